@@ -1,0 +1,327 @@
+//! Which hooks are installed, on three levels, and which of them stand.
+
+use std::collections::HashMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use anyhook_model::SkipReason;
+
+use crate::hook::{Hook, Level, Trust};
+use crate::places::{HOOKS, PROJECT_LEVEL, Places, folders_between};
+use crate::problem::{Problem, Severity};
+use crate::trust::{TrustRecord, TrustStore, absolute, digest};
+
+/// All installed hooks in the order they run.
+#[derive(Clone, Debug, Default)]
+pub struct Installed {
+    /// The hooks, each with what keeps it out, if anything does.
+    pub hooks: Vec<Standing>,
+    /// Folders that could not be read or do not count, and why.
+    pub notes: Vec<String>,
+}
+
+/// A hook and whether it stands.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// The hook.
+    pub hook: Hook,
+    /// Why it is left out at every event, if it is.
+    pub out: Option<SkipReason>,
+}
+
+impl Installed {
+    /// Finds the hooks of all levels for work in `work_dir` of the project at `root`.
+    pub fn find(places: &Places, root: Option<&Path>, work_dir: &Path) -> Self {
+        let mut finder = Finder { hooks: Vec::new(), notes: Vec::new() };
+        finder.managed(&places.managed);
+        if let Some(user) = &places.user {
+            finder.level(&user.join(HOOKS), Level::User, 0);
+        }
+        if let Some(root) = root {
+            let store = places.state.as_deref().map(TrustStore::new);
+            finder.project(root, 0, store.as_ref());
+            for (depth, folder) in folders_between(root, work_dir).iter().enumerate() {
+                finder.project(folder, depth + 1, store.as_ref());
+            }
+        }
+        Self { hooks: settle(finder.hooks), notes: finder.notes }
+    }
+
+    /// Takes hooks as they are given, in the order they run.
+    pub fn of(hooks: Vec<Hook>) -> Self {
+        Self { hooks: settle(hooks), notes: Vec::new() }
+    }
+}
+
+struct Finder {
+    hooks: Vec<Hook>,
+    notes: Vec<String>,
+}
+
+impl Finder {
+    /// Loads every folder in a `hooks` folder.
+    fn level(&mut self, hooks_folder: &Path, level: Level, nesting: usize) {
+        let entries = match fs::read_dir(hooks_folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
+            Err(error) => {
+                return self.notes.push(format!("`{}` cannot be read: {error}", hooks_folder.display()));
+            }
+        };
+        for entry in entries {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => {
+                    self.notes.push(format!("`{}` cannot be read: {error}", hooks_folder.display()));
+                    continue;
+                }
+            };
+            let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+            // A plain file beside the hooks is nobody's hook; a broken link or loop is somebody's mistake.
+            let is_file = fs::metadata(entry.path()).is_ok_and(|metadata| !metadata.is_dir());
+            if hidden || is_file {
+                continue;
+            }
+            let mut hook = Hook::load(&entry.path(), level);
+            hook.nesting = nesting;
+            self.hooks.push(hook);
+        }
+    }
+
+    /// Loads the managed level, if nobody but root can write there.
+    fn managed(&mut self, managed: &Path) {
+        let hooks_folder = managed.join(HOOKS);
+        if !hooks_folder.exists() {
+            return;
+        }
+        for folder in [managed, &hooks_folder] {
+            if let Some(fault) = not_roots_alone(folder) {
+                return self.notes.push(format!("managed hooks do not count: `{}` {fault}", folder.display()));
+            }
+        }
+        let before = self.hooks.len();
+        self.level(&hooks_folder, Level::Managed, 0);
+        for hook in &mut self.hooks[before..] {
+            let scripts = hook.folder.join("scripts");
+            let mut parts = vec![hook.folder.clone(), hook.folder.join("HOOK.md"), scripts];
+            parts.extend(hook.entry.as_ref().map(|entry| entry.script.clone()));
+            for part in parts {
+                if let Some(fault) = not_roots_alone(&part).filter(|_| part.exists()) {
+                    let message = format!("`{}` {fault}, so the hook does not count as managed", part.display());
+                    hook.problems.push(Problem::new("managed", Severity::Unusable, message).hint("chown root and chmod go-w it"));
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Loads a project's hooks, each as far as it is trusted.
+    fn project(&mut self, root: &Path, nesting: usize, store: Option<&TrustStore>) {
+        let hooks_folder = root.join(PROJECT_LEVEL).join(HOOKS);
+        let before = self.hooks.len();
+        self.level(&hooks_folder, Level::Project, nesting);
+        let Some(store) = store else { return };
+        // The `hooks` folder itself may be gone while what was trusted in it is remembered.
+        let remembered = fs::canonicalize(&hooks_folder).unwrap_or_else(|_| {
+            fs::canonicalize(root).unwrap_or_else(|_| root.to_owned()).join(PROJECT_LEVEL).join(HOOKS)
+        });
+        let mut records = store.records(&remembered);
+        for hook in &mut self.hooks[before..] {
+            let record = absolute(&hook.folder).ok().and_then(|source| records.remove(&source));
+            if let Some(record) = record {
+                apply_trust(hook, store, &record);
+            }
+        }
+        // What was trusted and is no longer there has changed, too.
+        for record in records.values() {
+            let mut hook = Hook::load(&store.copy_of(record), Level::Project);
+            hook.nesting = nesting;
+            hook.folder.clone_from(&record.source);
+            hook.trust = Trust::Changed("its folder is gone from the project; `anyhook untrust` forgets it".to_owned());
+            self.hooks.push(hook);
+        }
+    }
+}
+
+/// Makes a project's hook run from its trusted copy, or marks it as changed.
+fn apply_trust(hook: &mut Hook, store: &TrustStore, record: &TrustRecord) {
+    let source = hook.folder.clone();
+    let copy = store.copy_of(record);
+    let changed = match digest(&source) {
+        Ok(digest) if digest == record.digest => {
+            (!copy.is_dir()).then(|| "its trusted copy is gone; `anyhook trust` makes it anew".to_owned())
+        }
+        Ok(_) => Some("it has changed since it was trusted; `anyhook trust` shows it again".to_owned()),
+        Err(error) => Some(format!("its content cannot be compared with the trusted one: {error}")),
+    };
+    let from_copy = if copy.is_dir() { Hook::load(&copy, Level::Project) } else { hook.clone() };
+    *hook = Hook {
+        folder: source,
+        nesting: hook.nesting,
+        trust: changed.map_or(Trust::Trusted, Trust::Changed),
+        ..from_copy
+    };
+}
+
+/// Tells what is wrong if somebody beside root may write here.
+fn not_roots_alone(path: &Path) -> Option<String> {
+    match fs::metadata(path) {
+        Err(error) => Some(format!("cannot be looked at: {error}")),
+        Ok(metadata) if metadata.uid() != 0 => Some("is not root's".to_owned()),
+        Ok(metadata) if metadata.mode() & 0o022 != 0 => Some("can be written by others than root".to_owned()),
+        Ok(_) => None,
+    }
+}
+
+/// Puts hooks in order and decides which stand where several have one name.
+fn settle(mut hooks: Vec<Hook>) -> Vec<Standing> {
+    hooks.sort_by(|one, other| {
+        let key = |hook: &Hook| (std::cmp::Reverse(hook.definition.priority), hook.level);
+        let place = |hook: &Hook| (hook.folder.file_name().map(std::ffi::OsStr::to_owned), hook.nesting, hook.folder.clone());
+        key(one).cmp(&key(other)).then_with(|| place(one).cmp(&place(other)))
+    });
+    let mut by_name: HashMap<&str, Vec<&Hook>> = HashMap::new();
+    for hook in &hooks {
+        by_name.entry(hook.name()).or_default().push(hook);
+    }
+    let outs: Vec<Option<SkipReason>> =
+        hooks.iter().map(|hook| left_out(hook, &by_name[hook.name()])).collect();
+    hooks.into_iter().zip(outs).map(|(hook, out)| Standing { hook, out }).collect()
+}
+
+/// Tells why a hook is left out for another of its name, or for want of trust.
+fn left_out(hook: &Hook, namesakes: &[&Hook]) -> Option<SkipReason> {
+    let shown = |folder: &PathBuf| folder.to_string_lossy().into_owned();
+    let rivals = || namesakes.iter().copied().filter(|rival| rival.folder != hook.folder);
+    let is_firm = |rival: &Hook| match rival.level {
+        Level::Managed => rival.fault().is_none(),
+        Level::User => rival.definition.is_locked() && rival.fault().is_none(),
+        Level::Project => false,
+    };
+    // A firm hook keeps all of lower levels out; so does none of its own level.
+    if let Some(rival) = rivals().find(|rival| rival.level < hook.level && is_firm(rival)) {
+        return Some(SkipReason::Dropped(shown(&rival.folder)));
+    }
+    // Only hooks at the project's root take a user's place: nested ones add, never take away.
+    let replaces = |rival: &&Hook| {
+        rival.level == Level::Project && rival.nesting == 0 && rival.trust == Trust::Trusted && rival.fault().is_none()
+    };
+    if hook.level == Level::User
+        && !is_firm(hook)
+        && let Some(rival) = rivals().find(replaces)
+        // A project's hook that is itself dropped replaces nothing.
+        && !rivals().any(|firm| firm.level < Level::Project && is_firm(firm))
+    {
+        return Some(SkipReason::Replaced(shown(&rival.folder)));
+    }
+    (hook.trust == Trust::Never).then_some(SkipReason::Untrusted)
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhook_model::{EventKind, HookDefinition, Spelling, Trigger};
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::matcher::CompiledMatcher;
+
+    fn hook(level: Level, folder: &str, name: &str, priority: u16) -> Hook {
+        let mut definition = HookDefinition::named(name);
+        definition.priority = priority;
+        definition.triggers = vec![Trigger { kind: EventKind::BeforeTool, spelling: Spelling::Canonical }];
+        Hook {
+            definition,
+            matcher: CompiledMatcher::default(),
+            problems: Vec::new(),
+            level,
+            nesting: 0,
+            folder: PathBuf::from(format!("/{}/{folder}", level.word())),
+            runs_from: PathBuf::new(),
+            entry: None,
+            trust: if level == Level::Project { Trust::Trusted } else { Trust::NotNeeded },
+        }
+    }
+
+    fn order(hooks: Vec<Hook>) -> Vec<String> {
+        Installed::of(hooks).hooks.iter().map(|standing| standing.hook.folder.display().to_string()).collect()
+    }
+
+    fn out(hooks: Vec<Hook>) -> Vec<(String, Option<SkipReason>)> {
+        Installed::of(hooks).hooks.into_iter().map(|standing| (standing.hook.folder.display().to_string(), standing.out)).collect()
+    }
+
+    #[test]
+    fn priority_then_level_then_folder() {
+        assert_eq!(
+            order(vec![
+                hook(Level::Project, "a", "a", 100),
+                hook(Level::User, "c", "c", 100),
+                hook(Level::User, "b", "b", 100),
+                hook(Level::Managed, "z", "z", 100),
+                hook(Level::Project, "first", "first", 999),
+            ]),
+            ["/project/first", "/managed/z", "/user/b", "/user/c", "/project/a"]
+        );
+    }
+
+    #[test]
+    fn a_trusted_project_hook_replaces_the_users() {
+        let user = hook(Level::User, "guard", "guard", 100);
+        let project = hook(Level::Project, "guard", "guard", 100);
+        assert_eq!(
+            out(vec![user.clone(), project.clone()]),
+            [("/user/guard".to_owned(), Some(SkipReason::Replaced("/project/guard".to_owned()))), ("/project/guard".to_owned(), None)]
+        );
+        let mut changed = project.clone();
+        changed.trust = Trust::Changed(String::new());
+        assert_eq!(out(vec![user.clone(), changed])[0].1, None, "replaces nothing");
+        let mut broken = project.clone();
+        broken.problems.push(Problem::new("x", Severity::Unusable, "x"));
+        assert_eq!(out(vec![user.clone(), broken])[0].1, None);
+        let mut nested = project;
+        nested.nesting = 1;
+        assert_eq!(out(vec![user, nested]).iter().filter(|(_, out)| out.is_none()).count(), 2);
+    }
+
+    #[test]
+    fn managed_and_locked_hooks_are_never_replaced() {
+        let mut locked = hook(Level::User, "guard", "guard", 100);
+        locked.definition.metadata = json!({"locked": true});
+        let project = hook(Level::Project, "guard", "guard", 100);
+        let dropped = out(vec![locked.clone(), project.clone()]);
+        assert_eq!(dropped[0].1, None);
+        assert_eq!(dropped[1].1, Some(SkipReason::Dropped("/user/guard".to_owned())));
+        let managed = hook(Level::Managed, "guard", "guard", 100);
+        let outs = out(vec![managed, locked, project]);
+        assert_eq!(outs.iter().filter(|(_, out)| out.is_none()).count(), 1);
+        assert_eq!(outs[0], ("/managed/guard".to_owned(), None));
+    }
+
+    #[test]
+    fn two_of_one_name_on_one_level_both_stand() {
+        let outs = out(vec![hook(Level::User, "a", "same", 100), hook(Level::User, "b", "same", 100)]);
+        assert!(outs.iter().all(|(_, out)| out.is_none()));
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_is_total_and_does_not_depend_on_the_input(
+            specs in proptest::collection::vec((0u8..3, 0u16..4, 0u8..4), 0..12),
+            seed in any::<u64>(),
+        ) {
+            let hooks: Vec<Hook> = specs.iter().enumerate().map(|(index, (level, priority, name))| {
+                let level = [Level::Managed, Level::User, Level::Project][usize::from(*level)];
+                hook(level, &format!("f{name}-{index}"), &format!("n{name}"), *priority)
+            }).collect();
+            let mut shuffled = hooks.clone();
+            let mut state = seed;
+            for index in (1..shuffled.len()).rev() {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                shuffled.swap(index, usize::try_from(state >> 33).unwrap() % (index + 1));
+            }
+            prop_assert_eq!(out(hooks), out(shuffled));
+        }
+    }
+}

@@ -1,0 +1,487 @@
+//! One event through all hooks that are due: a state machine without I/O.
+//!
+//! A driver asks [`Dispatch::next`] what to do, does it (runs a process, or a closure), and hands
+//! the result to [`Dispatch::feed`]. Order, matching, chained input changes, composing and fail
+//! modes exist here and nowhere else.
+//!
+//! ```text
+//!            next                        feed
+//! driver ──────────▶ Step::Run(due) ──────────▶ … ──▶ Step::Done ──finish──▶ Verdict
+//!                    Step::Detach(due)
+//! ```
+
+use std::time::Duration;
+
+use anyhook_model::json::{merge, shorten};
+use anyhook_model::{Effect, Event, Failure, Mode, Outcome, RunRecord, Skipped, Spelling, Verdict};
+use serde_json::Value;
+
+use crate::hook::Hook;
+use crate::output::{Said, interpret};
+use crate::plan::{Broken, Plan, PlannedStep, skipped};
+
+/// So much of each stream goes into the journal.
+const HEAD_LIMIT: usize = 4 * 1024;
+
+/// What the driver is to do next.
+#[derive(Debug)]
+pub enum Step<'a> {
+    /// Run this hook, wait for it, feed its result.
+    Run(Due<'a>),
+    /// Start this hook aside, do not wait, feed whether it was started.
+    Detach(Due<'a>),
+    /// Nothing more: [`Dispatch::finish`].
+    Done,
+}
+
+/// A hook whose turn has come, and the event as it is now.
+#[derive(Clone, Copy, Debug)]
+pub struct Due<'a> {
+    /// The hook.
+    pub hook: &'a Hook,
+    /// The event, with the input changes of earlier hooks.
+    pub event: &'a Event,
+    /// How the hook spells the event.
+    pub spelling: Spelling,
+}
+
+impl Due<'_> {
+    /// Returns what the script reads on standard input.
+    pub fn input(&self) -> String {
+        self.event.to_json(self.spelling) + "\n"
+    }
+}
+
+/// What came of a hook's turn.
+#[derive(Clone, Debug)]
+pub struct RunResult {
+    /// How the run ended.
+    pub outcome: Outcome,
+    /// Its standard output, as far as it was kept.
+    pub stdout: String,
+    /// Its standard error, as far as it was kept.
+    pub stderr: String,
+    /// How long it took.
+    pub took: Duration,
+}
+
+impl RunResult {
+    /// Makes the result of a run that never began.
+    pub fn not_started(why: impl Into<String>) -> Self {
+        Self {
+            outcome: Outcome::NotStarted(why.into()),
+            stdout: String::new(),
+            stderr: String::new(),
+            took: Duration::ZERO,
+        }
+    }
+}
+
+/// A dispatch under way.
+#[derive(Debug)]
+pub struct Dispatch<'hooks> {
+    steps: Vec<PlannedStep<'hooks>>,
+    next: usize,
+    event: Event,
+    verdict: Verdict,
+    runs: Vec<RunRecord>,
+    skipped: Vec<Skipped>,
+    other_events: usize,
+}
+
+/// A dispatch that is over.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// What all hooks say together.
+    pub verdict: Verdict,
+    /// The event, with all input changes.
+    pub event: Event,
+    /// What became of each hook that was due.
+    pub runs: Vec<RunRecord>,
+    /// The hooks that were left out; those of other events are only counted.
+    pub skipped: Vec<Skipped>,
+    /// How many hooks wait for other events.
+    pub other_events: usize,
+}
+
+impl<'hooks> Dispatch<'hooks> {
+    /// Begins the dispatch of an event.
+    pub fn new(plan: Plan<'hooks>, event: Event) -> Self {
+        use anyhook_model::SkipReason::OtherEvent;
+        let total = plan.skipped.len();
+        let left_out: Vec<Skipped> = plan
+            .skipped
+            .into_iter()
+            .filter(|(_, why)| *why != OtherEvent)
+            .map(|(hook, why)| skipped(hook, why))
+            .collect();
+        Self {
+            other_events: total - left_out.len(),
+            steps: plan.steps,
+            next: 0,
+            event,
+            verdict: Verdict::default(),
+            runs: Vec::new(),
+            skipped: left_out,
+        }
+    }
+
+    /// Returns what to do next. Until it is fed, the same step is returned.
+    pub fn next(&mut self) -> Step<'_> {
+        while !self.verdict.is_block() {
+            let Some(step) = self.steps.get(self.next) else { break };
+            if let Some(why) = step.mismatch(&self.event) {
+                self.skipped.push(skipped(step.hook, why));
+                self.next += 1;
+                continue;
+            }
+            let (hook, spelling) = (step.hook, step.spelling);
+            if let Some(Broken::Unusable(why) | Broken::Changed(why)) = step.broken.clone() {
+                self.next += 1;
+                self.settle(hook, Said { failure: Some(why), ..Said::default() }, None);
+                continue;
+            }
+            let due = Due { hook, event: &self.event, spelling };
+            return if hook.definition.is_async { Step::Detach(due) } else { Step::Run(due) };
+        }
+        Step::Done
+    }
+
+    /// Takes the result of the step that [`Self::next`] returned.
+    pub fn feed(&mut self, result: RunResult) {
+        let Some(step) = self.steps.get(self.next) else { return };
+        let hook = step.hook;
+        self.next += 1;
+        let said = interpret(hook.name(), hook.definition.stdout, &result.outcome, &result.stdout, &result.stderr);
+        self.settle(hook, said, Some(result));
+    }
+
+    /// Ends the dispatch.
+    pub fn finish(mut self) -> Finished {
+        if self.verdict.is_block() {
+            // The call does not happen; what it would have been changed to is of no use.
+            self.verdict.input = None;
+        }
+        Finished {
+            verdict: self.verdict,
+            event: self.event,
+            runs: self.runs,
+            skipped: self.skipped,
+            other_events: self.other_events,
+        }
+    }
+
+    /// Adds what one hook said to the verdict, and to the record.
+    fn settle(&mut self, hook: &Hook, mut said: Said, result: Option<RunResult>) {
+        let definition = &hook.definition;
+        let counts = definition.mode == Mode::Enforce && !definition.is_async;
+        if counts && said.failure.is_none() {
+            self.change_input(&mut said);
+        }
+        if counts {
+            if let Some(why) = &said.failure {
+                let blocked = hook.blocks_on_failure();
+                self.verdict.failed.push(Failure { hook: hook.name().to_owned(), why: why.clone(), blocked });
+                if blocked {
+                    self.decide(Effect::Deny, hook, Some(format!("hook {} failed and must not be passed by: {why}", hook.name())));
+                }
+            } else {
+                self.verdict.add_context(said.decision.additional_context.clone());
+                if let Some(effect) = said.decision.effect {
+                    self.decide(effect, hook, said.decision.reason.clone());
+                }
+            }
+        }
+        self.runs.push(run_record(hook, said, result));
+    }
+
+    /// The strongest effect stands, and the first to have said it gives the reason.
+    fn decide(&mut self, effect: Effect, hook: &Hook, reason: Option<String>) {
+        if Some(effect) > self.verdict.effect {
+            self.verdict.effect = Some(effect);
+            self.verdict.by = Some(hook.name().to_owned());
+            self.verdict.reason = reason;
+        }
+    }
+
+    /// Merges an input change into the event, or makes it the hook's failure.
+    fn change_input(&mut self, said: &mut Said) {
+        let Some(change) = &said.decision.modified_input else { return };
+        if !self.event.kind.takes_input_change() {
+            said.notes.push(format!("`modified_input` does not count at {}", self.event.kind));
+            return;
+        }
+        let Some(tool) = &mut self.event.tool else { return };
+        let refused = match &mut tool.input {
+            _ if tool.flattened => "the input is nested too deeply to be changed",
+            Value::Object(input) => {
+                merge(input, change);
+                self.verdict.input = Some(input.clone());
+                if let Some(native) = &mut tool.native {
+                    // The host's own form of the old input must not be matched any more.
+                    native.tool_input = Value::Null;
+                }
+                return;
+            }
+            _ => "the tool's input is not an object",
+        };
+        said.failure = Some(format!("its `modified_input` cannot be used: {refused}"));
+    }
+}
+
+/// Writes down what became of a hook's turn.
+pub(crate) fn run_record(hook: &Hook, said: Said, result: Option<RunResult>) -> RunRecord {
+    let (outcome, stdout, stderr, took) = match result {
+        Some(result) => (Some(result.outcome), result.stdout, result.stderr, result.took),
+        None => (None, String::new(), String::new(), Duration::ZERO),
+    };
+    RunRecord {
+        hook: hook.name().to_owned(),
+        folder: hook.folder.to_string_lossy().into_owned(),
+        shadow: hook.definition.mode == Mode::Shadow,
+        outcome,
+        decision: said.decision,
+        failure: said.failure,
+        notes: said.notes,
+        stdout: shorten(&stdout, HEAD_LIMIT),
+        stderr: shorten(&stderr, HEAD_LIMIT),
+        took_us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use anyhook_model::{EventKind, FailMode, HookDefinition, SkipReason, ToolCall, Trigger};
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::discover::Installed;
+    use crate::hook::{Level, Trust};
+    use crate::matcher::CompiledMatcher;
+    use crate::problem::{Problem, Severity};
+
+    fn hook(name: &str, priority: u16) -> Hook {
+        let mut definition = HookDefinition::named(name);
+        definition.priority = priority;
+        definition.triggers =
+            vec![Trigger { kind: EventKind::BeforeTool, spelling: Spelling::Alias }];
+        Hook {
+            definition,
+            matcher: CompiledMatcher::default(),
+            problems: Vec::new(),
+            level: Level::User,
+            nesting: 0,
+            folder: PathBuf::from(format!("/{name}")),
+            runs_from: PathBuf::new(),
+            entry: None,
+            trust: Trust::NotNeeded,
+        }
+    }
+
+    fn event(command: &str) -> Event {
+        let mut event = Event::new(EventKind::BeforeTool, "agent-hooks", Path::new("/p"), jiff::Timestamp::UNIX_EPOCH);
+        event.tool = Some(ToolCall {
+            name: "Shell".to_owned(),
+            input: json!({"command": command, "timeout": 5}),
+            use_id: None,
+            files: Value::Null,
+            native: None,
+            flattened: false,
+        });
+        event
+    }
+
+    fn exited(code: i32, stdout: &str, stderr: &str) -> RunResult {
+        RunResult { outcome: Outcome::Exited(code), stdout: stdout.to_owned(), stderr: stderr.to_owned(), took: Duration::ZERO }
+    }
+
+    /// Drives a dispatch; `answer` plays the hooks.
+    fn drive(hooks: Vec<Hook>, event: Event, mut answer: impl FnMut(&Due<'_>) -> RunResult) -> Finished {
+        let installed = Installed::of(hooks);
+        let mut dispatch = Dispatch::new(Plan::new(&installed, &event), event);
+        loop {
+            let result = match dispatch.next() {
+                Step::Run(due) | Step::Detach(due) => answer(&due),
+                Step::Done => break,
+            };
+            dispatch.feed(result);
+        }
+        dispatch.finish()
+    }
+
+    fn ran(finished: &Finished) -> Vec<&str> {
+        finished.runs.iter().map(|run| run.hook.as_str()).collect()
+    }
+
+    #[test]
+    fn the_first_block_stops_the_rest() {
+        let finished = drive(vec![hook("a", 3), hook("b", 2), hook("c", 1)], event("ls"), |due| match due.hook.name() {
+            "b" => exited(2, "", "no"),
+            _ => exited(0, "", ""),
+        });
+        assert_eq!(ran(&finished), ["a", "b"]);
+        assert_eq!(finished.verdict.by.as_deref(), Some("b"));
+        assert_eq!(finished.verdict.reason.as_deref(), Some("no"));
+    }
+
+    #[test]
+    fn an_ask_stays_unless_a_later_hook_denies() {
+        let hooks = || vec![hook("a", 4), hook("b", 3), hook("c", 2)];
+        let finished = drive(hooks(), event("ls"), |due| match due.hook.name() {
+            "a" => exited(0, r#"{"decision": "ask", "reason": "first"}"#, ""),
+            "b" => exited(0, r#"{"decision": "ask", "reason": "second"}"#, ""),
+            _ => exited(0, r#"{"decision": "allow"}"#, ""),
+        });
+        assert_eq!((finished.verdict.effect, finished.verdict.reason.as_deref()), (Some(Effect::Ask), Some("first")));
+        let finished = drive(hooks(), event("ls"), |due| match due.hook.name() {
+            "a" => exited(0, r#"{"decision": "ask", "reason": "first"}"#, ""),
+            "c" => exited(2, "", "never"),
+            _ => exited(0, "", ""),
+        });
+        assert_eq!((finished.verdict.effect, finished.verdict.reason.as_deref()), (Some(Effect::Deny), Some("never")));
+    }
+
+    #[test]
+    fn input_changes_are_chained_and_later_hooks_match_them() {
+        let mut second = hook("b", 2);
+        second.matcher.set_pattern("^pnpm").unwrap();
+        let mut third = hook("c", 1);
+        third.matcher.set_pattern("^npm").unwrap();
+        let finished = drive(vec![hook("a", 3), second, third], event("npm i"), |due| match due.hook.name() {
+            "a" => exited(0, r#"{"modified_input": {"command": "pnpm i", "timeout": null}}"#, ""),
+            "b" => {
+                assert!(due.input().contains(r#""tool_input": {"command": "pnpm i"}"#), "{}", due.input());
+                exited(0, r#"{"modified_input": {"cwd": "/x"}}"#, "")
+            }
+            _ => unreachable!(),
+        });
+        assert_eq!(finished.verdict.input.as_ref(), json!({"command": "pnpm i", "cwd": "/x"}).as_object());
+        assert_eq!(finished.verdict.effect, None);
+        assert_eq!(finished.skipped[0].why, SkipReason::Pattern);
+    }
+
+    #[test]
+    fn input_changes_count_on_some_events_only() {
+        let mut hook = hook("a", 1);
+        hook.definition.triggers[0].kind = EventKind::AfterTool;
+        let mut event = event("ls");
+        event.kind = EventKind::AfterTool;
+        let finished = drive(vec![hook], event, |_| exited(0, r#"{"modified_input": {"command": "x"}}"#, ""));
+        assert_eq!(finished.verdict.input, None);
+        assert_eq!(finished.runs[0].notes.len(), 1);
+        assert_eq!(finished.runs[0].failure, None);
+    }
+
+    #[test]
+    fn failures_are_open_or_closed_as_the_hook_says() {
+        let finished = drive(vec![hook("a", 2), hook("b", 1)], event("ls"), |_| exited(1, "", "boom"));
+        assert_eq!(finished.verdict.effect, None);
+        assert_eq!(finished.verdict.failed.len(), 2);
+        let mut closed = hook("a", 2);
+        closed.definition.on_failure = FailMode::Block;
+        let finished = drive(vec![closed, hook("b", 1)], event("ls"), |_| exited(1, "", "boom"));
+        assert!(finished.verdict.is_block());
+        assert!(finished.verdict.reason.unwrap().contains("boom"));
+        assert_eq!(finished.runs.len(), 1);
+    }
+
+    #[test]
+    fn unusable_hooks_block_only_if_they_say_so() {
+        let mut broken = hook("a", 2);
+        broken.problems.push(Problem::new("regex", Severity::Unusable, "bad regex"));
+        let finished = drive(vec![broken.clone(), hook("b", 1)], event("ls"), |_| exited(0, "", ""));
+        assert_eq!(ran(&finished), ["b"]);
+        assert_eq!(finished.skipped[0].why, SkipReason::Unusable("bad regex".to_owned()));
+        broken.definition.on_failure = FailMode::Block;
+        broken.matcher.set_tool("Other").unwrap();
+        let finished = drive(vec![broken, hook("b", 1)], event("ls"), |_| unreachable!());
+        assert!(finished.verdict.reason.unwrap().contains("bad regex"));
+    }
+
+    #[test]
+    fn changed_hooks_fail_where_they_would_have_run() {
+        let mut changed = hook("a", 2);
+        changed.trust = Trust::Changed("it has changed".to_owned());
+        let finished = drive(vec![changed.clone()], event("ls"), |_| unreachable!());
+        assert_eq!((finished.verdict.failed.len(), finished.verdict.effect), (1, None));
+        changed.definition.on_failure = FailMode::Block;
+        assert!(drive(vec![changed.clone()], event("ls"), |_| unreachable!()).verdict.is_block());
+        changed.matcher.set_tool("Other").unwrap();
+        assert!(!drive(vec![changed], event("ls"), |_| unreachable!()).verdict.is_block());
+    }
+
+    #[test]
+    fn shadow_and_async_hooks_count_for_nothing() {
+        let mut shadow = hook("a", 3);
+        shadow.definition.mode = Mode::Shadow;
+        shadow.definition.on_failure = FailMode::Block;
+        let mut aside = hook("b", 2);
+        aside.definition.is_async = true;
+        let finished = drive(vec![shadow, aside, hook("c", 1)], event("ls"), |due| match due.hook.name() {
+            "a" => exited(0, r#"{"decision": "deny", "additional_context": "x", "modified_input": {"command": "y"}}"#, ""),
+            "b" => RunResult { outcome: Outcome::Detached, ..RunResult::not_started("") },
+            _ => {
+                assert!(due.input().contains("\"ls\""));
+                exited(0, "", "")
+            }
+        });
+        assert_eq!(finished.verdict, Verdict::default());
+        assert_eq!(ran(&finished), ["a", "b", "c"]);
+        assert!(finished.runs[0].shadow && finished.runs[0].decision.effect == Some(Effect::Deny));
+    }
+
+    #[test]
+    fn a_flattened_input_is_not_changed() {
+        let mut event = event("ls");
+        event.tool.as_mut().unwrap().flattened = true;
+        let finished = drive(vec![hook("a", 1)], event, |_| exited(0, r#"{"modified_input": {"command": "x"}}"#, ""));
+        assert_eq!(finished.verdict.failed.len(), 1);
+        assert_eq!(finished.verdict.input, None);
+    }
+
+    #[test]
+    fn hooks_see_the_event_in_their_own_spelling() {
+        drive(vec![hook("a", 1)], event("ls"), |due| {
+            assert!(due.input().starts_with("{\"event_type\": \"pre-tool-call\", "));
+            exited(0, "", "")
+        });
+    }
+
+    proptest! {
+        /// Composing: the verdict is the strongest effect among the hooks up to the first deny.
+        #[test]
+        fn the_strongest_effect_stands(words in proptest::collection::vec(0usize..5, 0..8)) {
+            const OUTPUTS: [&str; 5] = ["", r#"{"decision": "allow"}"#, r#"{"decision": "ask"}"#, r#"{"decision": "deny"}"#, "{broken"];
+            let effects = [None, Some(Effect::Allow), Some(Effect::Ask), Some(Effect::Deny), None];
+            let hooks = (0..words.len()).map(|index| hook(&format!("h{index}"), u16::try_from(900 - index).unwrap())).collect();
+            let mut turn = 0;
+            let finished = drive(hooks, event("ls"), |_| { turn += 1; exited(0, OUTPUTS[words[turn - 1]], "") });
+            let expected = words.iter().map(|word| effects[*word]).max().flatten();
+            prop_assert_eq!(finished.verdict.effect, expected);
+            let until_deny = words.iter().position(|word| *word == 3).map_or(words.len(), |at| at + 1);
+            prop_assert_eq!(finished.runs.len(), until_deny);
+        }
+
+        /// Chaining: the input after all hooks is the fold of their changes.
+        #[test]
+        fn changes_are_a_fold(changes in proptest::collection::vec((0u8..3, proptest::option::of(0u8..9)), 0..8)) {
+            let hooks = (0..changes.len()).map(|index| hook(&format!("h{index}"), u16::try_from(900 - index).unwrap())).collect();
+            let mut turn = 0;
+            let finished = drive(hooks, event("ls"), |_| {
+                let (key, value) = &changes[turn];
+                turn += 1;
+                exited(0, &json!({"modified_input": {format!("k{key}"): value}}).to_string(), "")
+            });
+            let mut expected = json!({"command": "ls", "timeout": 5}).as_object().unwrap().clone();
+            for (key, value) in &changes {
+                merge(&mut expected, json!({format!("k{key}"): value}).as_object().unwrap());
+            }
+            let tool = finished.event.tool.unwrap();
+            prop_assert_eq!(tool.input.as_object().unwrap(), &expected);
+            prop_assert_eq!(finished.verdict.input.is_some(), !changes.is_empty());
+        }
+    }
+}

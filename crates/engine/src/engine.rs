@@ -1,0 +1,366 @@
+//! The synchronous driver: a host's payload in, its reply out.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhook_model::json::shorten;
+use anyhook_model::record::JOURNAL_VERSION;
+use anyhook_model::{Caller, Event, EventKind, Host, Outcome, Record, RecordId, Reply, Spelling, Verdict};
+use serde_json::Value;
+
+use crate::discover::Installed;
+use crate::dispatch::{Dispatch, Due, Finished, RunResult, Step, run_record};
+use crate::hook::Hook;
+use crate::journal::Journal;
+use crate::output::Said;
+use crate::places::{PROJECT_LEVEL, Places, find_root, nearest_existing};
+use crate::plan::Plan;
+use crate::run::process::random_bits;
+use crate::run::{Command, Runner, detached};
+use crate::session::{self, Session};
+use crate::settings::Settings;
+
+/// What an event is about is kept to this length.
+const ABOUT_LIMIT: usize = 400;
+/// A longer value would keep a script from being started at all.
+const VARIABLE_LIMIT: usize = 4 * 1024;
+
+/// Dispatches events to hooks, one after another.
+#[derive(Debug)]
+pub struct Engine {
+    places: Places,
+    runner: Runner,
+}
+
+/// An event that went through its hooks.
+#[derive(Clone, Debug)]
+pub struct Dispatched {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What the journal gets.
+    pub record: Record,
+}
+
+/// What an event would meet: the hooks, and the folder they are taken from.
+#[derive(Debug)]
+pub struct Scene {
+    /// The project root.
+    pub root: Option<PathBuf>,
+    /// The installed hooks.
+    pub installed: Installed,
+    /// The settings in force.
+    pub settings: Settings,
+}
+
+impl Engine {
+    /// Makes an engine for the given places.
+    pub fn new(places: Places) -> Self {
+        Self { places, runner: Runner::default() }
+    }
+
+    /// Makes orphans of hooks come to this process, so that none survives its hook's time limit.
+    ///
+    /// For a process that does nothing else: it changes whose child an orphan is.
+    pub fn adopt_orphans(&mut self) {
+        crate::run::descendants::adopt_orphans();
+        self.runner.adopts_orphans = true;
+    }
+
+    /// Returns the places.
+    pub fn places(&self) -> &Places {
+        &self.places
+    }
+
+    /// Answers a host's payload. Every path ends in a reply.
+    pub fn dispatch(&self, host: &dyn Host, payload: &[u8], caller: &Caller, deadline: Option<Duration>) -> Reply {
+        let began = Instant::now();
+        let events = match host.decode(payload, caller) {
+            Ok(events) => events,
+            Err(error) => return host.refuse(&error),
+        };
+        let Some(first) = events.first().cloned() else { return Reply::default() };
+        let mut verdict = Verdict::default();
+        let mut records = Vec::with_capacity(events.len());
+        for event in events {
+            let left = deadline.map(|deadline| deadline.saturating_sub(began.elapsed()));
+            let dispatched = self.dispatch_event(event, host.stop_cap(), left);
+            if verdict.id.is_none() {
+                verdict.id.clone_from(&dispatched.verdict.id);
+            }
+            verdict.join(dispatched.verdict);
+            records.push(dispatched.record);
+            if verdict.is_block() {
+                break;
+            }
+        }
+        let mut reply = host.encode(&first, &verdict);
+        if let Some(last) = records.last_mut() {
+            last.lost.clone_from(&reply.lost);
+        }
+        if let Err(error) = self.journal(&records) {
+            reply.stderr.push_str(&format!("anyhook: the journal cannot be written: {error}\n"));
+        }
+        reply
+    }
+
+    /// Writes records to the journal.
+    pub fn journal(&self, records: &[Record]) -> io::Result<()> {
+        let Some(state) = &self.places.state else {
+            return Err(io::Error::new(io::ErrorKind::NotFound, "there is no home folder to keep it in"));
+        };
+        let journal = Journal::new(state);
+        records.iter().try_for_each(|record| journal.append(record))
+    }
+
+    /// Sends one event through its hooks, with what the session remembers. Does not journal.
+    pub fn dispatch_event(&self, mut event: Event, host_stop_cap: Option<u32>, deadline: Option<Duration>) -> Dispatched {
+        let began = Instant::now();
+        let id = RecordId::from_random(random_bits());
+        let session = self.session(&event);
+        let mut trouble = None;
+        if let Some(session) = &session {
+            trouble = remember(session, &mut event, self.places.state.as_deref()).err();
+        }
+        let root = self.root(&event, session.as_ref(), &mut trouble);
+        event.project_dir.clone_from(&root);
+        let scene = self.scene(root, &event.work_dir);
+        let plan = Plan::new(&scene.installed, &event);
+        let kind = event.kind.clone();
+        let mut dispatch = Dispatch::new(plan, event);
+        let left = |began: Instant| deadline.map(|deadline| deadline.saturating_sub(began.elapsed()));
+        loop {
+            let result = match dispatch.next() {
+                Step::Run(due) => self.run(&due, left(began), &[]),
+                Step::Detach(due) => self.detach(&due, &id, &scene),
+                Step::Done => break,
+            };
+            dispatch.feed(result);
+        }
+        let mut finished = dispatch.finish();
+        finished.verdict.id = Some(id.clone());
+        if kind == EventKind::BeforeStop && finished.verdict.is_block() {
+            let cap = host_stop_cap.map_or(scene.settings.stop_cap, |host| host.min(scene.settings.stop_cap));
+            cap_stop(&mut finished.verdict, session.as_ref(), cap, &mut trouble);
+        }
+        if let Some(error) = trouble {
+            finished.verdict.warnings.push(format!("the session cannot be remembered: {error}"));
+        }
+        let record = new_record(id, &finished, began.elapsed());
+        Dispatched { verdict: finished.verdict, record }
+    }
+
+    /// Finds what an event would meet, without running or writing anything.
+    pub fn look(&self, event: &Event) -> Scene {
+        let session = self.session(event);
+        let pinned = session.and_then(|session| session.root());
+        let root = pinned.or_else(|| event.project_dir.clone()).or_else(|| find_root(&event.work_dir, self.places.home.as_deref()));
+        self.scene(root, &event.work_dir)
+    }
+
+    /// Runs one hook alone, waiting for it even if it is async; nothing is remembered or journaled.
+    pub fn run_alone(&self, hook: &Hook, event: Event, environment: &[(OsString, OsString)]) -> Finished {
+        let installed = Installed::of(vec![hook.clone()]);
+        let mut dispatch = Dispatch::new(Plan::new(&installed, &event), event);
+        loop {
+            let result = match dispatch.next() {
+                Step::Run(due) | Step::Detach(due) => self.run(&due, None, environment),
+                Step::Done => break,
+            };
+            dispatch.feed(result);
+        }
+        dispatch.finish()
+    }
+
+    fn session(&self, event: &Event) -> Option<Session> {
+        let state = self.places.state.as_deref()?;
+        event.session.as_deref().map(|id| Session::new(state, &event.host, id))
+    }
+
+    /// Returns the project root: the pinned one, else the host's, else the repository.
+    fn root(&self, event: &Event, session: Option<&Session>, trouble: &mut Option<io::Error>) -> Option<PathBuf> {
+        if let Some(pinned) = session.and_then(Session::root) {
+            return Some(pinned);
+        }
+        let root = event.project_dir.clone().or_else(|| find_root(&event.work_dir, self.places.home.as_deref()))?;
+        match session.map(|session| session.pin_root(&root)) {
+            Some(Ok(pinned)) => Some(pinned),
+            Some(Err(error)) => {
+                *trouble = Some(error);
+                Some(root)
+            }
+            None => Some(root),
+        }
+    }
+
+    fn scene(&self, root: Option<PathBuf>, work_dir: &Path) -> Scene {
+        let project = root.as_ref().map(|root| root.join(PROJECT_LEVEL));
+        Scene {
+            installed: Installed::find(&self.places, root.as_deref(), work_dir),
+            settings: Settings::load(Some(&self.places.managed), self.places.user.as_deref(), project.as_deref()),
+            root,
+        }
+    }
+
+    /// Makes the command of a hook whose turn has come.
+    fn command(&self, due: &Due<'_>, more: &[(OsString, OsString)]) -> Option<Command> {
+        let Due { hook, event, spelling } = due;
+        let entry = hook.entry.as_ref()?;
+        let work_dir = nearest_existing(event.project_dir.as_deref().unwrap_or(&event.work_dir));
+        let mut environment: Vec<(OsString, OsString)> = Vec::with_capacity(10 + more.len());
+        let mut set = |name: &str, value: OsString| environment.push((name.into(), value));
+        let text = |value: &str| OsString::from(shorten(&value.replace('\0', ""), VARIABLE_LIMIT));
+        set("ANYHOOK_EVENT", text(event.kind.name(*spelling)));
+        set("ANYHOOK_HOOK_NAME", text(hook.name()));
+        set("ANYHOOK_HOOK_DIR", hook.runs_from.clone().into());
+        set("ANYHOOK_PROJECT_DIR", work_dir.clone().into());
+        set("ANYHOOK_SESSION_ID", text(event.session.as_deref().unwrap_or("")));
+        set("ANYHOOK_HOST", text(&event.host));
+        set("ANYHOOK_BIN", self.places.binary.clone().into());
+        set("CLAUDE_PROJECT_DIR", work_dir.clone().into());
+        if let Some(tool) = &event.tool {
+            set("ANYHOOK_TOOL", text(&tool.name));
+        }
+        environment.extend_from_slice(more);
+        Some(Command::new(entry, work_dir, environment))
+    }
+
+    fn run(&self, due: &Due<'_>, left: Option<Duration>, more: &[(OsString, OsString)]) -> RunResult {
+        let Some(command) = self.command(due, more) else {
+            return RunResult::not_started("there is nothing to run");
+        };
+        let timeout = Duration::from_millis(due.hook.definition.timeout_ms);
+        let limit = left.map_or(timeout, |left| left.min(timeout));
+        if limit.is_zero() {
+            return RunResult::not_started("the caller's deadline has passed");
+        }
+        self.runner.run(&command, &due.input(), limit)
+    }
+
+    /// Starts a hook that runs aside.
+    fn detach(&self, due: &Due<'_>, of: &RecordId, scene: &Scene) -> RunResult {
+        let began = Instant::now();
+        let Some(command) = self.command(due, &[]) else {
+            return RunResult::not_started("there is nothing to run");
+        };
+        let outcome = Finished {
+            verdict: Verdict::default(),
+            event: Event { raw: serde_json::Map::new(), context: serde_json::Map::new(), ..due.event.clone() },
+            runs: vec![run_record(due.hook, Said::default(), None)],
+            skipped: Vec::new(),
+            other_events: 0,
+        };
+        let mut record = new_record(RecordId::from_random(random_bits()), &outcome, Duration::ZERO);
+        record.of = Some(of.clone());
+        record.project_dir = scene.root.as_ref().map(|root| root.to_string_lossy().into_owned());
+        let job = detached::Job {
+            command,
+            input: due.input(),
+            limit_ms: due.hook.definition.timeout_ms,
+            stdout: due.hook.definition.stdout,
+            state: self.places.state.clone(),
+            record,
+        };
+        match detached::launch(&self.places.binary, &job) {
+            Ok(()) => RunResult { outcome: Outcome::Detached, took: began.elapsed(), ..RunResult::not_started("") },
+            Err(error) => RunResult::not_started(format!("nobody could be started to look after it: {error}")),
+        }
+    }
+}
+
+/// Remembers what an event tells about its session, and fills in what only we can count.
+fn remember(session: &Session, event: &mut Event, state: Option<&Path>) -> io::Result<()> {
+    let written = (|| {
+        session.started(event.at)?;
+        match event.kind {
+            EventKind::SessionStart => {
+                if let Some(state) = state {
+                    session::forget_old(state, SystemTime::now());
+                }
+                session.begin_turn()
+            }
+            EventKind::BeforeAgent => session.begin_turn(),
+            EventKind::BeforeTool => session.count_step(),
+            _ => Ok(()),
+        }
+    })();
+    let mut fill = |name: &str, value: Option<Value>| {
+        if let Some(value) = value.filter(|_| event.data.get(name).is_none_or(Value::is_null)) {
+            event.data.insert(name.to_owned(), value);
+        }
+    };
+    match event.kind {
+        EventKind::BeforeStop | EventKind::AfterStop => fill("step_count", Some(session.steps_in_turn().into())),
+        EventKind::SessionEnd => {
+            fill("total_steps", Some(session.total_steps().into()));
+            let seconds = session.start().map(|start| event.at.duration_since(start).as_secs());
+            fill("duration_seconds", seconds.map(Value::from));
+        }
+        _ => {}
+    }
+    written
+}
+
+/// Lets a stop pass that was blocked too often in this turn; counts it otherwise.
+fn cap_stop(verdict: &mut Verdict, session: Option<&Session>, cap: u32, trouble: &mut Option<io::Error>) {
+    let Some(session) = session else { return };
+    if session.stop_blocks_in_turn() < u64::from(cap) {
+        if let Err(error) = session.count_stop_block() {
+            trouble.get_or_insert(error);
+        }
+        return;
+    }
+    let by = verdict.by.take().unwrap_or_default();
+    let reason = verdict.reason.take().unwrap_or_default();
+    verdict.effect = None;
+    verdict.capped = true;
+    verdict.warnings.push(format!(
+        "the stop passes although {by} blocks it: {cap} stops were blocked in this turn (stop_cap in anyhook.toml). It said: {reason}"
+    ));
+}
+
+fn new_record(id: RecordId, finished: &Finished, took: Duration) -> Record {
+    let event = &finished.event;
+    Record {
+        v: JOURNAL_VERSION,
+        id,
+        of: None,
+        at: now(),
+        host: event.host.clone(),
+        event: event.kind.clone(),
+        native_name: event.native_name.clone(),
+        session: event.session.clone(),
+        work_dir: event.work_dir.to_string_lossy().into_owned(),
+        project_dir: event.project_dir.as_ref().map(|root| root.to_string_lossy().into_owned()),
+        tool: event.tool.as_ref().map(|tool| tool.name.clone()),
+        about: event.headline().map(|text| shorten(&text, ABOUT_LIMIT)),
+        runs: finished.runs.clone(),
+        skipped: finished.skipped.iter().take(SKIPPED_LIMIT).cloned().collect(),
+        other_events: finished.other_events,
+        verdict: finished.verdict.clone(),
+        lost: Vec::new(),
+        took_us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+    }
+}
+
+/// So many hooks that were left out are named in the journal.
+const SKIPPED_LIMIT: usize = 200;
+
+/// Returns the time, to the millisecond.
+pub fn now() -> jiff::Timestamp {
+    let now = jiff::Timestamp::now();
+    jiff::Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
+}
+
+/// Returns what `explain` shows: each hook in order, and why it would not run, if so.
+pub fn explain<'scene>(scene: &'scene Scene, event: &Event) -> Vec<(&'scene Hook, Spelling, Result<(), anyhook_model::SkipReason>)> {
+    let plan = Plan::new(&scene.installed, event);
+    let mut due: Vec<_> = plan
+        .steps
+        .iter()
+        .map(|step| (step.hook, step.spelling, step.mismatch(event).map_or(Ok(()), Err)))
+        .collect();
+    due.extend(plan.skipped.into_iter().map(|(hook, why)| (hook, Spelling::Canonical, Err(why))));
+    due
+}

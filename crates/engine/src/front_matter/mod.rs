@@ -1,0 +1,177 @@
+//! The front matter of a HOOK.md: where it begins and ends, and its YAML as a tree with places.
+//!
+//! Tolerant where the specifications' own examples need it (see [`escapes`]); what it cannot read
+//! is a [`Unreadable`] with its place. Reading the tree as a hook is the business of
+//! [`crate::definition`].
+
+mod escapes;
+mod yaml;
+
+use std::borrow::Cow;
+
+pub use yaml::{Node, Value};
+
+use crate::problem::Place;
+
+/// The front matter must end within so many bytes.
+const LIMIT: usize = 256 * 1024;
+
+/// The front matter as a tree.
+#[derive(Debug)]
+pub struct FrontMatter {
+    /// The document; a mapping in a hook that can be used.
+    pub root: Node,
+    /// Escapes in double quotes that YAML does not know and that were read as written.
+    pub odd_escapes: Vec<Place>,
+    /// Whether bytes that are no UTF-8 were replaced.
+    pub lossy: bool,
+    source: Source,
+}
+
+/// Why there is no front matter to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// What is wrong.
+    pub message: String,
+    /// Where.
+    pub place: Place,
+}
+
+/// The text between the two lines `---`, and where it starts in the file.
+#[derive(Debug)]
+struct Source {
+    text: String,
+    /// Bytes and lines of the file before `text`.
+    byte_offset: usize,
+    line_offset: usize,
+    /// Places (in characters of what YAML was given) where a backslash was put in.
+    insertions: Vec<usize>,
+}
+
+impl FrontMatter {
+    /// Reads the front matter at the head of a HOOK.md.
+    pub fn read(file: &[u8]) -> Result<Self, Unreadable> {
+        let (block, byte_offset) = block(file)?;
+        let text = String::from_utf8_lossy(block);
+        let lossy = matches!(text, Cow::Owned(_));
+        let doubled = escapes::double(&text);
+        let mut source = Source {
+            text: text.into_owned(),
+            byte_offset,
+            line_offset: 1,
+            insertions: doubled.insertions,
+        };
+        let odd_escapes =
+            doubled.odd.iter().map(|at| source.place_of_original(*at, *at + 2)).collect();
+        let parsed = yaml::parse(&doubled.text);
+        let root = parsed.map_err(|error| Unreadable {
+            message: error.message,
+            place: source.place(error.at, error.at + 1),
+        })?;
+        source.insertions.shrink_to_fit();
+        Ok(Self { root, odd_escapes, lossy, source })
+    }
+
+    /// Returns the place of a node in the file.
+    pub fn place(&self, node: &Node) -> Place {
+        self.source.place(node.start, node.end)
+    }
+}
+
+impl Source {
+    /// Returns the place of a range of characters of what YAML was given.
+    fn place(&self, start: usize, end: usize) -> Place {
+        let original = |at: usize| at - self.insertions.partition_point(|insertion| *insertion < at);
+        self.place_of_original(original(start), original(end))
+    }
+
+    /// Returns the place of a range of characters of the text.
+    fn place_of_original(&self, start: usize, end: usize) -> Place {
+        let byte_of = |at: usize| {
+            self.text.char_indices().nth(at).map_or(self.text.len(), |(byte, _)| byte)
+        };
+        let (start, end) = (byte_of(start), byte_of(end.max(start)));
+        let line_start = self.text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+        // A caret under a multi-line value marks its first line.
+        let marked = self.text[start..end].lines().next().unwrap_or("").trim_end().len();
+        Place {
+            line: self.line_offset + self.text[..start].matches('\n').count() + 1,
+            column: self.text[line_start..start].chars().count() + 1,
+            start: self.byte_offset + start,
+            end: self.byte_offset + start + marked.max(1),
+        }
+    }
+}
+
+/// Returns the bytes between the two lines `---` and their offset in the file.
+fn block(file: &[u8]) -> Result<(&[u8], usize), Unreadable> {
+    let unreadable = |message: &str, line: usize, start: usize| Unreadable {
+        message: message.to_owned(),
+        place: Place { line, column: 1, start, end: (start + 3).min(file.len()).max(start) },
+    };
+    let bom = if file.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    let line_end = |from: usize| {
+        file[from..].iter().position(|byte| *byte == b'\n').map_or(file.len(), |at| from + at + 1)
+    };
+    let is_fence = |line: &[u8]| line.strip_prefix(b"---").is_some_and(|rest| rest.trim_ascii().is_empty());
+    let start = line_end(bom);
+    if !is_fence(&file[bom..start]) {
+        return Err(unreadable("no front matter: the first line is not `---`", 1, bom));
+    }
+    let mut at = start;
+    while at < file.len() && at - start <= LIMIT {
+        let next = line_end(at);
+        if is_fence(&file[at..next]) {
+            return Ok((&file[start..at], start));
+        }
+        at = next;
+    }
+    if at < file.len() {
+        return Err(unreadable("the front matter is longer than 256 KiB", 1, bom));
+    }
+    Err(unreadable("the front matter is not closed by a line `---`", 1, bom))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn field(file: &[u8], key: &str) -> Option<String> {
+        FrontMatter::read(file).unwrap().root.get(key).and_then(Node::text).map(str::to_owned)
+    }
+
+    #[test]
+    fn three_dashes_inside_a_value_do_not_end_it() {
+        let file = b"---\ndescription: a --- b\nx: y\n---\n---\nbody";
+        assert_eq!(field(file, "description").as_deref(), Some("a --- b"));
+        assert_eq!(field(file, "x").as_deref(), Some("y"));
+    }
+
+    #[test]
+    fn crlf_bom_no_final_newline_and_a_binary_body_are_fine() {
+        assert_eq!(field(b"\xef\xbb\xbf---\r\nname: a\r\n---\r\n\xff\xfe", "name").as_deref(), Some("a"));
+        assert_eq!(field(b"---\nname: a\n---", "name").as_deref(), Some("a"));
+    }
+
+    #[test]
+    fn a_missing_fence_is_named() {
+        let message = |file: &[u8]| FrontMatter::read(file).unwrap_err().message;
+        assert!(message(b"name: a\n").contains("first line"));
+        assert!(message(b"").contains("first line"));
+        assert!(message(b"---\nname: a\n").contains("not closed"));
+        assert!(message(&[b"---\n".to_vec(), vec![b'a'; LIMIT + 10], b"\nb\n---\n".to_vec()].concat()).contains("longer"));
+    }
+
+    #[test]
+    fn places_count_in_the_file_as_written() {
+        let file = b"---\nname: a\nmatcher: {pattern: \"\\.py\\b\", tool: \"\xc3\xbc\\x\"} # c\nbad: [\n---\n";
+        let error = FrontMatter::read(file).unwrap_err();
+        assert_eq!(error.place.line, 5, "{error:?}");
+        let file = b"---\nname: a\nm: {pattern: \"\\.py\\b\", tool: \"T\"}\n---\n";
+        let matter = FrontMatter::read(file).unwrap();
+        let tool = matter.root.get("m").unwrap().get("tool").unwrap();
+        let place = matter.place(tool);
+        assert_eq!((place.line, place.column), (3, 30));
+        assert_eq!(&file[place.start..place.end], b"\"T\"");
+    }
+}

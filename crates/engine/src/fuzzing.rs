@@ -1,0 +1,47 @@
+//! What the fuzz targets call: each takes any bytes and must come back.
+
+use std::path::PathBuf;
+
+use anyhook_model::{Caller, Host, OpenFormat, Outcome, Spelling, StdoutUse};
+
+/// Reads bytes as a HOOK.md.
+pub fn front_matter(data: &[u8]) {
+    let read = crate::definition::read(data, "guard");
+    for problem in &read.problems {
+        if let Some(place) = problem.place {
+            assert!(place.start <= place.end && place.start <= data.len() * 3 + 3);
+            assert!(place.line >= 1 && place.column >= 1);
+        }
+    }
+    let definition = &read.definition;
+    assert!(!definition.triggers.is_empty() || read.fault().is_some());
+    assert!((100..=600_000).contains(&definition.timeout_ms) && definition.priority <= 1000);
+}
+
+/// Reads bytes as a hook's output.
+pub fn hook_output(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    for stdout_use in [StdoutUse::Log, StdoutUse::Context] {
+        let said = crate::output::interpret("guard", stdout_use, &Outcome::Exited(0), &text, "");
+        assert!(said.failure.is_none() || said.decision.is_silent());
+    }
+    // A deny on a line of its own stands, whatever comes before it.
+    let denied = format!("{{\"decision\": \"deny\"}}\n{text}");
+    let said = crate::output::interpret("guard", StdoutUse::Log, &Outcome::Exited(0), &denied, "");
+    assert_eq!(said.decision.effect, Some(anyhook_model::Effect::Deny));
+}
+
+/// Reads bytes as an event, and what is written of it as an event again.
+pub fn event_json(data: &[u8]) {
+    let caller = Caller {
+        work_dir: PathBuf::from("/"),
+        project_dir: None,
+        now: jiff::Timestamp::UNIX_EPOCH,
+    };
+    let Ok(events) = OpenFormat.decode(data, &caller) else { return };
+    for event in events {
+        let text = event.to_json(Spelling::Canonical);
+        let again = OpenFormat.decode(text.as_bytes(), &caller).expect("what we write we can read");
+        assert_eq!(again[0].to_json(Spelling::Canonical), text);
+    }
+}

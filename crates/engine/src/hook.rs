@@ -1,0 +1,251 @@
+//! A hook as it lies in its folder.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use anyhook_model::{FailMode, HookDefinition};
+use rustix::fs::{Access, Mode, OFlags};
+use serde::Serialize;
+
+use crate::definition;
+use crate::matcher::CompiledMatcher;
+use crate::problem::{Problem, Severity};
+
+/// More of a HOOK.md is not read.
+const FILE_LIMIT: u64 = 1024 * 1024;
+
+/// Whose hook it is; in this order they run at equal priority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// The machine's, `/etc/agents/hooks`.
+    Managed,
+    /// The user's, `~/.config/agents/hooks`.
+    User,
+    /// The project's, `.agents/hooks`.
+    Project,
+}
+
+impl Level {
+    /// Returns the word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Managed => "managed",
+            Self::User => "user",
+            Self::Project => "project",
+        }
+    }
+}
+
+/// Whether a hook may run, as far as trust goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Trust {
+    /// It is the user's or the machine's own.
+    NotNeeded,
+    /// A project's, and its content is the trusted one.
+    Trusted,
+    /// It was trusted with another content: why it counts as a failure now.
+    Changed(String),
+    /// A project's that nobody has trusted.
+    Never,
+}
+
+/// What is started to run a hook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The script.
+    pub script: PathBuf,
+    /// The program that reads it, where it cannot be started by itself.
+    pub interpreter: Option<&'static str>,
+}
+
+/// A hook in its folder.
+#[derive(Clone, Debug)]
+pub struct Hook {
+    /// What its HOOK.md says.
+    pub definition: HookDefinition,
+    /// Its matcher, ready to use.
+    pub matcher: CompiledMatcher,
+    /// Every finding.
+    pub problems: Vec<Problem>,
+    /// Whose it is.
+    pub level: Level,
+    /// How far below the project root its `.agents` folder is; 0 for all but nested ones.
+    pub nesting: usize,
+    /// Where it was found.
+    pub folder: PathBuf,
+    /// Where it runs from: `folder`, or its trusted copy.
+    pub runs_from: PathBuf,
+    /// What is started.
+    pub entry: Option<Entry>,
+    /// Whether it is trusted.
+    pub trust: Trust,
+}
+
+impl Hook {
+    /// Reads the hook in `folder`. Whatever is wrong with it is one of its problems.
+    pub fn load(folder: &Path, level: Level) -> Self {
+        let folder_name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let mut hook = Self {
+            definition: HookDefinition::named(&folder_name),
+            matcher: CompiledMatcher::default(),
+            problems: Vec::new(),
+            level,
+            nesting: 0,
+            folder: folder.to_owned(),
+            runs_from: folder.to_owned(),
+            entry: None,
+            trust: if level == Level::Project { Trust::Never } else { Trust::NotNeeded },
+        };
+        match read_regular(&folder.join("HOOK.md")) {
+            Ok(file) => {
+                let read = definition::read(&file, &folder_name);
+                hook.definition = read.definition;
+                hook.matcher = read.matcher;
+                hook.problems = read.problems;
+            }
+            Err(error) => {
+                let (message, hint) = if error.kind() == io::ErrorKind::NotFound {
+                    ("there is no HOOK.md".to_owned(), "`anyhook new` makes a hook to start from")
+                } else {
+                    (format!("HOOK.md cannot be read: {error}"), "HOOK.md is a file its user may read")
+                };
+                hook.problems.push(Problem::new("unreadable", Severity::Unusable, message).hint(hint));
+                return hook;
+            }
+        }
+        match find_entry(folder) {
+            Ok(entry) => hook.entry = Some(entry),
+            Err(problem) => hook.problems.push(problem),
+        }
+        hook
+    }
+
+    /// Returns the hook's name.
+    pub fn name(&self) -> &str {
+        &self.definition.name
+    }
+
+    /// Returns what keeps the hook from running, if anything does.
+    pub fn fault(&self) -> Option<&Problem> {
+        self.problems.iter().find(|problem| problem.severity == Severity::Unusable)
+    }
+
+    /// Tells whether a failure of this hook blocks.
+    pub fn blocks_on_failure(&self) -> bool {
+        self.definition.on_failure == FailMode::Block && !self.definition.is_async
+    }
+}
+
+/// Reads a file, but no pipe, device or folder that calls itself one.
+fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
+    // Without NONBLOCK, opening a named pipe would wait for a writer.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(FILE_LIMIT).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Finds what to start: `scripts/run` if it may be run, else `run.sh`, else `run.py`.
+fn find_entry(folder: &Path) -> Result<Entry, Problem> {
+    let scripts = folder.join("scripts");
+    let run = scripts.join("run");
+    let may_run = |path: &Path| rustix::fs::access(path, Access::EXEC_OK).is_ok();
+    if run.is_file() && may_run(&run) {
+        let interpreter = if starts_by_itself(&run) { None } else { Some("sh") };
+        return Ok(Entry { script: run, interpreter });
+    }
+    for (name, interpreter) in [("run.sh", "bash"), ("run.py", "python3")] {
+        let script = scripts.join(name);
+        if script.is_file() {
+            let by_itself = may_run(&script) && starts_by_itself(&script);
+            return Ok(Entry { script, interpreter: (!by_itself).then_some(interpreter) });
+        }
+    }
+    let problem = Problem::new("nothing-to-run", Severity::Unusable, "there is nothing to run");
+    Err(if run.is_file() {
+        problem.hint("`scripts/run` is not executable: chmod +x it")
+    } else {
+        problem.hint("put a program at scripts/run, scripts/run.sh or scripts/run.py")
+    })
+}
+
+/// Tells whether the system can start a file: it has a shebang or is a compiled program.
+fn starts_by_itself(path: &Path) -> bool {
+    let mut head = [0; 4];
+    let Ok(mut file) = File::open(path) else { return true };
+    let length = file.read(&mut head).unwrap_or(0);
+    let head = &head[..length];
+    head.starts_with(b"#!")
+        || head == b"\x7fELF"
+        // Mach-O, thin and fat.
+        || head == b"\xcf\xfa\xed\xfe"
+        || head == b"\xca\xfe\xba\xbe"
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn hook_with(files: &[(&str, &str, u32)]) -> (tempfile::TempDir, Hook) {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = scratch.path().join("guard");
+        fs::create_dir_all(folder.join("scripts")).unwrap();
+        fs::write(folder.join("HOOK.md"), "---\nname: guard\ndescription: d\ntrigger: before_tool\n---\n").unwrap();
+        for (name, content, mode) in files {
+            let path = folder.join("scripts").join(name);
+            fs::write(&path, content).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(*mode)).unwrap();
+        }
+        let hook = Hook::load(&folder, Level::User);
+        (scratch, hook)
+    }
+
+    fn entry(files: &[(&str, &str, u32)]) -> (String, Option<&'static str>) {
+        let (_scratch, hook) = hook_with(files);
+        let entry = hook.entry.unwrap();
+        (entry.script.file_name().unwrap().to_string_lossy().into_owned(), entry.interpreter)
+    }
+
+    #[test]
+    fn entries_in_order() {
+        let run = ("run", "#!/bin/sh\n", 0o755);
+        let shell = ("run.sh", "#!/bin/bash\n", 0o755);
+        let python = ("run.py", "print()\n", 0o644);
+        assert_eq!(entry(&[run, shell, python]), ("run".to_owned(), None));
+        assert_eq!(entry(&[("run", "#!/bin/sh\n", 0o644), shell, python]), ("run.sh".to_owned(), None));
+        assert_eq!(entry(&[python]), ("run.py".to_owned(), Some("python3")));
+    }
+
+    #[test]
+    fn scripts_without_run_bit_or_shebang_get_an_interpreter() {
+        assert_eq!(entry(&[("run.sh", "#!/bin/bash\n", 0o644)]).1, Some("bash"));
+        assert_eq!(entry(&[("run.sh", "exit 0\n", 0o755)]).1, Some("bash"));
+        assert_eq!(entry(&[("run", "exit 0\n", 0o755)]).1, Some("sh"));
+    }
+
+    #[test]
+    fn nothing_to_run_is_unusable() {
+        let (_scratch, hook) = hook_with(&[("run", "exit 0\n", 0o644)]);
+        assert_eq!(hook.fault().unwrap().code, "nothing-to-run");
+        assert!(hook.fault().unwrap().hint.as_ref().unwrap().contains("chmod"));
+    }
+
+    #[test]
+    fn a_pipe_that_calls_itself_a_file_does_not_hang() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = scratch.path().join("guard");
+        fs::create_dir(&folder).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, folder.join("HOOK.md"), rustix::fs::FileType::Fifo, Mode::RUSR, 0).unwrap();
+        assert!(Hook::load(&folder, Level::User).fault().unwrap().message.contains("not a file"));
+    }
+}

@@ -1,0 +1,97 @@
+//! Where things are. Told from outside: the engine reads neither `$HOME` nor the environment.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The folders the engine works with.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// The managed level, `/etc/agents`.
+    pub managed: PathBuf,
+    /// The user's level, such as `~/.config/agents`.
+    pub user: Option<PathBuf>,
+    /// What is remembered: trust, sessions, journal.
+    pub state: Option<PathBuf>,
+    /// The user's home: a project root is not looked for past it.
+    pub home: Option<PathBuf>,
+    /// The running program, for scripts (`ANYHOOK_BIN`) and for hooks that run aside.
+    pub binary: PathBuf,
+}
+
+/// The part of a level's folder that holds its hooks.
+pub const HOOKS: &str = "hooks";
+/// A project's level, inside its root.
+pub const PROJECT_LEVEL: &str = ".agents";
+
+/// Finds the project root above `work_dir`: the repository, else the nearest `.agents` folder.
+pub fn find_root(work_dir: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    let mut with_agents = None;
+    for folder in work_dir.ancestors() {
+        if folder.join(".git").symlink_metadata().is_ok() {
+            return Some(folder.to_owned());
+        }
+        if with_agents.is_none() && folder.join(PROJECT_LEVEL).is_dir() {
+            with_agents = Some(folder.to_owned());
+        }
+        if Some(folder) == home {
+            break;
+        }
+    }
+    with_agents
+}
+
+/// Returns the folders from `root` down to `work_dir`, without `root`.
+pub fn folders_between(root: &Path, work_dir: &Path) -> Vec<PathBuf> {
+    let Ok(inner) = work_dir.strip_prefix(root) else { return Vec::new() };
+    let mut folder = root.to_owned();
+    inner
+        .components()
+        .map(|part| {
+            folder.push(part);
+            folder.clone()
+        })
+        .collect()
+}
+
+/// Returns `folder`, or its nearest ancestor that is there.
+pub fn nearest_existing(folder: &Path) -> PathBuf {
+    folder
+        .ancestors()
+        .find(|ancestor| fs::metadata(ancestor).is_ok_and(|metadata| metadata.is_dir()))
+        .map_or_else(|| PathBuf::from("/"), Path::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_repository_comes_before_a_nearer_agents_folder() {
+        let scratch = tempfile::tempdir().unwrap();
+        let home = scratch.path();
+        let deep = home.join("repo/sub/deep");
+        fs::create_dir_all(deep.join(".agents")).unwrap();
+        assert_eq!(find_root(&deep, Some(home)), Some(deep.clone()));
+        fs::create_dir_all(home.join("repo/.git")).unwrap();
+        assert_eq!(find_root(&deep, Some(home)), Some(home.join("repo")));
+    }
+
+    #[test]
+    fn not_past_the_home_folder() {
+        let scratch = tempfile::tempdir().unwrap();
+        let home = scratch.path().join("home");
+        fs::create_dir_all(home.join("work")).unwrap();
+        fs::create_dir_all(scratch.path().join(".git")).unwrap();
+        assert_eq!(find_root(&home.join("work"), Some(&home)), None);
+        assert_eq!(find_root(&home.join("work"), None), Some(scratch.path().to_owned()));
+    }
+
+    #[test]
+    fn between_root_and_work_dir() {
+        assert_eq!(
+            folders_between(Path::new("/a"), Path::new("/a/b/c")),
+            [PathBuf::from("/a/b"), PathBuf::from("/a/b/c")]
+        );
+        assert_eq!(folders_between(Path::new("/a"), Path::new("/x")), [] as [PathBuf; 0]);
+    }
+}

@@ -1,0 +1,79 @@
+//! What `check` reports: a finding with its place in the file and what to do about it.
+
+use serde::Serialize;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Worth knowing; nothing to mend.
+    Note,
+    /// The hook works, perhaps not as its author thinks.
+    Warning,
+    /// Against the format. The hook runs nevertheless if it can.
+    Error,
+    /// The hook cannot run.
+    Unusable,
+}
+
+/// A finding in a hook.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// A short, stable name, such as `unknown-trigger`.
+    pub code: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is wrong.
+    pub message: String,
+    /// The next step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// Where in HOOK.md.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+}
+
+/// A place in HOOK.md.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// The first byte.
+    #[serde(skip)]
+    pub start: usize,
+    /// The byte after the last.
+    #[serde(skip)]
+    pub end: usize,
+}
+
+impl Problem {
+    /// Makes a finding that has no place in the file.
+    pub fn new(code: &'static str, severity: Severity, message: impl Into<String>) -> Self {
+        Self { code, severity, message: message.into(), hint: None, place: None }
+    }
+
+    /// Adds the next step.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds the place.
+    #[must_use]
+    pub fn at(mut self, place: Place) -> Self {
+        self.place = Some(place);
+        self
+    }
+}
+
+/// Returns the candidate nearest to `word`, if one is near enough to be what was meant.
+pub fn nearest<'list>(word: &str, candidates: impl Iterator<Item = &'list str>) -> Option<&'list str> {
+    candidates
+        .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .max_by(|(one, _), (other, _)| one.total_cmp(other))
+        .map(|(_, candidate)| candidate)
+}

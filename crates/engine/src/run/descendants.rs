@@ -1,0 +1,142 @@
+//! Ending every process a hook has started, also those that left its process group.
+//!
+//! On Linux a process belongs to a run if it is in the run's process group, has the run's mark in
+//! its environment, descends from such a process, or was orphaned to us since the run began.
+//! Elsewhere the process group has to do.
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+/// The variable that marks every process of a run.
+pub const MARK: &str = "ANYHOOK_RUN";
+
+/// What tells the processes of one run from all others.
+#[derive(Debug)]
+pub struct Family {
+    /// The process that was started, leader of its group.
+    pub leader: Pid,
+    /// The value of [`MARK`] in its environment.
+    pub mark: String,
+    /// Our own children before the run began, where orphans come to us.
+    pub strangers: Option<Vec<i32>>,
+}
+
+impl Family {
+    /// Sends a signal to all of the family. Returns whether anybody is left to receive it.
+    pub fn signal(&self, signal: Signal) -> bool {
+        let group = kill_process_group(self.leader, signal).is_ok();
+        let members = self.members();
+        for pid in &members {
+            if let Some(pid) = Pid::from_raw(*pid) {
+                // It may be gone by now.
+                let _ = rustix::process::kill_process(pid, signal);
+            }
+        }
+        group || !members.is_empty()
+    }
+
+    /// Returns the members that are alive.
+    #[cfg(target_os = "linux")]
+    fn members(&self) -> Vec<i32> {
+        let processes = linux::processes();
+        let own = i32::try_from(std::process::id()).unwrap_or(0);
+        let leader = self.leader.as_raw_nonzero().get();
+        let mark = format!("{MARK}={}", self.mark);
+        let mut family: std::collections::HashSet<i32> = processes
+            .iter()
+            .filter(|process| {
+                process.id == leader
+                    || process.group == leader
+                    || match linux::mark(process.id) {
+                        Some(found) => found == mark.as_bytes(),
+                        None => {
+                            let strangers = self.strangers.as_ref();
+                            process.parent == own && strangers.is_some_and(|list| !list.contains(&process.id))
+                        }
+                    }
+            })
+            .map(|process| process.id)
+            .collect();
+        family.remove(&own);
+        // Children of members are members; a child may stand before its parent in the list.
+        loop {
+            let before = family.len();
+            for process in &processes {
+                if process.id != own && family.contains(&process.parent) {
+                    family.insert(process.id);
+                }
+            }
+            if family.len() == before {
+                break;
+            }
+        }
+        processes.iter().filter(|process| !process.zombie && family.contains(&process.id)).map(|process| process.id).collect()
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn members(&self) -> Vec<i32> {
+        Vec::new()
+    }
+}
+
+/// Returns our children now, to be told from those that come to us later.
+#[cfg(target_os = "linux")]
+pub fn own_children() -> Vec<i32> {
+    let own = i32::try_from(std::process::id()).unwrap_or(0);
+    linux::processes().iter().filter(|process| process.parent == own).map(|process| process.id).collect()
+}
+
+/// Returns nothing: orphans come to us on Linux only.
+#[cfg(not(target_os = "linux"))]
+pub fn own_children() -> Vec<i32> {
+    Vec::new()
+}
+
+/// Makes orphans of our descendants our own children, where the system can do that.
+pub fn adopt_orphans() {
+    #[cfg(target_os = "linux")]
+    {
+        // Without it, the mark in the environment and the process group have to do.
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::fs;
+
+    use super::MARK;
+
+    pub struct Process {
+        pub id: i32,
+        pub parent: i32,
+        pub group: i32,
+        pub zombie: bool,
+    }
+
+    /// Lists all processes.
+    pub fn processes() -> Vec<Process> {
+        let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+        entries
+            .flatten()
+            .filter_map(|entry| {
+                let id = entry.file_name().to_str()?.parse().ok()?;
+                let stat = fs::read(entry.path().join("stat")).ok()?;
+                // The name in parentheses may itself hold parentheses and blanks.
+                let after_name = stat.iter().rposition(|byte| *byte == b')')? + 2;
+                let text = String::from_utf8_lossy(stat.get(after_name..)?).into_owned();
+                let mut fields = text.split(' ');
+                let zombie = matches!(fields.next()?, "Z" | "X");
+                let parent = fields.next()?.parse().ok()?;
+                let group = fields.next()?.parse().ok()?;
+                Some(Process { id, parent, group, zombie })
+            })
+            .collect()
+    }
+
+    /// Returns the mark in a process's environment, `NAME=value`.
+    pub fn mark(id: i32) -> Option<Vec<u8>> {
+        let environment = fs::read(format!("/proc/{id}/environ")).ok()?;
+        let prefix = format!("{MARK}=");
+        environment.split(|byte| *byte == 0).find(|entry| entry.starts_with(prefix.as_bytes())).map(<[u8]>::to_vec)
+    }
+}

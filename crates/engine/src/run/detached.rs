@@ -1,0 +1,92 @@
+//! Hooks that run aside: started, not waited for, journaled when they end.
+//!
+//! A hook that runs aside outlives us, and still has its time limit and its line in the journal.
+//! So another process of ours looks after it: it gets a [`Job`] on standard input and is in a
+//! process group of its own, out of reach for a host that ends ours.
+
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhook_model::{Record, StdoutUse};
+use serde::{Deserialize, Serialize};
+
+use super::descendants::MARK;
+use super::process::{Command, Runner};
+use crate::journal::Journal;
+use crate::output::interpret;
+
+/// The argument that makes the program look after a job.
+pub const ARGUMENT: &str = "__detached";
+
+/// One hook to run aside.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Job {
+    /// What to start.
+    pub command: Command,
+    /// Its standard input.
+    pub input: String,
+    /// How long it may take, in milliseconds.
+    pub limit_ms: u64,
+    /// How its output is read.
+    pub stdout: StdoutUse,
+    /// The state folder, for the journal.
+    pub state: Option<PathBuf>,
+    /// The record to complete: one run, still without outcome.
+    pub record: Record,
+}
+
+/// Starts a process of ours that looks after the job. Does not wait.
+pub fn launch(binary: &Path, job: &Job) -> io::Result<()> {
+    let mut file = scratch_file()?;
+    serde_json::to_writer(io::BufWriter::new(&mut file), job)?;
+    file.rewind()?;
+    std::process::Command::new(binary)
+        .arg(ARGUMENT)
+        .stdin(file)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        // Not one of the run that started us: ending that run must not end this.
+        .env(MARK, "detached")
+        .current_dir("/")
+        .process_group(0)
+        .spawn()
+        .map(drop)
+}
+
+/// Returns a file without a name.
+fn scratch_file() -> io::Result<File> {
+    #[cfg(target_os = "linux")]
+    if let Ok(fd) = rustix::fs::memfd_create("anyhook-job", rustix::fs::MemfdFlags::CLOEXEC) {
+        return Ok(File::from(fd));
+    }
+    tempfile::tempfile()
+}
+
+/// Looks after the job on `input`: runs it, then journals its outcome.
+pub fn look_after(mut input: impl Read) -> io::Result<()> {
+    let mut text = Vec::new();
+    input.read_to_end(&mut text)?;
+    let Job { command, input, limit_ms, stdout, state, mut record } = serde_json::from_slice(&text)?;
+    drop(text);
+    super::descendants::adopt_orphans();
+    let result = Runner { adopts_orphans: true }.run(&command, &input, Duration::from_millis(limit_ms));
+    record.took_us = u64::try_from(result.took.as_micros()).unwrap_or(u64::MAX);
+    if let Some(run) = record.runs.first_mut() {
+        let said = interpret(&run.hook, stdout, &result.outcome, &result.stdout, &result.stderr);
+        run.outcome = Some(result.outcome);
+        run.decision = said.decision;
+        run.failure = said.failure;
+        run.notes = said.notes;
+        run.stdout = anyhook_model::json::shorten(&result.stdout, 4096);
+        run.stderr = anyhook_model::json::shorten(&result.stderr, 4096);
+        run.took_us = record.took_us;
+    }
+    match state {
+        Some(state) => Journal::new(&state).append(&record),
+        None => Ok(()),
+    }
+}

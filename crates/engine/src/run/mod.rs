@@ -1,0 +1,13 @@
+//! Running a hook's program.
+//!
+//! - [`process`]: one run from start to answer, with its time limit;
+//! - [`capture`]: what is kept of its output;
+//! - [`descendants`]: how every process it started is ended;
+//! - [`detached`]: hooks that run aside and outlive us.
+
+pub mod capture;
+pub mod descendants;
+pub mod detached;
+pub mod process;
+
+pub use process::{Command, Runner};

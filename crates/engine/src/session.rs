@@ -1,0 +1,193 @@
+//! What is remembered between the processes of one session.
+//!
+//! A session is a folder of small files under the state folder, safe with many processes without
+//! a lock:
+//! - `start`, `root`: written once, by whoever comes first (an atomic link);
+//! - `steps`, `stops`: one byte appended for each tool call and each blocked stop, so that a count
+//!   is a file's length;
+//! - `turn`: the lengths of the two when the turn began, renamed into place.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use jiff::Timestamp;
+
+use crate::trust::short_hash;
+
+/// A session that was silent for so long is forgotten.
+const FORGET_AFTER: Duration = Duration::from_secs(30 * 24 * 3600);
+/// At most so many sessions are forgotten at once: the agent waits.
+const FORGET_AT_ONCE: usize = 20;
+
+/// One session's folder.
+#[derive(Clone, Debug)]
+pub struct Session {
+    folder: PathBuf,
+}
+
+impl Session {
+    /// Names the session of a host. Nothing is written yet.
+    pub fn new(state: &Path, host: &str, id: &str) -> Self {
+        let name = short_hash(Path::new(&format!("{host}\0{id}")));
+        Self { folder: state.join("sessions").join(name) }
+    }
+
+    /// Returns the pinned project root.
+    pub fn root(&self) -> Option<PathBuf> {
+        let bytes = fs::read(self.folder.join("root")).ok()?;
+        Some(PathBuf::from(std::ffi::OsString::from_vec(bytes)))
+    }
+
+    /// Pins the project root; the first to come wins. Returns the one that is pinned.
+    pub fn pin_root(&self, root: &Path) -> io::Result<PathBuf> {
+        self.write_once("root", root.as_os_str().as_bytes())?;
+        Ok(self.root().unwrap_or_else(|| root.to_owned()))
+    }
+
+    /// Remembers when the session was first heard of.
+    pub fn started(&self, at: Timestamp) -> io::Result<()> {
+        self.write_once("start", at.to_string().as_bytes())
+    }
+
+    /// Returns when the session was first heard of.
+    pub fn start(&self) -> Option<Timestamp> {
+        fs::read_to_string(self.folder.join("start")).ok()?.parse().ok()
+    }
+
+    /// Begins a turn: counts of the turn start from zero.
+    pub fn begin_turn(&self) -> io::Result<()> {
+        let marks = format!("{} {}", self.length("steps"), self.length("stops"));
+        fs::create_dir_all(&self.folder)?;
+        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
+        file.write_all(marks.as_bytes())?;
+        file.persist(self.folder.join("turn"))?;
+        Ok(())
+    }
+
+    /// Counts a tool call.
+    pub fn count_step(&self) -> io::Result<()> {
+        self.append("steps")
+    }
+
+    /// Counts a stop that was blocked.
+    pub fn count_stop_block(&self) -> io::Result<()> {
+        self.append("stops")
+    }
+
+    /// Returns how many tool calls there were in all.
+    pub fn total_steps(&self) -> u64 {
+        self.length("steps")
+    }
+
+    /// Returns how many tool calls there were in this turn.
+    pub fn steps_in_turn(&self) -> u64 {
+        self.length("steps").saturating_sub(self.turn_marks().0)
+    }
+
+    /// Returns how many stops were blocked in this turn.
+    pub fn stop_blocks_in_turn(&self) -> u64 {
+        self.length("stops").saturating_sub(self.turn_marks().1)
+    }
+
+    fn turn_marks(&self) -> (u64, u64) {
+        let text = fs::read_to_string(self.folder.join("turn")).unwrap_or_default();
+        let mut marks = text.split(' ').map(|mark| mark.parse().unwrap_or(0));
+        (marks.next().unwrap_or(0), marks.next().unwrap_or(0))
+    }
+
+    fn length(&self, name: &str) -> u64 {
+        fs::metadata(self.folder.join(name)).map_or(0, |metadata| metadata.len())
+    }
+
+    fn append(&self, name: &str) -> io::Result<()> {
+        let open = || OpenOptions::new().create(true).append(true).open(self.folder.join(name));
+        let mut file = open().or_else(|_| {
+            fs::create_dir_all(&self.folder)?;
+            open()
+        })?;
+        file.write_all(b".")
+    }
+
+    /// Writes a file unless it is there; it is complete from the moment it can be seen.
+    fn write_once(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let path = self.folder.join(name);
+        if path.exists() {
+            return Ok(());
+        }
+        fs::create_dir_all(&self.folder)?;
+        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
+        file.write_all(bytes)?;
+        match fs::hard_link(file.path(), &path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Forgets some of the sessions that were silent for a month.
+pub fn forget_old(state: &Path, now: SystemTime) {
+    let Ok(entries) = fs::read_dir(state.join("sessions")) else { return };
+    let is_old = |entry: &fs::DirEntry| {
+        let modified = entry.metadata().and_then(|metadata| metadata.modified());
+        modified.is_ok_and(|time| now.duration_since(time).is_ok_and(|age| age > FORGET_AFTER))
+    };
+    for entry in entries.flatten().filter(is_old).take(FORGET_AT_ONCE) {
+        // Another process may be quicker; then there is nothing left to do.
+        let _ = fs::remove_dir_all(entry.path());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_root_stays() {
+        let state = tempfile::tempdir().unwrap();
+        let session = Session::new(state.path(), "host", "one");
+        assert_eq!(session.root(), None);
+        assert_eq!(session.pin_root(Path::new("/first")).unwrap(), Path::new("/first"));
+        assert_eq!(session.pin_root(Path::new("/second")).unwrap(), Path::new("/first"));
+        let other = Session::new(state.path(), "other host", "one");
+        assert_eq!(other.root(), None);
+    }
+
+    #[test]
+    fn counts_are_per_turn() {
+        let state = tempfile::tempdir().unwrap();
+        let session = Session::new(state.path(), "host", "../../etc");
+        session.count_step().unwrap();
+        session.count_stop_block().unwrap();
+        assert_eq!((session.steps_in_turn(), session.stop_blocks_in_turn()), (1, 1));
+        session.begin_turn().unwrap();
+        assert_eq!((session.steps_in_turn(), session.stop_blocks_in_turn()), (0, 0));
+        session.count_step().unwrap();
+        assert_eq!((session.steps_in_turn(), session.total_steps()), (1, 2));
+    }
+
+    #[test]
+    fn counting_is_safe_with_many_at_once() {
+        let state = tempfile::tempdir().unwrap();
+        let session = Session::new(state.path(), "host", "busy");
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| (0..100).for_each(|_| session.count_step().unwrap()));
+            }
+        });
+        assert_eq!(session.total_steps(), 800);
+    }
+
+    #[test]
+    fn old_sessions_are_forgotten() {
+        let state = tempfile::tempdir().unwrap();
+        Session::new(state.path(), "host", "old").begin_turn().unwrap();
+        let now = SystemTime::now();
+        forget_old(state.path(), now);
+        assert_eq!(fs::read_dir(state.path().join("sessions")).unwrap().count(), 1);
+        forget_old(state.path(), now + FORGET_AFTER + Duration::from_secs(60));
+        assert_eq!(fs::read_dir(state.path().join("sessions")).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,115 @@
+//! `anyhook.toml`, beside each level's `hooks` folder.
+//!
+//! A project's settings may only tighten what the levels above allow.
+
+use std::fs;
+use std::path::Path;
+
+use serde::Deserialize;
+
+/// A gate that blocks more often than this in one turn only burns money.
+const STOP_CAP_DEFAULT: u32 = 8;
+const STOP_CAP_MAX: u32 = 100;
+
+/// What one file says.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    stop_cap: Option<u32>,
+}
+
+/// The settings in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// After how many blocks in one turn a stop passes nevertheless.
+    pub stop_cap: u32,
+    /// Files that could not be read, and values that do not count.
+    pub problems: Vec<String>,
+}
+
+impl Settings {
+    /// Reads the files of the three levels; a file that is not there says nothing.
+    pub fn load(managed: Option<&Path>, user: Option<&Path>, project: Option<&Path>) -> Self {
+        let mut problems = Vec::new();
+        let mut read = |level: Option<&Path>| {
+            level.and_then(|folder| read_file(&folder.join("anyhook.toml"), &mut problems)).unwrap_or_default()
+        };
+        let (managed, user, project) = (read(managed), read(user), read(project));
+        // A lower cap lets a gate go earlier, so only a higher one is tighter.
+        let above = match (managed.stop_cap, user.stop_cap) {
+            (Some(managed), Some(user)) => managed.max(user),
+            (one, other) => one.or(other).unwrap_or(STOP_CAP_DEFAULT),
+        };
+        let stop_cap = project.stop_cap.unwrap_or(above).max(above).clamp(1, STOP_CAP_MAX);
+        if let Some(asked) = project.stop_cap.filter(|asked| *asked < above) {
+            problems.push(format!("a project may only tighten: stop_cap = {asked} is below {above}"));
+        }
+        Self { stop_cap, problems }
+    }
+}
+
+fn read_file(path: &Path, problems: &mut Vec<String>) -> Option<File> {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+        Err(error) => {
+            problems.push(format!("`{}` cannot be read: {error}", path.display()));
+            return None;
+        }
+    };
+    match toml::from_str(&text) {
+        Ok(file) => Some(file),
+        Err(error) => {
+            let place = error.span().map_or_else(String::new, |span| {
+                let before = &text[..span.start.min(text.len())];
+                let line = before.matches('\n').count() + 1;
+                let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+                format!(":{line}:{column}")
+            });
+            problems.push(format!("`{}{place}`: {}", path.display(), error.message()));
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn caps(managed: Option<u32>, user: Option<u32>, project: Option<u32>) -> Settings {
+        let scratch = tempfile::tempdir().unwrap();
+        let level = |name: &str, cap: Option<u32>| {
+            let folder = scratch.path().join(name);
+            fs::create_dir(&folder).unwrap();
+            if let Some(cap) = cap {
+                fs::write(folder.join("anyhook.toml"), format!("stop_cap = {cap}\n")).unwrap();
+            }
+            folder
+        };
+        Settings::load(
+            Some(&level("managed", managed)),
+            Some(&level("user", user)),
+            Some(&level("project", project)),
+        )
+    }
+
+    #[test]
+    fn a_project_may_only_tighten() {
+        assert_eq!(caps(None, None, None).stop_cap, 8);
+        assert_eq!(caps(None, Some(3), None).stop_cap, 3);
+        assert_eq!(caps(None, Some(3), Some(5)).stop_cap, 5);
+        let refused = caps(None, None, Some(2));
+        assert_eq!((refused.stop_cap, refused.problems.len()), (8, 1));
+        assert_eq!(caps(Some(6), Some(3), None).stop_cap, 6);
+        assert_eq!(caps(None, Some(0), None).stop_cap, 1);
+    }
+
+    #[test]
+    fn a_broken_file_is_named_with_its_place() {
+        let scratch = tempfile::tempdir().unwrap();
+        fs::write(scratch.path().join("anyhook.toml"), "# ours\nstop_kap = 3\n").unwrap();
+        let settings = Settings::load(None, Some(scratch.path()), None);
+        assert_eq!(settings.stop_cap, 8);
+        assert!(settings.problems[0].contains("anyhook.toml:2:1"), "{:?}", settings.problems);
+    }
+}

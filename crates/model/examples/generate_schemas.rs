@@ -1,0 +1,13 @@
+//! Writes every JSON Schema into the folder named on the command line (`cargo xtask generate`).
+
+use std::path::PathBuf;
+use std::{env, fs, io};
+
+fn main() -> io::Result<()> {
+    let folder = env::args_os().nth(1).map(PathBuf::from).ok_or(io::ErrorKind::InvalidInput)?;
+    fs::create_dir_all(&folder)?;
+    for (name, text) in anyhook_model::schema::generate() {
+        fs::write(folder.join(format!("{name}.schema.json")), text)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,72 @@
+//! What one hook said.
+
+use serde::{Deserialize, Serialize};
+
+use crate::json::Object;
+
+/// What a hook, or all of them together, want to happen. No opinion is the absence of an effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Effect {
+    /// Go on, without asking.
+    Allow,
+    /// Ask the person.
+    Ask,
+    /// Do not.
+    Deny,
+}
+
+impl Effect {
+    /// Reads a hook's `decision`; `block` is `deny`, and any case will do.
+    pub fn from_word(word: &str) -> Option<Self> {
+        match word.trim().to_ascii_lowercase().as_str() {
+            "allow" => Some(Self::Allow),
+            "ask" => Some(Self::Ask),
+            "deny" | "block" => Some(Self::Deny),
+            _ => None,
+        }
+    }
+
+    /// Returns the word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+/// What one hook said about one event. The default is to have no opinion.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Decision {
+    /// What the hook wants to happen.
+    #[serde(rename = "decision", default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<Effect>,
+    /// Why, for the model and the person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Fields to put into the tool's input; null removes one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modified_input: Option<Object>,
+    /// Text for the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub additional_context: Option<String>,
+    /// Text for the journal alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
+}
+
+impl Decision {
+    /// Makes a decision that blocks for the given reason.
+    pub fn deny(reason: impl Into<String>) -> Self {
+        Self { effect: Some(Effect::Deny), reason: Some(reason.into()), ..Self::default() }
+    }
+
+    /// Tells whether the hook said nothing at all.
+    pub fn is_silent(&self) -> bool {
+        *self == Self::default()
+    }
+}

@@ -1,0 +1,208 @@
+//! An event as a hook sees it, and its JSON in the specifications' spelling, spacing and key order.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use crate::json::{self, Object};
+use crate::kind::{EventKind, Spelling};
+
+/// Something an agent is about to do, or has done.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// What happened.
+    pub kind: EventKind,
+    /// The host it came from, such as `agent-hooks` or `claude-code`.
+    pub host: String,
+    /// The host's own name of the event, where it has one.
+    pub native_name: Option<String>,
+    /// The host's session, if it told.
+    pub session: Option<String>,
+    /// Which agent of the session, where the host tells subagents apart.
+    pub agent: Option<String>,
+    /// Where the agent works.
+    pub work_dir: PathBuf,
+    /// The project folder, if the host told it; the engine fills in the pinned one.
+    pub project_dir: Option<PathBuf>,
+    /// When it happened.
+    pub at: Timestamp,
+    /// The tool call, on tool events.
+    pub tool: Option<ToolCall>,
+    /// The event's own fields (see [`EventKind::own_fields`]) but those of the tool call.
+    pub data: Object,
+    /// Further fields of the host, as they came.
+    pub raw: Object,
+    /// The specifications' `context` object.
+    pub context: Object,
+}
+
+/// A tool call, in canonical names, with the host's own beside it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolCall {
+    /// The canonical tool name, such as `Shell`.
+    pub name: String,
+    /// The input with canonical field names.
+    pub input: Value,
+    /// The host's id of the call.
+    pub use_id: Option<String>,
+    /// Every file the call would touch as far as that is certain: a list of paths, or null.
+    pub files: Value,
+    /// The call in the host's own words.
+    pub native: Option<NativeCall>,
+    /// Whether deeply nested parts of the input were kept as text, so that it must not be rewritten.
+    pub flattened: bool,
+}
+
+/// A tool call in the host's own words.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NativeCall {
+    /// The host's tool name.
+    pub tool_name: String,
+    /// The host's input.
+    pub tool_input: Value,
+}
+
+impl Event {
+    /// Makes an event with nothing but its kind and place.
+    pub fn new(kind: EventKind, host: &str, work_dir: &Path, at: Timestamp) -> Self {
+        Self {
+            kind,
+            host: host.to_owned(),
+            native_name: None,
+            session: None,
+            agent: None,
+            work_dir: work_dir.to_owned(),
+            project_dir: None,
+            at,
+            tool: None,
+            data: Object::new(),
+            raw: Object::new(),
+            context: Object::new(),
+        }
+    }
+
+    /// Returns the JSON line a script gets on standard input, without the newline.
+    pub fn to_json(&self, spelling: Spelling) -> String {
+        json::to_spaced(&View { event: self, spelling })
+    }
+
+    /// Returns the text that shows best what the event is about: a command, a path, a prompt.
+    pub fn headline(&self) -> Option<String> {
+        const TELLING: [&str; 6] = ["command", "path", "file_path", "url", "query", "pattern"];
+        let from_tool = self.tool.as_ref().and_then(|tool| {
+            TELLING.iter().find_map(|key| tool.input.get(key)?.as_str()).map(str::to_owned).or_else(|| {
+                tool.input.as_object().is_some_and(|input| !input.is_empty()).then(|| json::to_spaced(&tool.input))
+            })
+        });
+        from_tool.or_else(|| {
+            ["prompt", "message", "task_description", "exit_reason", "stop_reason"]
+                .iter()
+                .find_map(|key| self.data.get(*key)?.as_str())
+                .map(str::to_owned)
+        })
+    }
+
+    /// Returns one of the event's own fields; `None` if neither the host nor we know it.
+    fn own_field(&self, name: &str) -> Option<FieldValue<'_>> {
+        let Some(tool) = &self.tool else {
+            return self.data.get(name).map(FieldValue::Json);
+        };
+        match name {
+            "tool_name" => Some(FieldValue::Text(&tool.name)),
+            "tool_input" => Some(FieldValue::Json(&tool.input)),
+            "tool_use_id" => tool.use_id.as_deref().map(FieldValue::Text),
+            "files" => Some(FieldValue::Json(&tool.files)),
+            "native" => tool.native.as_ref().map(FieldValue::Native),
+            _ => self.data.get(name).map(FieldValue::Json),
+        }
+    }
+}
+
+/// A borrowed value of an own field: a 10 MB input is not copied to be written.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum FieldValue<'event> {
+    Text(&'event str),
+    Json(&'event Value),
+    Native(&'event NativeCall),
+}
+
+/// An event about to be written in one hook's spelling.
+struct View<'event> {
+    event: &'event Event,
+    spelling: Spelling,
+}
+
+impl Serialize for View<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        const BASE: [&str; 5] = ["event_type", "timestamp", "session_id", "work_dir", "context"];
+        let event = self.event;
+        let own = event.kind.own_fields();
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("event_type", event.kind.name(self.spelling))?;
+        map.serialize_entry("timestamp", &event.at.to_string())?;
+        map.serialize_entry("session_id", &event.session)?;
+        map.serialize_entry("work_dir", &event.work_dir.to_string_lossy())?;
+        for name in own {
+            map.serialize_entry(name, &event.own_field(name))?;
+        }
+        for (name, value) in &event.raw {
+            // A host's field of the same name is already there in its canonical form.
+            if !own.contains(&name.as_str()) && !BASE.contains(&name.as_str()) {
+                map.serialize_entry(name, value)?;
+            }
+        }
+        map.serialize_entry("context", &event.context)?;
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn event(kind: EventKind) -> Event {
+        Event::new(kind, "agent-hooks", Path::new("/p"), "2024-01-15T10:30:00Z".parse().unwrap())
+    }
+
+    #[test]
+    fn keys_in_the_order_of_the_specifications() {
+        let mut event = event(EventKind::BeforeTool);
+        event.session = Some("sess-abc123".to_owned());
+        event.tool = Some(ToolCall {
+            name: "Shell".to_owned(),
+            input: json!({"command": "rm -rf /tmp"}),
+            use_id: Some("tool_123".to_owned()),
+            files: Value::Null,
+            native: None,
+            flattened: false,
+        });
+        event.raw.insert("turn".to_owned(), json!(3));
+        event.raw.insert("tool_name".to_owned(), json!("never twice"));
+        assert_eq!(
+            event.to_json(Spelling::Alias),
+            r#"{"event_type": "pre-tool-call", "timestamp": "2024-01-15T10:30:00Z", "session_id": "sess-abc123", "work_dir": "/p", "tool_name": "Shell", "tool_input": {"command": "rm -rf /tmp"}, "tool_use_id": "tool_123", "files": null, "native": null, "turn": 3, "context": {}}"#
+        );
+    }
+
+    #[test]
+    fn what_is_not_told_is_null() {
+        assert_eq!(
+            event(EventKind::BeforeStop).to_json(Spelling::Canonical),
+            r#"{"event_type": "before_stop", "timestamp": "2024-01-15T10:30:00Z", "session_id": null, "work_dir": "/p", "stop_reason": null, "step_count": null, "final_message": null, "context": {}}"#
+        );
+    }
+
+    #[test]
+    fn the_headline_is_what_a_person_looks_for() {
+        let mut shown = event(EventKind::BeforeAgent);
+        shown.data.insert("prompt".to_owned(), json!("hello"));
+        assert_eq!(shown.headline().as_deref(), Some("hello"));
+        assert_eq!(event(EventKind::SessionStart).headline(), None);
+    }
+}

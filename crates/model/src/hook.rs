@@ -1,0 +1,153 @@
+//! A hook as its HOOK.md describes it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::kind::{EventKind, Spelling};
+
+/// Limits and defaults of the front matter's fields.
+pub mod limits {
+    /// Longest name, in characters.
+    pub const NAME: usize = 64;
+    /// Longest description, in characters.
+    pub const DESCRIPTION: usize = 1024;
+    /// Shortest timeout, in milliseconds.
+    pub const TIMEOUT_MIN: u64 = 100;
+    /// Longest timeout, in milliseconds.
+    pub const TIMEOUT_MAX: u64 = 600_000;
+    /// Timeout when none is given, in milliseconds.
+    pub const TIMEOUT_DEFAULT: u64 = 30_000;
+    /// Highest priority.
+    pub const PRIORITY_MAX: u16 = 1000;
+    /// Priority when none is given.
+    pub const PRIORITY_DEFAULT: u16 = 100;
+}
+
+/// The contents of a HOOK.md's front matter, with defaults filled in.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HookDefinition {
+    /// The hook's identifier.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// The events it runs at.
+    pub triggers: Vec<Trigger>,
+    /// Which tool calls it runs at.
+    pub matcher: Matcher,
+    /// How long it may take, in milliseconds.
+    pub timeout_ms: u64,
+    /// Whether it runs aside, unable to block.
+    #[serde(rename = "async")]
+    pub is_async: bool,
+    /// Its place in the order; high runs first.
+    pub priority: u16,
+    /// What its failure means.
+    pub on_failure: FailMode,
+    /// Whether its decision counts.
+    pub mode: Mode,
+    /// The hosts it runs in; all if empty.
+    pub hosts: Vec<String>,
+    /// What plain text on its standard output is.
+    pub stdout: StdoutUse,
+    /// The author's own notes.
+    pub metadata: Value,
+}
+
+impl HookDefinition {
+    /// Makes a definition with nothing but defaults.
+    pub fn named(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            description: String::new(),
+            triggers: Vec::new(),
+            matcher: Matcher::default(),
+            timeout_ms: limits::TIMEOUT_DEFAULT,
+            is_async: false,
+            priority: limits::PRIORITY_DEFAULT,
+            on_failure: FailMode::default(),
+            mode: Mode::default(),
+            hosts: Vec::new(),
+            stdout: StdoutUse::default(),
+            metadata: Value::Null,
+        }
+    }
+
+    /// Returns the spelling in which the hook names `kind`, if that is one of its triggers.
+    pub fn spelling_of(&self, kind: &EventKind) -> Option<Spelling> {
+        self.triggers.iter().find(|trigger| trigger.kind == *kind).map(|trigger| trigger.spelling)
+    }
+
+    /// Tells whether a user's hook of this name may not be replaced by a project's.
+    pub fn is_locked(&self) -> bool {
+        self.metadata.get("locked") == Some(&Value::Bool(true))
+    }
+}
+
+/// An event a hook runs at, in the spelling its author used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trigger {
+    /// The event.
+    pub kind: EventKind,
+    /// How the author spelled it.
+    pub spelling: Spelling,
+}
+
+impl Serialize for Trigger {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.kind.name(self.spelling))
+    }
+}
+
+/// Regular expressions a tool call must match; both if both are given.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Matcher {
+    /// Matches the whole tool name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// Is found in one of the input's values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<String>,
+}
+
+impl Matcher {
+    /// Tells whether every tool call matches.
+    pub fn is_empty(&self) -> bool {
+        self.tool.is_none() && self.pattern.is_none()
+    }
+}
+
+/// What the failure of a hook means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum FailMode {
+    /// The operation goes on, with a warning in the journal.
+    #[default]
+    Allow,
+    /// The operation is blocked.
+    Block,
+}
+
+/// Whether a hook's decision counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// It counts.
+    #[default]
+    Enforce,
+    /// The hook runs and is journaled, and nothing it says counts.
+    Shadow,
+}
+
+/// What plain text on a hook's standard output is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum StdoutUse {
+    /// A note for the journal.
+    #[default]
+    Log,
+    /// Context for the model.
+    Context,
+}

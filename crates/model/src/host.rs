@@ -1,0 +1,100 @@
+//! A host is an agent's program: how its payload is read and how it is answered.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::event::Event;
+use crate::verdict::Verdict;
+
+/// What the process that was called knows beside the payload.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The folder the host started us in.
+    pub work_dir: PathBuf,
+    /// The project folder the host told through its environment.
+    pub project_dir: Option<PathBuf>,
+    /// The time of the call.
+    pub now: Timestamp,
+}
+
+/// What the host's program is told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reply {
+    /// Bytes for standard output.
+    pub stdout: String,
+    /// Bytes for standard error.
+    pub stderr: String,
+    /// The exit code.
+    pub exit_code: u8,
+    /// What the verdict said and the host has no words for.
+    pub lost: Vec<Lost>,
+}
+
+/// A part of a verdict that a host cannot express.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Lost {
+    /// The part, such as `ask` or `additional_context`.
+    pub what: String,
+    /// What was said in its place.
+    pub instead: String,
+}
+
+/// A payload that cannot be read as an event.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// The payload is no JSON.
+    #[error("the event is not JSON: {0}")]
+    NotJson(String),
+    /// The payload is JSON, but no object.
+    #[error("the event is not a JSON object but {0}")]
+    NotAnObject(&'static str),
+    /// The payload does not tell which event it is.
+    #[error("the event has no `event_type`")]
+    NoEventType,
+    /// `event_type` is no text.
+    #[error("`event_type` is not a string but {0}")]
+    EventTypeNotText(&'static str),
+}
+
+/// An agent's program: reads its payloads, words its answers. Pure functions both ways.
+pub trait Host {
+    /// Returns the name used on the command line and in a hook's `hosts`.
+    fn id(&self) -> &'static str;
+
+    /// Reads one payload as one or more events, to be dispatched in order.
+    fn decode(&self, payload: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError>;
+
+    /// Words the verdict on `event`. This cannot fail: every path ends in a reply.
+    fn encode(&self, event: &Event, verdict: &Verdict) -> Reply;
+
+    /// Words the answer to a payload that could not be read.
+    fn refuse(&self, error: &DecodeError) -> Reply;
+
+    /// Returns after how many blocks in a turn the host itself lets a stop through, if it does.
+    fn stop_cap(&self) -> Option<u32> {
+        None
+    }
+}
+
+/// Names of hosts that a hook's `hosts` may list.
+pub const HOST_IDS: [&str; 16] = [
+    "agent-hooks",
+    "amp",
+    "claude-code",
+    "cline",
+    "codex",
+    "copilot",
+    "crush",
+    "cursor",
+    "droid",
+    "gemini-cli",
+    "kimi-cli",
+    "kimi-code",
+    "kiro",
+    "opencode",
+    "qwen-code",
+    "vscode",
+];

@@ -1,0 +1,231 @@
+//! JSON as the specifications print it, and a reader that no payload can overturn.
+
+use std::io;
+
+use serde::Serialize;
+use serde_json::ser::Formatter;
+use serde_json::{Map, Value};
+
+/// A JSON object with its keys in the order they came.
+pub type Object = Map<String, Value>;
+
+/// Writes a space after `:` and `,`: scripts of the specifications grep for `"command": "…"`.
+struct Spaced;
+
+impl Formatter for Spaced {
+    fn begin_array_value<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        if first { Ok(()) } else { writer.write_all(b", ") }
+    }
+
+    fn begin_object_key<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        if first { Ok(()) } else { writer.write_all(b", ") }
+    }
+
+    fn begin_object_value<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        writer.write_all(b": ")
+    }
+}
+
+/// Returns the value on one line with a space after `:` and `,`, raw UTF-8.
+pub fn to_spaced<T: Serialize + ?Sized>(value: &T) -> String {
+    let mut bytes = Vec::with_capacity(256);
+    let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, Spaced);
+    // Writing a JSON tree to memory has no way to fail; an empty object keeps the reply well-formed.
+    if value.serialize(&mut serializer).is_err() {
+        return "{}".to_owned();
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| "{}".to_owned())
+}
+
+/// Nesting up to which a value is read as a tree. (`serde_json` itself stops at 128.)
+const DEPTH_LIMIT: usize = 100;
+
+/// What [`read`] found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadValue {
+    /// The value.
+    pub value: Value,
+    /// Whether parts nested deeper than 100 levels were kept as text, so that the value is not exact.
+    pub flattened: bool,
+}
+
+/// Reads JSON from bytes that may carry a BOM, invalid UTF-8 or nesting of any depth.
+///
+/// What is nested too deeply to be a tree is kept as a string holding its JSON text: a guard can
+/// still search it, and nobody slips past by nesting.
+pub fn read(bytes: &[u8]) -> Result<ReadValue, serde_json::Error> {
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    match serde_json::from_str(text) {
+        Ok(value) => Ok(ReadValue { value, flattened: false }),
+        Err(error) => match flatten_below(text, DEPTH_LIMIT) {
+            Some(flat) => Ok(ReadValue { value: serde_json::from_str(&flat)?, flattened: true }),
+            None => Err(error),
+        },
+    }
+}
+
+/// Replaces every container nested deeper than `limit` by a string of its text.
+///
+/// Returns `None` if there is none or the brackets do not match up.
+fn flatten_below(text: &str, limit: usize) -> Option<String> {
+    let mut flat = String::with_capacity(text.len());
+    let mut depth = 0usize;
+    let mut in_string = false;
+    let mut escaped = false;
+    let mut copied = 0;
+    let mut deep_start = None;
+    let mut found = false;
+    for (at, byte) in text.bytes().enumerate() {
+        if in_string {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => in_string = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => in_string = true,
+            b'{' | b'[' => {
+                depth += 1;
+                if depth == limit + 1 {
+                    flat.push_str(&text[copied..at]);
+                    deep_start = Some(at);
+                    found = true;
+                }
+            }
+            b'}' | b']' => {
+                depth = depth.checked_sub(1)?;
+                if depth == limit
+                    && let Some(start) = deep_start.take()
+                {
+                    flat.push_str(&Value::from(&text[start..=at]).to_string());
+                    copied = at + 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    if !found || depth != 0 {
+        return None;
+    }
+    flat.push_str(&text[copied..]);
+    Some(flat)
+}
+
+/// Merges `change` into `input` field by field; `null` removes a field.
+pub fn merge(input: &mut Object, change: &Object) {
+    for (key, value) in change {
+        if value.is_null() {
+            // `remove` would move the last key into the gap; the order of the rest stays.
+            input.shift_remove(key);
+        } else {
+            input.insert(key.clone(), value.clone());
+        }
+    }
+}
+
+/// Calls `visit` with every leaf of `value` as text, until it returns true.
+///
+/// A string is given as it is, a number or boolean in its JSON form; keys and nulls are not given.
+pub fn any_leaf(value: &Value, visit: &mut dyn FnMut(&str) -> bool) -> bool {
+    let mut stack = vec![value];
+    while let Some(value) = stack.pop() {
+        let found = match value {
+            Value::Null => false,
+            Value::Bool(flag) => visit(if *flag { "true" } else { "false" }),
+            Value::Number(number) => visit(&number.to_string()),
+            Value::String(text) => visit(text),
+            Value::Array(items) => {
+                stack.extend(items.iter().rev());
+                false
+            }
+            Value::Object(fields) => {
+                stack.extend(fields.values().rev());
+                false
+            }
+        };
+        if found {
+            return true;
+        }
+    }
+    false
+}
+
+/// Returns at most `limit` bytes of `text`, cut at a character, with a mark where it was cut.
+pub fn shorten(text: &str, limit: usize) -> String {
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    let mut end = limit;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}… ({} bytes cut)", &text[..end], text.len() - end)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn spacing_as_in_the_specifications() {
+        let value = json!({"tool_input": {"command": "rm -rf /tmp", "list": [1, true, null]}, "empty": {}});
+        assert_eq!(
+            to_spaced(&value),
+            r#"{"tool_input": {"command": "rm -rf /tmp", "list": [1, true, null]}, "empty": {}}"#
+        );
+        assert_eq!(to_spaced(&json!("危险 ü")), "\"危险 ü\"");
+    }
+
+    #[test]
+    fn numbers_pass_through_to_the_digit() {
+        let text = r#"{"a": 12345678901234567890123, "b": 1e400, "c": 1.0}"#;
+        assert_eq!(to_spaced(&read(text.as_bytes()).unwrap().value), text.replace("1e400", "1e+400"));
+    }
+
+    #[test]
+    fn any_depth_is_read() {
+        let deep = format!("{{\"a\": {}\"rm -rf /\"{}, \"b\": 1}}", "[".repeat(100_000), "]".repeat(100_000));
+        let read = read(deep.as_bytes()).unwrap();
+        assert!(read.flattened);
+        assert_eq!(read.value["b"], json!(1));
+        assert!(any_leaf(&read.value, &mut |leaf| leaf.contains("rm -rf /")));
+    }
+
+    #[test]
+    fn broken_deep_text_is_an_error() {
+        assert!(read("[".repeat(100_000).as_bytes()).is_err());
+        assert!(read("]".repeat(3).as_bytes()).is_err());
+    }
+
+    #[test]
+    fn bom_and_invalid_bytes_are_read() {
+        assert_eq!(read(b"\xef\xbb\xbf{\"a\":\"\xff\"}").unwrap().value, json!({"a": "\u{fffd}"}));
+    }
+
+    #[test]
+    fn merging_keeps_order_and_null_removes() {
+        let mut input = json!({"a": 1, "b": 2, "c": 3}).as_object().unwrap().clone();
+        merge(&mut input, json!({"a": null, "c": 4, "d": 5}).as_object().unwrap());
+        assert_eq!(to_spaced(&input), r#"{"b": 2, "c": 4, "d": 5}"#);
+    }
+
+    proptest! {
+        #[test]
+        fn reading_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = read(&bytes);
+        }
+
+        #[test]
+        fn shortening_keeps_the_limit(text in ".{0,40}", limit in 0usize..60) {
+            let short = shorten(&text, limit);
+            prop_assert!(text.len() <= limit && short == text || short.contains("bytes cut"));
+        }
+    }
+}

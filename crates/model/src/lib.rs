@@ -1,0 +1,36 @@
+//! The types of anyhook that cross a process or a disk.
+//!
+//! The whole product is one sentence: events in, decisions out, everything journaled. This crate
+//! holds the nouns of that sentence and nothing that does I/O:
+//!
+//! - [`Event`]: something an agent is about to do or has done, as a hook sees it;
+//! - [`Decision`]: what one hook said about it; [`Outcome`]: how that hook's run ended;
+//! - [`Verdict`]: what all hooks say together, naming who decided and who failed;
+//! - [`Reply`]: what the agent's program is told, made by a [`Host`];
+//! - [`Record`]: one line of the journal.
+
+pub mod case;
+pub mod decision;
+pub mod event;
+pub mod exit_code;
+pub mod hook;
+pub mod host;
+pub mod id;
+pub mod json;
+pub mod kind;
+pub mod open_format;
+pub mod outcome;
+pub mod record;
+pub mod schema;
+pub mod verdict;
+
+pub use decision::{Decision, Effect};
+pub use event::{Event, ToolCall};
+pub use hook::{FailMode, HookDefinition, Matcher, Mode, StdoutUse, Trigger};
+pub use host::{Caller, DecodeError, Host, Lost, Reply};
+pub use id::RecordId;
+pub use kind::{EventKind, Spelling};
+pub use open_format::OpenFormat;
+pub use outcome::Outcome;
+pub use record::{Record, RunRecord, SkipReason, Skipped};
+pub use verdict::{Failure, Verdict};

@@ -1,0 +1,245 @@
+//! The open format itself as a host: event JSON in, verdict JSON out, exit 0 or 2.
+
+use serde_json::Value;
+
+use crate::event::{Event, NativeCall, ToolCall};
+use crate::exit_code;
+use crate::host::{Caller, DecodeError, Host, Reply};
+use crate::json::{self, Object};
+use crate::kind::EventKind;
+use crate::verdict::Verdict;
+
+/// An agent that speaks the open Agent Hooks format: `anyhook hook agent-hooks`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OpenFormat;
+
+impl Host for OpenFormat {
+    fn id(&self) -> &'static str {
+        "agent-hooks"
+    }
+
+    fn decode(&self, payload: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> {
+        let read = json::read(payload).map_err(|error| DecodeError::NotJson(error.to_string()))?;
+        let Value::Object(mut fields) = read.value else {
+            return Err(DecodeError::NotAnObject(type_name(&read.value)));
+        };
+        let kind = match fields.shift_remove("event_type") {
+            None => return Err(DecodeError::NoEventType),
+            Some(Value::String(name)) => EventKind::from_name(&name),
+            Some(other) => return Err(DecodeError::EventTypeNotText(type_name(&other))),
+        };
+        let work_dir = take_text(&mut fields, "work_dir").filter(|path| !path.is_empty());
+        let at = take_text(&mut fields, "timestamp").and_then(|text| text.parse().ok());
+        let mut event = Event::new(
+            kind,
+            self.id(),
+            &work_dir.map_or_else(|| caller.work_dir.clone(), |path| caller.work_dir.join(path)),
+            at.unwrap_or(caller.now),
+        );
+        event.session = take_text(&mut fields, "session_id").filter(|id| !id.is_empty());
+        event.project_dir = caller.project_dir.clone();
+        if let Some(Value::Object(context)) = fields.shift_remove("context") {
+            event.context = context;
+        }
+        if event.kind.has_matcher() {
+            event.tool = Some(take_tool(&mut fields, read.flattened));
+        }
+        for name in event.kind.own_fields() {
+            if let Some(value) = fields.shift_remove(*name) {
+                event.data.insert((*name).to_owned(), value);
+            }
+        }
+        event.raw = fields;
+        Ok(vec![event])
+    }
+
+    fn encode(&self, _event: &Event, verdict: &Verdict) -> Reply {
+        let mut stderr: String =
+            verdict.warnings.iter().map(|warning| format!("anyhook: {warning}\n")).collect();
+        if verdict.is_silent() {
+            return Reply { stdout: "{}\n".to_owned(), stderr, ..Reply::default() };
+        }
+        let mut answer = Object::new();
+        let mut say = |key: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                answer.insert(key.to_owned(), value);
+            }
+        };
+        say("decision", verdict.effect.map(|effect| effect.word().into()));
+        say("reason", verdict.reason.clone().map(Value::from));
+        say("modified_input", verdict.input.clone().map(Value::from));
+        say("additional_context", verdict.context.clone().map(Value::from));
+        say("id", verdict.id.as_ref().map(|id| id.as_str().into()));
+        let exit_code = if verdict.is_block() {
+            stderr.push_str(verdict.reason.as_deref().unwrap_or("blocked"));
+            if let Some(id) = &verdict.id {
+                stderr.push_str("\n(anyhook log show ");
+                stderr.push_str(id.as_str());
+                stderr.push(')');
+            }
+            stderr.push('\n');
+            exit_code::BLOCKED
+        } else {
+            exit_code::OK
+        };
+        Reply { stdout: json::to_spaced(&answer) + "\n", stderr, exit_code, lost: Vec::new() }
+    }
+
+    fn refuse(&self, error: &DecodeError) -> Reply {
+        let hint = match error {
+            DecodeError::NotJson(_) | DecodeError::NotAnObject(_) => {
+                "send one event as a JSON object on standard input"
+            }
+            DecodeError::NoEventType | DecodeError::EventTypeNotText(_) => {
+                "name the event, such as {\"event_type\": \"before_tool\"}"
+            }
+        };
+        Reply {
+            stderr: format!("anyhook: {error}\nhint: {hint}\n"),
+            exit_code: exit_code::UNUSABLE_INPUT,
+            ..Reply::default()
+        }
+    }
+}
+
+/// Takes the fields of a tool call out of the event's fields.
+fn take_tool(fields: &mut Object, flattened: bool) -> ToolCall {
+    let native = fields.get("native").and_then(|native| {
+        Some(NativeCall {
+            tool_name: native.get("tool_name")?.as_str()?.to_owned(),
+            tool_input: native.get("tool_input").cloned().unwrap_or_default(),
+        })
+    });
+    if native.is_some() {
+        fields.shift_remove("native");
+    }
+    ToolCall {
+        name: take_text(fields, "tool_name").unwrap_or_default(),
+        input: match fields.shift_remove("tool_input") {
+            None | Some(Value::Null) => Value::Object(Object::new()),
+            Some(input) => input,
+        },
+        use_id: take_text(fields, "tool_use_id"),
+        files: fields.shift_remove("files").unwrap_or_default(),
+        native,
+        flattened,
+    }
+}
+
+/// Takes a text field; a number is taken as its digits, anything else as not given.
+fn take_text(fields: &mut Object, name: &str) -> Option<String> {
+    match fields.shift_remove(name)? {
+        Value::String(text) => Some(text),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Effect, RecordId, Spelling};
+
+    fn caller() -> Caller {
+        Caller {
+            work_dir: PathBuf::from("/here"),
+            project_dir: None,
+            now: "2024-01-15T10:30:00Z".parse().unwrap(),
+        }
+    }
+
+    fn decode(payload: &str) -> Event {
+        OpenFormat.decode(payload.as_bytes(), &caller()).unwrap().remove(0)
+    }
+
+    #[test]
+    fn only_the_event_type_is_needed() {
+        let event = decode(r#"{"event_type": "pre-session"}"#);
+        assert_eq!(event.kind, EventKind::SessionStart);
+        assert_eq!(event.work_dir, Path::new("/here"));
+        assert_eq!(event.session, None);
+    }
+
+    #[test]
+    fn a_specification_event_comes_out_as_it_went_in() {
+        let event = decode(
+            r#"{"event_type": "before_tool", "timestamp": "2024-01-15T10:30:00Z", "session_id": "s", "work_dir": "/w", "tool_name": "Shell", "tool_input": {"command": "ls"}, "tool_use_id": "t", "extra": [1], "context": {"a": 1}}"#,
+        );
+        assert_eq!(
+            event.to_json(Spelling::Canonical),
+            r#"{"event_type": "before_tool", "timestamp": "2024-01-15T10:30:00Z", "session_id": "s", "work_dir": "/w", "tool_name": "Shell", "tool_input": {"command": "ls"}, "tool_use_id": "t", "files": null, "native": null, "extra": [1], "context": {"a": 1}}"#
+        );
+    }
+
+    #[test]
+    fn offsets_become_utc() {
+        let event = decode(r#"{"event_type": "session_end", "timestamp": "2024-01-15T12:30:00+02:00"}"#);
+        assert_eq!(event.at.to_string(), "2024-01-15T10:30:00Z");
+    }
+
+    #[test]
+    fn unusable_payloads_are_named() {
+        let refuse = |payload: &str| {
+            OpenFormat.refuse(&OpenFormat.decode(payload.as_bytes(), &caller()).unwrap_err())
+        };
+        for (payload, words) in [
+            ("", "not JSON"),
+            ("[1]", "not a JSON object but an array"),
+            ("{}", "no `event_type`"),
+            (r#"{"event_type": 3}"#, "not a string but a number"),
+        ] {
+            let reply = refuse(payload);
+            assert_eq!(reply.exit_code, exit_code::UNUSABLE_INPUT);
+            assert!(reply.stderr.contains(words), "{}", reply.stderr);
+        }
+    }
+
+    #[test]
+    fn answers_have_the_documented_keys() {
+        let event = decode(r#"{"event_type": "before_tool"}"#);
+        assert_eq!(OpenFormat.encode(&event, &Verdict::default()).stdout, "{}\n");
+        let verdict = Verdict {
+            id: Some(RecordId::from_text("abc")),
+            effect: Some(Effect::Deny),
+            reason: Some("no".to_owned()),
+            input: json!({"command": "ls"}).as_object().cloned(),
+            context: Some("c".to_owned()),
+            ..Verdict::default()
+        };
+        let reply = OpenFormat.encode(&event, &verdict);
+        assert_eq!(
+            reply.stdout,
+            "{\"decision\": \"deny\", \"reason\": \"no\", \"modified_input\": {\"command\": \"ls\"}, \"additional_context\": \"c\", \"id\": \"abc\"}\n"
+        );
+        assert_eq!((reply.stderr.as_str(), reply.exit_code), ("no\n(anyhook log show abc)\n", 2));
+    }
+
+    proptest! {
+        #[test]
+        fn unknown_events_and_fields_pass_through(
+            name in "[a-z_]{1,12}", key in "x_[a-z]{1,8}", text in ".{0,20}",
+        ) {
+            let payload = json!({"event_type": name, key.clone(): text}).to_string();
+            let shown: Value =
+                serde_json::from_str(&decode(&payload).to_json(Spelling::Canonical)).unwrap();
+            prop_assert_eq!(shown["event_type"].as_str(), Some(name.as_str()));
+            prop_assert_eq!(shown[&key].as_str(), Some(text.as_str()));
+        }
+    }
+}

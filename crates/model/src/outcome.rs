@@ -1,0 +1,50 @@
+//! How the run of one hook ended.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// How the run of one hook ended. Every way is data; none is an error of the engine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It exited with this code.
+    Exited(i32),
+    /// It exited with this code and left a child behind that holds its output open.
+    Leaked(i32),
+    /// A signal ended it.
+    Killed(i32),
+    /// It took longer than it may; it and all its descendants were ended after so many milliseconds.
+    TimedOut(u64),
+    /// It could not be started, or it was not: why.
+    NotStarted(String),
+    /// Whoever asked for it no longer wants the answer.
+    Cancelled,
+    /// It was started and runs on by itself; its outcome is journaled later.
+    Detached,
+}
+
+impl Outcome {
+    /// Returns the exit code of a run that came to its own end.
+    pub fn exit_code(&self) -> Option<i32> {
+        match self {
+            Self::Exited(code) | Self::Leaked(code) => Some(*code),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exited(code) => write!(formatter, "exit {code}"),
+            Self::Leaked(code) => write!(formatter, "exit {code}, left a child behind"),
+            Self::Killed(signal) => write!(formatter, "ended by signal {signal}"),
+            Self::TimedOut(limit) => write!(formatter, "timed out after {limit} ms"),
+            Self::NotStarted(why) => write!(formatter, "not started: {why}"),
+            Self::Cancelled => formatter.write_str("cancelled"),
+            Self::Detached => formatter.write_str("runs on by itself"),
+        }
+    }
+}

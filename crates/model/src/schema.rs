@@ -1,0 +1,174 @@
+//! JSON Schemas of everything people write or read: committed, embedded, checked for drift.
+
+/// A schema's short name and its text.
+#[derive(Clone, Copy, Debug)]
+pub struct Schema {
+    /// The name, as `anyhook schema NAME` takes it.
+    pub name: &'static str,
+    /// The JSON Schema.
+    pub text: &'static str,
+}
+
+macro_rules! schemas {
+    ($($name:literal),+ $(,)?) => {
+        /// Every schema, by name.
+        pub const SCHEMAS: &[Schema] = &[$(Schema {
+            name: $name,
+            text: include_str!(concat!("../schemas/", $name, ".schema.json")),
+        }),+];
+    };
+}
+
+schemas!("case", "event", "front-matter", "output", "record", "verdict");
+
+/// Finds a schema by name.
+pub fn find(name: &str) -> Option<&'static Schema> {
+    SCHEMAS.iter().find(|schema| schema.name == name)
+}
+
+#[cfg(feature = "schema")]
+pub use generated::generate;
+
+/// The schemas made from the types.
+#[cfg(feature = "schema")]
+mod generated {
+    use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings, json_schema};
+    use serde_json::{Map, Value, json};
+
+    use crate::case::Case;
+    use crate::decision::Decision;
+    use crate::hook::{FailMode, Mode, StdoutUse, limits};
+    use crate::kind::EventKind;
+    use crate::record::Record;
+    use crate::verdict::Verdict;
+
+    /// Returns every schema's name and text, as they are to be committed.
+    pub fn generate() -> Vec<(&'static str, String)> {
+        vec![
+            ("case", of::<Case>("A test case of a hook", "One file of a hook's tests/ folder, run by `anyhook test`.")),
+            ("event", event()),
+            ("front-matter", front_matter()),
+            ("output", of::<Decision>("What a hook prints", "A JSON object on a hook's standard output, at the beginning of a line, when it exits 0. `block` is read as `deny`, in any case; null is as good as absent.")),
+            ("record", of::<Record>("A record of the journal", "One line of a journal file.")),
+            ("verdict", of::<Verdict>("What all hooks say together", "As `anyhook run --json` prints it.")),
+        ]
+    }
+
+    fn generator() -> SchemaGenerator {
+        SchemaSettings::draft2020_12().into_generator()
+    }
+
+    fn of<T: JsonSchema>(title: &str, description: &str) -> String {
+        let mut schema = generator().into_root_schema_for::<T>();
+        schema.insert("title".to_owned(), title.into());
+        schema.insert("description".to_owned(), description.into());
+        text(&schema.into())
+    }
+
+    fn text(schema: &Value) -> String {
+        format!("{schema:#}\n")
+    }
+
+    fn event() -> String {
+        let one = |kind: EventKind| {
+            let names: Vec<&str> = EventKind::all_names()
+                .filter(|name| EventKind::from_name(name) == kind)
+                .collect();
+            let fields: Map<String, Value> = kind
+                .own_fields()
+                .iter()
+                .map(|name| ((*name).to_owned(), field(&kind, name)))
+                .collect();
+            json!({
+                "if": {"properties": {"event_type": {"enum": names}}},
+                "then": {"properties": fields},
+            })
+        };
+        text(&json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": "An event",
+            "description": "What a script gets on standard input and what `anyhook hook agent-hooks` takes (there only event_type is required). What a host does not tell is null.",
+            "type": "object",
+            "required": ["event_type"],
+            "properties": {
+                "event_type": {"type": "string", "examples": EventKind::all_names().collect::<Vec<_>>()},
+                "timestamp": {"type": "string", "format": "date-time"},
+                "session_id": {"type": ["string", "null"]},
+                "work_dir": {"type": "string"},
+                "context": {"type": "object"},
+            },
+            "allOf": EventKind::all().map(one).collect::<Vec<_>>(),
+        }))
+    }
+
+    /// The schema of one of an event's own fields.
+    fn field(kind: &EventKind, name: &str) -> Value {
+        match name {
+            "tool_input" => json!({"type": "object", "description": "The tool's input with canonical field names."}),
+            "files" => json!({"type": ["array", "null"], "items": {"type": "string"}, "description": "Every file the call would touch, as far as that is certain."}),
+            "native" => json!({"type": ["object", "null"], "description": "The host's own tool_name and tool_input."}),
+            "duration_seconds" => json!({"type": ["number", "null"]}),
+            "total_steps" | "step_count" | "duration_ms" => json!({"type": ["integer", "null"]}),
+            "args" | "final_message" | "tool_output" | "error" => json!({}),
+            "stop_reason" => json!({"type": ["string", "null"], "examples": ["no_tool_calls", "tool_rejected", "max_steps"]}),
+            "trigger" => json!({"type": ["string", "null"], "examples": ["manual", "auto"]}),
+            "kind" if *kind == EventKind::Notification => json!({"type": ["string", "null"], "examples": ["idle", "permission_prompt", "other"]}),
+            _ => json!({"type": ["string", "null"]}),
+        }
+    }
+
+    fn front_matter() -> String {
+        let mut generator = generator();
+        let names: Vec<&str> = EventKind::all_names().collect();
+        let schema = json_schema!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": "The front matter of a HOOK.md",
+            "description": "What stands between the two lines `---` at the head of a HOOK.md.",
+            "type": "object",
+            "required": ["name", "description", "trigger"],
+            "properties": {
+                "name": {
+                    "type": "string", "minLength": 1, "maxLength": limits::NAME,
+                    "description": "The hook's identifier, equal to its folder's name: lowercase or caseless letters, digits, single inner hyphens.",
+                },
+                "description": {"type": "string", "minLength": 1, "maxLength": limits::DESCRIPTION, "description": "What the hook is for."},
+                "trigger": {
+                    "description": "The event, or a list of events, in either spelling.",
+                    "anyOf": [{"enum": names}, {"type": "array", "minItems": 1, "items": {"enum": names}}],
+                },
+                "matcher": {
+                    "type": "object",
+                    "description": "On tool events: which calls the hook runs at.",
+                    "properties": {
+                        "tool": {"type": "string", "description": "A regular expression for the whole tool name."},
+                        "pattern": {"type": "string", "description": "A regular expression searched in each value of the input."},
+                    },
+                },
+                "timeout": {"type": "integer", "minimum": limits::TIMEOUT_MIN, "maximum": limits::TIMEOUT_MAX, "default": limits::TIMEOUT_DEFAULT, "description": "In milliseconds."},
+                "async": {"type": "boolean", "default": false, "description": "Runs aside, unable to block."},
+                "priority": {"type": "integer", "minimum": 0, "maximum": limits::PRIORITY_MAX, "default": limits::PRIORITY_DEFAULT, "description": "High runs first."},
+                "metadata": {"type": "object", "description": "The author's own; `locked: true` keeps a project from replacing a user's hook."},
+                "on_failure": generator.subschema_for::<FailMode>(),
+                "mode": generator.subschema_for::<Mode>(),
+                "hosts": {"description": "The hosts it runs in; all if absent.", "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
+                "stdout": generator.subschema_for::<StdoutUse>(),
+                "permissions": {"description": "Reserved: not enforced by this version."},
+            },
+            "$defs": generator.definitions().clone(),
+        });
+        text(&schema.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_schema_is_json_with_a_title() {
+        for schema in SCHEMAS {
+            let value: serde_json::Value = serde_json::from_str(schema.text).unwrap();
+            assert!(value["title"].is_string(), "{}", schema.name);
+        }
+    }
+}

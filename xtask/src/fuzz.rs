@@ -1,0 +1,159 @@
+//! The `fuzz` suite: a short run of every target in `fuzz/`, on the stable toolchain.
+//!
+//! cargo-fuzz asks for a nightly compiler because of its sanitizers. This code has no `unsafe`, so
+//! coverage alone is enough, and LLVM's coverage pass can be asked for on stable. For long hunts
+//! `cargo +nightly fuzz run TARGET` works in the same folder.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::suites::Outcome;
+use crate::{Workspace, process, tools};
+
+/// The flags of cargo-fuzz, without a sanitizer.
+const COVERAGE: [&str; 6] = [
+    "--cfg=fuzzing",
+    "-Cpasses=sancov-module",
+    "-Cllvm-args=-sanitizer-coverage-level=4",
+    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
+    "-Cllvm-args=-sanitizer-coverage-pc-table",
+    "-Cllvm-args=-sanitizer-coverage-trace-compares",
+];
+
+/// How much of a failed run's output is shown.
+const SHOWN_LINES: usize = 30;
+
+/// Builds the targets and runs each for a few seconds.
+pub fn suite(workspace: &Workspace) -> Result<Outcome> {
+    if let Err(error) = tools::ensure_programs(&tools::FOR_FUZZING) {
+        return Ok(Outcome::Skipped(format!("{error:#}")));
+    }
+    let seconds = match std::env::var("ANYHOOK_FUZZ_SECONDS") {
+        Ok(text) => text.parse().context("ANYHOOK_FUZZ_SECONDS is not a whole number")?,
+        Err(_) => 10,
+    };
+    let programs = build(workspace)?;
+    let mut failed = Vec::new();
+    for target in targets(workspace)? {
+        if let Err(error) = run_target(workspace, &programs, &target, seconds) {
+            println!("{target}: {error:#}");
+            failed.push(format!("{target}: {error:#}"));
+        }
+    }
+    if !failed.is_empty() {
+        bail!("{}", failed.join("; "));
+    }
+    Ok(Outcome::Passed)
+}
+
+/// Builds every target and returns the folder with the programs.
+fn build(workspace: &Workspace) -> Result<PathBuf> {
+    let host = host_triple(&process::output(workspace.command("rustc").arg("-vV"))?)?;
+    // Flags of its own would rebuild everything at each change between the two.
+    let folder = workspace.target.join("fuzz");
+    let mut command = workspace.cargo();
+    command.args(["build", "--release", "--locked", "--manifest-path", "fuzz/Cargo.toml"]);
+    // With a named target, the flags stay away from build scripts, which cannot link with them.
+    command.args(["--target", &host]);
+    command.env("CARGO_TARGET_DIR", &folder).env("RUSTFLAGS", COVERAGE.join(" "));
+    process::run(command.env_remove("CARGO_ENCODED_RUSTFLAGS"))?;
+    Ok(folder.join(host).join("release"))
+}
+
+/// Runs one target, starting from its seeds, and reports the input that broke it.
+fn run_target(workspace: &Workspace, programs: &Path, target: &str, seconds: u32) -> Result<()> {
+    let fuzz = workspace.root.join("fuzz");
+    let corpus = tempfile::tempdir()?;
+    copy_files(&fuzz.join("seeds").join(target), corpus.path())?;
+    let artifacts = fuzz.join("artifacts").join(target);
+    fs::create_dir_all(&artifacts)?;
+    let log = programs.join(format!("{target}.log"));
+
+    // The final slash makes it a folder for libFuzzer, not the start of a name.
+    let mut prefix = OsString::from("-artifact_prefix=");
+    prefix.push(artifacts.join(""));
+    let mut command = workspace.command(programs.join(target));
+    command.arg(format!("-max_total_time={seconds}"));
+    command.args(["-max_len=65536", "-rss_limit_mb=2048", "-timeout=10"]);
+    command.arg(prefix).arg(corpus.path());
+    // libFuzzer writes hundreds of lines, of which a good run has one to show.
+    command.stdout(File::create(&log)?).stderr(File::options().append(true).open(&log)?);
+    let status = command.env("RUST_BACKTRACE", "0").status().context("cannot be started")?;
+
+    let output = String::from_utf8_lossy(&fs::read(&log)?).into_owned();
+    if status.success() {
+        println!("{target}: {}", runs(&output).unwrap_or("no runs"));
+        return Ok(());
+    }
+    let lines: Vec<_> = output.lines().collect();
+    println!("{}", lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n"));
+    match crashing_input(&output) {
+        Some(input) => bail!("failed on the input {input}"),
+        None => bail!("ended with {status}; see {}", log.display()),
+    }
+}
+
+/// The targets by name, in order.
+fn targets(workspace: &Workspace) -> Result<Vec<String>> {
+    let mut targets = Vec::new();
+    for entry in workspace.root.join("fuzz/fuzz_targets").read_dir()? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        targets.extend(name.strip_suffix(".rs").map(str::to_owned));
+    }
+    targets.sort();
+    Ok(targets)
+}
+
+fn copy_files(from: &Path, to: &Path) -> Result<()> {
+    for entry in from.read_dir().with_context(|| format!("{} has no seeds", from.display()))? {
+        let entry = entry?;
+        fs::copy(entry.path(), to.join(entry.file_name()))?;
+    }
+    Ok(())
+}
+
+fn host_triple(version: &str) -> Result<String> {
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(host.context("rustc does not name its host")?.to_owned())
+}
+
+/// The line that says how many inputs were tried.
+fn runs(output: &str) -> Option<&str> {
+    output.lines().find(|line| line.starts_with("Done ")).map(|line| &line["Done ".len()..])
+}
+
+/// The file libFuzzer wrote the failing input to.
+fn crashing_input(output: &str) -> Option<&str> {
+    const BEFORE: &str = "Test unit written to ";
+    output.lines().find_map(|line| Some(&line[line.find(BEFORE)? + BEFORE.len()..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_is_read_from_the_version() {
+        let version = "rustc 1.95.0\nbinary: rustc\nhost: x86_64-unknown-linux-gnu\n";
+        assert_eq!(host_triple(version).unwrap(), "x86_64-unknown-linux-gnu");
+    }
+
+    #[test]
+    fn the_count_of_a_good_run_is_found() {
+        assert_eq!(
+            runs("stat::x: 1\nDone 1870584 runs in 9 second(s)\n"),
+            Some("1870584 runs in 9 second(s)")
+        );
+    }
+
+    #[test]
+    fn the_crashing_input_is_found() {
+        let output =
+            "SUMMARY: x\nartifact_prefix='/a/'; Test unit written to /a/crash-12\nBase64: eA==\n";
+        assert_eq!(crashing_input(output), Some("/a/crash-12"));
+        assert_eq!(crashing_input("Done"), None);
+    }
+}

@@ -1,0 +1,73 @@
+//! The project's own tasks, run with `cargo xtask TASK`.
+//!
+//! This file only reads the first argument. Every task has a file of its own; `process` runs
+//! programs and `tools` finds or installs them.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "printing is what a task does")]
+
+mod bench;
+mod check;
+mod fuzz;
+mod generate;
+mod process;
+mod suites;
+mod test;
+mod tools;
+mod workspace;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+use crate::workspace::Workspace;
+
+const HELP: &str = "\
+usage: cargo xtask TASK [ARGUMENTS]
+
+tasks:
+  test [--strict] [SUITE…]              every suite, or only those named
+  check                                 the quick loop: format, lint, build and tests
+  generate [--check]                    write the schemas and the reference pages, or compare them
+  bench [--runs N] [--profile P] [--json]
+                                        what one hook call costs, against /bin/true
+  help                                  this text
+
+With --strict (or ANYHOOK_STRICT=1) a suite that had to be skipped is a failure.
+ANYHOOK_FUZZ_SECONDS sets how long each fuzz target runs (10).
+";
+
+/// Whether the task reached its goal; an error says why it could not even try.
+enum Ending {
+    Good,
+    Bad,
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&arguments) {
+        Ok(Ending::Good) => ExitCode::SUCCESS,
+        Ok(Ending::Bad) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(arguments: &[String]) -> Result<Ending> {
+    let Some((task, rest)) = arguments.split_first() else {
+        print!("{HELP}{}", test::suite_list());
+        return Ok(Ending::Good);
+    };
+    match task.as_str() {
+        "test" => test::run(&Workspace::find()?, rest),
+        "check" => check::run(&Workspace::find()?, rest),
+        "generate" => generate::run(&Workspace::find()?, rest),
+        "bench" => bench::run(&Workspace::find()?, rest),
+        "help" | "--help" | "-h" => {
+            print!("{HELP}{}", test::suite_list());
+            Ok(Ending::Good)
+        }
+        other => bail!("there is no task `{other}`; `cargo xtask help` lists them"),
+    }
+}

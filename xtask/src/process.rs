@@ -1,0 +1,99 @@
+//! Runs programs, always showing what is run.
+
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+
+/// How many characters of a command line are shown.
+const LONGEST: usize = 200;
+
+/// Prints the command, runs it with our own output, and fails unless it exits with 0.
+pub fn run(command: &mut Command) -> Result<()> {
+    eprintln!("$ {}", shown(command));
+    let status = command.status().with_context(|| cannot_start(command))?;
+    if !status.success() {
+        bail!("`{}` ended with {status}", program(command));
+    }
+    Ok(())
+}
+
+/// Runs the command as [`run`] does, and ends it when it takes longer than `limit`.
+pub fn run_within(limit: Duration, command: &mut Command) -> Result<()> {
+    eprintln!("$ {}", shown(command));
+    let mut child = command.spawn().with_context(|| cannot_start(command))?;
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            if !status.success() {
+                bail!("`{}` ended with {status}", program(command));
+            }
+            return Ok(());
+        }
+        if start.elapsed() > limit {
+            child.kill()?;
+            child.wait()?;
+            bail!("`{}` took longer than {} s", program(command), limit.as_secs());
+        }
+        sleep(Duration::from_millis(50));
+    }
+}
+
+/// Runs the command quietly and returns its standard output; its errors become ours.
+pub fn output(command: &mut Command) -> Result<String> {
+    // No terminal on any stream: programs fit their output to one when they find it.
+    let output = command.stdin(Stdio::null()).output().with_context(|| cannot_start(command))?;
+    if !output.status.success() {
+        bail!(
+            "`{}` ended with {}: {}",
+            shown(command),
+            output.status,
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
+    }
+    String::from_utf8(output.stdout)
+        .with_context(|| format!("`{}` printed bytes that are no text", shown(command)))
+}
+
+/// The command line as a person would type it, shortened where it is very long.
+fn shown(command: &Command) -> String {
+    let mut line = program(command);
+    for argument in command.get_args() {
+        line.push(' ');
+        line.push_str(&argument.to_string_lossy());
+    }
+    match line.char_indices().nth(LONGEST) {
+        Some((cut, _)) => format!("{} …", &line[..cut]),
+        None => line,
+    }
+}
+
+/// The program's name without its folder.
+fn program(command: &Command) -> String {
+    let path = std::path::Path::new(command.get_program());
+    path.file_name().unwrap_or(command.get_program()).to_string_lossy().into_owned()
+}
+
+fn cannot_start(command: &Command) -> String {
+    format!("`{}` cannot be started", command.get_program().to_string_lossy())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_shown_without_the_folder_of_its_program() {
+        let mut command = Command::new("/usr/bin/cargo");
+        command.args(["build", "--locked"]);
+        assert_eq!(shown(&command), "cargo build --locked");
+    }
+
+    #[test]
+    fn a_long_command_is_cut() {
+        let mut command = Command::new("echo");
+        command.arg("ü".repeat(500));
+        assert_eq!(shown(&command).chars().count(), 202);
+    }
+}

@@ -1,0 +1,141 @@
+//! The bodies of the test suites.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::tools::Tool;
+use crate::{Ending, Workspace, generate, process, tools};
+
+/// How a suite ended when nothing was found wrong.
+pub enum Outcome {
+    /// All of it ran.
+    Passed,
+    /// It ran, except for the part named here.
+    PassedExcept(String),
+    /// It could not run, for this reason.
+    Skipped(String),
+}
+
+/// How long fetching the advisory database may take.
+const FETCH_LIMIT: Duration = Duration::from_secs(120);
+
+pub fn format(workspace: &Workspace) -> Result<Outcome> {
+    cargo(workspace, &["fmt", "--all", "--check"])
+}
+
+pub fn lint(workspace: &Workspace) -> Result<Outcome> {
+    cargo(
+        workspace,
+        &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
+    )
+}
+
+pub fn build(workspace: &Workspace) -> Result<Outcome> {
+    cargo(workspace, &["build", "--workspace", "--locked"])
+}
+
+pub fn tests(workspace: &Workspace) -> Result<Outcome> {
+    if let Err(error) = tools::ensure_programs(&tools::FOR_HOOKS) {
+        return Ok(Outcome::Skipped(format!("{error:#}")));
+    }
+    match tools::ensure(Tool::Nextest) {
+        Ok(nextest) => {
+            let mut command = workspace.command(nextest);
+            command.args(["nextest", "run", "--workspace", "--locked", "--no-fail-fast"]);
+            process::run(&mut command)?;
+            Ok(Outcome::Passed)
+        }
+        // Every test runs under plain cargo too, only not in a process of its own.
+        Err(error) => {
+            println!("without cargo-nextest: {error:#}");
+            // The documentation's examples are a suite of their own.
+            cargo(
+                workspace,
+                &["test", "--workspace", "--locked", "--all-targets", "--no-fail-fast"],
+            )
+        }
+    }
+}
+
+pub fn doctests(workspace: &Workspace) -> Result<Outcome> {
+    cargo(workspace, &["test", "--workspace", "--locked", "--doc"])
+}
+
+pub fn docs(workspace: &Workspace) -> Result<Outcome> {
+    let mut command = workspace.cargo();
+    command.args(["doc", "--workspace", "--locked", "--no-deps"]);
+    process::run(command.env("RUSTDOCFLAGS", "-Dwarnings"))?;
+    Ok(Outcome::Passed)
+}
+
+pub fn generated(workspace: &Workspace) -> Result<Outcome> {
+    match generate::check(workspace)? {
+        Ending::Good => Ok(Outcome::Passed),
+        Ending::Bad => bail!("generated files are out of date; run `cargo xtask generate`"),
+    }
+}
+
+pub fn examples(workspace: &Workspace) -> Result<Outcome> {
+    if let Err(error) = tools::ensure_programs(&tools::FOR_HOOKS) {
+        return Ok(Outcome::Skipped(format!("{error:#}")));
+    }
+    let anyhook = workspace.build_anyhook("dev")?;
+    let hooks = example_hooks(workspace)?;
+    // The hooks and the state of whoever runs this stay out of it.
+    let home = tempfile::tempdir()?;
+    for task in ["check", "test"] {
+        let mut command = workspace.command(&anyhook);
+        command.arg(task).args(&hooks).env("HOME", home.path());
+        for (variable, folder) in
+            [("XDG_CONFIG_HOME", ".config"), ("XDG_STATE_HOME", ".local/state")]
+        {
+            command.env(variable, home.path().join(folder));
+        }
+        process::run(&mut command)?;
+    }
+    Ok(Outcome::Passed)
+}
+
+pub fn deny(workspace: &Workspace) -> Result<Outcome> {
+    let deny = match tools::ensure(Tool::Deny) {
+        Ok(deny) => deny,
+        Err(error) => return Ok(Outcome::Skipped(format!("{error:#}"))),
+    };
+    let mut command = workspace.command(&deny);
+    process::run(command.args(["--locked", "check", "bans", "licenses", "sources"]))?;
+
+    // A database out of reach says nothing about our dependencies, so only what it says can fail.
+    let mut fetch = workspace.command(&deny);
+    if let Err(error) = process::run_within(FETCH_LIMIT, fetch.args(["--locked", "fetch", "db"])) {
+        println!("{error:#}");
+        let left_out = "advisories were not checked: their database cannot be reached from here";
+        return Ok(Outcome::PassedExcept(left_out.to_owned()));
+    }
+    let mut advisories = workspace.command(&deny);
+    process::run(advisories.args(["--locked", "check", "advisories"]))?;
+    Ok(Outcome::Passed)
+}
+
+fn cargo(workspace: &Workspace, arguments: &[&str]) -> Result<Outcome> {
+    process::run(workspace.cargo().args(arguments))?;
+    Ok(Outcome::Passed)
+}
+
+/// The folders of `examples/hooks`, relative to the repository, in order of name.
+fn example_hooks(workspace: &Workspace) -> Result<Vec<PathBuf>> {
+    let parent = PathBuf::from("examples/hooks");
+    let mut hooks = Vec::new();
+    for entry in workspace.root.join(&parent).read_dir().context("examples/hooks cannot be read")? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            hooks.push(parent.join(entry.file_name()));
+        }
+    }
+    if hooks.is_empty() {
+        bail!("examples/hooks has no hook");
+    }
+    hooks.sort();
+    Ok(hooks)
+}

@@ -1,0 +1,149 @@
+//! Finds the programs the suites need, and installs those that are missing.
+//!
+//! Cargo's own tools go to a cache folder of this project, never into the user's `~/.cargo/bin`.
+//! Debian programs are installed only by root, who could do so anyway.
+
+use std::ffi::OsStr;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::{process, workspace};
+
+/// A tool that `cargo install` provides.
+#[derive(Clone, Copy)]
+pub enum Tool {
+    /// Runs tests, each in a process of its own.
+    Nextest,
+    /// Checks dependencies.
+    Deny,
+}
+
+impl Tool {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Nextest => "cargo-nextest",
+            Self::Deny => "cargo-deny",
+        }
+    }
+}
+
+/// A program and the Debian package it comes from.
+pub struct Program {
+    name: &'static str,
+    package: &'static str,
+}
+
+/// What hooks are written in, and what the tests shut them in with and look at them with.
+pub const FOR_HOOKS: [Program; 5] = [
+    Program { name: "bash", package: "bash" },
+    Program { name: "python3", package: "python3" },
+    Program { name: "unshare", package: "util-linux" },
+    Program { name: "setpriv", package: "util-linux" },
+    Program { name: "ps", package: "procps" },
+];
+
+/// What building libFuzzer needs.
+pub const FOR_FUZZING: [Program; 1] = [Program { name: "c++", package: "g++" }];
+
+/// Returns the tool's path: from `PATH`, from our cache, or freshly installed.
+pub fn ensure(tool: Tool) -> Result<PathBuf> {
+    let name = tool.name();
+    if let Some(found) = on_path(name) {
+        return Ok(found);
+    }
+    let root = cache_folder()?.join("tools");
+    let installed = root.join("bin").join(name);
+    if is_program(&installed) {
+        return Ok(installed);
+    }
+    println!("{name} is missing: installing it, which takes some minutes");
+    let mut install = Command::new(workspace::cargo_program());
+    install.args(["install", name, "--locked", "--root"]).arg(&root);
+    process::run(&mut install).with_context(|| format!("{name} cannot be installed"))?;
+    Ok(installed)
+}
+
+/// Makes sure that the programs are there, or says which are missing.
+pub fn ensure_programs(programs: &[Program]) -> Result<()> {
+    let mut missing = missing(programs);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if is_root() && on_path("apt-get").is_some() {
+        install_packages(&missing).context("Debian packages cannot be installed")?;
+        missing = self::missing(programs);
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let list: Vec<_> = missing
+        .iter()
+        .map(|program| format!("{} (Debian package {})", program.name, program.package))
+        .collect();
+    bail!("programs are missing: {}", list.join(", "));
+}
+
+fn missing(programs: &[Program]) -> Vec<&Program> {
+    programs.iter().filter(|program| on_path(program.name).is_none()).collect()
+}
+
+fn install_packages(programs: &[&Program]) -> Result<()> {
+    let mut packages: Vec<_> = programs.iter().map(|program| program.package).collect();
+    packages.dedup();
+    process::run(Command::new("apt-get").arg("update"))?;
+    let mut install = Command::new("apt-get");
+    install.args(["install", "--yes", "--no-install-recommends"]).args(packages);
+    process::run(install.env("DEBIAN_FRONTEND", "noninteractive"))
+}
+
+/// Asks `id`, because the standard library does not tell the user's number.
+fn is_root() -> bool {
+    process::output(Command::new("id").arg("-u")).is_ok_and(|number| number.trim() == "0")
+}
+
+fn on_path(name: &str) -> Option<PathBuf> {
+    find_in(&std::env::var_os("PATH")?, name)
+}
+
+fn find_in(path: &OsStr, name: &str) -> Option<PathBuf> {
+    std::env::split_paths(path).map(|folder| folder.join(name)).find(|file| is_program(file))
+}
+
+fn is_program(file: &Path) -> bool {
+    file.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}
+
+fn cache_folder() -> Result<PathBuf> {
+    // An empty or relative value counts as unset, as the XDG specification says.
+    let from = |variable| std::env::var_os(variable).map(PathBuf::from).filter(|p| p.is_absolute());
+    let cache = from("XDG_CACHE_HOME").or_else(|| Some(from("HOME")?.join(".cache")));
+    Ok(cache.context("neither XDG_CACHE_HOME nor HOME is set")?.join("anyhook-dev"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn only_a_file_with_the_run_bit_is_a_program() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("tool");
+        fs::write(&file, "").unwrap();
+        assert_eq!(find_in(folder.path().as_os_str(), "tool"), None);
+
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(find_in(folder.path().as_os_str(), "tool"), Some(file));
+    }
+
+    #[test]
+    fn a_folder_is_no_program() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("tool")).unwrap();
+        assert_eq!(find_in(folder.path().as_os_str(), "tool"), None);
+    }
+}
