@@ -17,8 +17,19 @@ const TOKEN_LIMIT: usize = 1000;
 
 /// The keys a front matter may have.
 const KEYS: [&str; 13] = [
-    "name", "description", "trigger", "matcher", "timeout", "async", "priority", "metadata",
-    "on_failure", "mode", "hosts", "stdout", "permissions",
+    "name",
+    "description",
+    "trigger",
+    "matcher",
+    "timeout",
+    "async",
+    "priority",
+    "metadata",
+    "on_failure",
+    "mode",
+    "hosts",
+    "stdout",
+    "permissions",
 ];
 
 /// What was read from a HOOK.md.
@@ -48,9 +59,9 @@ pub fn read(file: &[u8], folder_name: &str) -> ReadDefinition {
     };
     match FrontMatter::read(file) {
         Ok(matter) => Reader { matter: &matter, read: &mut read }.all(file, folder_name),
-        Err(error) => read.problems.push(
-            Problem::new("unreadable", Severity::Unusable, error.message).at(error.place),
-        ),
+        Err(error) => read
+            .problems
+            .push(Problem::new("unreadable", Severity::Unusable, error.message).at(error.place)),
     }
     read.problems.sort_by_key(|problem| problem.place.map_or(usize::MAX, |place| place.start));
     read
@@ -67,7 +78,13 @@ impl Reader<'_> {
     }
 
     /// Returns a finding at a node; the caller adds a hint and reports it.
-    fn at(&self, node: &Node, code: &'static str, severity: Severity, message: impl Into<String>) -> Problem {
+    fn at(
+        &self,
+        node: &Node,
+        code: &'static str,
+        severity: Severity,
+        message: impl Into<String>,
+    ) -> Problem {
         Problem::new(code, severity, message).at(self.matter.place(node))
     }
 
@@ -77,7 +94,12 @@ impl Reader<'_> {
             let problem = if root.is_null() {
                 Problem::new("unreadable", Severity::Unusable, "the front matter is empty")
             } else {
-                self.at(root, "unreadable", Severity::Unusable, "the front matter is not a list of `key: value` lines")
+                self.at(
+                    root,
+                    "unreadable",
+                    Severity::Unusable,
+                    "the front matter is not a list of `key: value` lines",
+                )
             };
             return self.report(problem.hint("write at least name, description and trigger"));
         };
@@ -91,7 +113,8 @@ impl Reader<'_> {
         self.hosts();
         if let Some(metadata) = root.get("metadata") {
             if !metadata.is_null() && !matches!(metadata.value, Value::Mapping(_)) {
-                let problem = self.at(metadata, "metadata", Severity::Warning, "`metadata` is not an object");
+                let problem =
+                    self.at(metadata, "metadata", Severity::Warning, "`metadata` is not an object");
                 self.report(problem);
             }
             self.read.definition.metadata = metadata.to_json();
@@ -103,13 +126,15 @@ impl Reader<'_> {
         for (index, (key, _)) in pairs.iter().enumerate() {
             let name = key.text().unwrap_or("");
             if pairs[..index].iter().any(|(earlier, _)| earlier.text() == Some(name)) {
-                let problem = self.at(key, "twice", Severity::Error, format!("`{name}` is given twice"));
+                let problem =
+                    self.at(key, "twice", Severity::Error, format!("`{name}` is given twice"));
                 self.report(problem.hint("the last one counts; remove the other"));
             }
             if KEYS.contains(&name) {
                 continue;
             }
-            let problem = self.at(key, "unknown-key", Severity::Warning, format!("unknown key `{name}`"));
+            let problem =
+                self.at(key, "unknown-key", Severity::Warning, format!("unknown key `{name}`"));
             self.report(match name {
                 "tool" | "pattern" => problem.hint(format!("indent `{name}` under `matcher:`")),
                 _ => match nearest(name, KEYS.into_iter()) {
@@ -166,7 +191,12 @@ impl Reader<'_> {
             ),
             Some(node) => match node.text() {
                 None => {
-                    let problem = self.at(node, "description", Severity::Error, "`description` is not a text");
+                    let problem = self.at(
+                        node,
+                        "description",
+                        Severity::Error,
+                        "`description` is not a text",
+                    );
                     self.report(problem);
                 }
                 Some(text) => {
@@ -176,7 +206,10 @@ impl Reader<'_> {
                             node,
                             "description",
                             Severity::Error,
-                            format!("`description` has {length} characters; 1 to {} are allowed", limits::DESCRIPTION),
+                            format!(
+                                "`description` has {length} characters; 1 to {} are allowed",
+                                limits::DESCRIPTION
+                            ),
                         );
                         self.report(problem);
                     }
@@ -200,13 +233,24 @@ impl Reader<'_> {
         let mut unknown = Vec::new();
         for name in &names {
             let Some(text) = name.text() else {
-                unknown.push(self.at(name, "unknown-trigger", Severity::Error, "a trigger is not a text"));
+                unknown.push(self.at(
+                    name,
+                    "unknown-trigger",
+                    Severity::Error,
+                    "a trigger is not a text",
+                ));
                 continue;
             };
             let Some((kind, spelling)) = EventKind::known(text.trim()) else {
-                let problem = self.at(name, "unknown-trigger", Severity::Error, format!("unknown trigger `{text}`"));
+                let problem = self.at(
+                    name,
+                    "unknown-trigger",
+                    Severity::Error,
+                    format!("unknown trigger `{text}`"),
+                );
                 unknown.push(match EventKind::of_agent_name(text.trim()) {
-                    Some(kind) => problem.hint(format!("that is an agent's own name; the event is `{kind}` here")),
+                    Some(kind) => problem
+                        .hint(format!("that is an agent's own name; the event is `{kind}` here")),
                     None => match nearest(text, EventKind::all_names()) {
                         Some(near) => problem.hint(format!("did you mean `{near}`?")),
                         None => problem.hint("`anyhook schema front-matter` lists the events"),
@@ -217,7 +261,12 @@ impl Reader<'_> {
             self.read.definition.triggers.push(Trigger { kind, spelling });
         }
         if names.is_empty() {
-            unknown.push(self.at(node, "no-trigger", Severity::Error, "`trigger` is an empty list"));
+            unknown.push(self.at(
+                node,
+                "no-trigger",
+                Severity::Error,
+                "`trigger` is an empty list",
+            ));
         }
         let none_known = self.read.definition.triggers.is_empty();
         for mut problem in unknown {
@@ -229,10 +278,15 @@ impl Reader<'_> {
     }
 
     fn matcher(&mut self) {
-        let Some(node) = self.matter.root.get("matcher").filter(|node| !node.is_null()) else { return };
+        let Some(node) = self.matter.root.get("matcher").filter(|node| !node.is_null()) else {
+            return;
+        };
         let Value::Mapping(pairs) = &node.value else {
-            let problem = self.at(node, "matcher", Severity::Unusable, "`matcher` is not an object");
-            return self.report(problem.hint("write `tool:` and `pattern:` on lines of their own, indented"));
+            let problem =
+                self.at(node, "matcher", Severity::Unusable, "`matcher` is not an object");
+            return self.report(
+                problem.hint("write `tool:` and `pattern:` on lines of their own, indented"),
+            );
         };
         let mut matcher = Matcher::default();
         for (key, value) in pairs {
@@ -241,7 +295,12 @@ impl Reader<'_> {
                 "tool" => &mut matcher.tool,
                 "pattern" => &mut matcher.pattern,
                 _ => {
-                    let problem = self.at(key, "unknown-key", Severity::Warning, format!("unknown key `{name}` in `matcher`"));
+                    let problem = self.at(
+                        key,
+                        "unknown-key",
+                        Severity::Warning,
+                        format!("unknown key `{name}` in `matcher`"),
+                    );
                     self.report(match nearest(name, ["tool", "pattern"].into_iter()) {
                         Some(known) => problem.hint(format!("did you mean `{known}`?")),
                         None => problem.hint("a matcher has `tool` and `pattern`"),
@@ -253,7 +312,12 @@ impl Reader<'_> {
                 continue;
             }
             let Some(text) = value.text() else {
-                let problem = self.at(value, "matcher", Severity::Unusable, format!("`{name}` is not a text"));
+                let problem = self.at(
+                    value,
+                    "matcher",
+                    Severity::Unusable,
+                    format!("`{name}` is not a text"),
+                );
                 self.report(problem.hint("write one regular expression; `a|b` matches either"));
                 continue;
             };
@@ -266,41 +330,75 @@ impl Reader<'_> {
                 _ => self.read.matcher.set_pattern(text),
             };
             if let Err(error) = compiled {
-                let problem =
-                    self.at(value, "regex", Severity::Unusable, format!("`{name}` is not a regular expression: {error}"));
+                let problem = self.at(
+                    value,
+                    "regex",
+                    Severity::Unusable,
+                    format!("`{name}` is not a regular expression: {error}"),
+                );
                 self.report(problem.hint("the syntax is that of the Rust crate `regex`: no look-around, no back-references"));
             }
         }
         let triggers = &self.read.definition.triggers;
-        if !matcher.is_empty() && !triggers.is_empty() && !triggers.iter().any(|trigger| trigger.kind.has_matcher()) {
-            let problem = self.at(node, "matcher-ignored", Severity::Warning, "`matcher` is ignored: the trigger is no tool event");
+        if !matcher.is_empty()
+            && !triggers.is_empty()
+            && !triggers.iter().any(|trigger| trigger.kind.has_matcher())
+        {
+            let problem = self.at(
+                node,
+                "matcher-ignored",
+                Severity::Warning,
+                "`matcher` is ignored: the trigger is no tool event",
+            );
             self.report(problem.hint("remove it, or check the event in the script"));
         }
         self.read.definition.matcher = matcher;
     }
 
     fn numbers(&mut self) {
-        if let Some(timeout) = self.number("timeout", limits::TIMEOUT_MIN, limits::TIMEOUT_MAX, limits::TIMEOUT_DEFAULT) {
+        if let Some(timeout) = self.number(
+            "timeout",
+            limits::TIMEOUT_MIN,
+            limits::TIMEOUT_MAX,
+            limits::TIMEOUT_DEFAULT,
+        ) {
             self.read.definition.timeout_ms = timeout;
         }
         let most = u64::from(limits::PRIORITY_MAX);
-        if let Some(priority) = self.number("priority", 0, most, u64::from(limits::PRIORITY_DEFAULT)) {
+        if let Some(priority) =
+            self.number("priority", 0, most, u64::from(limits::PRIORITY_DEFAULT))
+        {
             self.read.definition.priority = u16::try_from(priority).unwrap_or(limits::PRIORITY_MAX);
         }
     }
 
     /// Reads a number and clamps it; one that cannot be read is the default.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "clamped before the cast")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "clamped before the cast"
+    )]
     fn number(&mut self, key: &'static str, least: u64, most: u64, default: u64) -> Option<u64> {
         let node = self.matter.root.get(key).filter(|node| !node.is_null())?;
         let number = node.text().and_then(|text| text.trim().replace('_', "").parse::<f64>().ok());
         let Some(number) = number.filter(|number| !number.is_nan()) else {
-            let problem = self.at(node, key, Severity::Error, format!("`{key}` is not a number; {default} is used"));
+            let problem = self.at(
+                node,
+                key,
+                Severity::Error,
+                format!("`{key}` is not a number; {default} is used"),
+            );
             self.report(problem);
             return None;
         };
         if !matches!(&node.value, Value::Scalar { plain: true, .. }) {
-            let problem = self.at(node, key, Severity::Warning, format!("`{key}` is in quotes; it is read as a number"));
+            let problem = self.at(
+                node,
+                key,
+                Severity::Warning,
+                format!("`{key}` is in quotes; it is read as a number"),
+            );
             self.report(problem);
         }
         let clamped = number.clamp(least as f64, most as f64) as u64;
@@ -338,7 +436,12 @@ impl Reader<'_> {
     }
 
     /// Reads one of a few words, in any case.
-    fn word(&mut self, key: &'static str, words: &[&'static str], otherwise: &str) -> Option<&'static str> {
+    fn word(
+        &mut self,
+        key: &'static str,
+        words: &[&'static str],
+        otherwise: &str,
+    ) -> Option<&'static str> {
         let node = self.matter.root.get(key).filter(|node| !node.is_null())?;
         let text = node.text().unwrap_or("").trim();
         let found = words.iter().find(|word| word.eq_ignore_ascii_case(text)).copied();
@@ -355,20 +458,32 @@ impl Reader<'_> {
     }
 
     fn hosts(&mut self) {
-        let Some(node) = self.matter.root.get("hosts").filter(|node| !node.is_null()) else { return };
+        let Some(node) = self.matter.root.get("hosts").filter(|node| !node.is_null()) else {
+            return;
+        };
         let items: Vec<&Node> = match &node.value {
             Value::Sequence(items) => items.iter().collect(),
             _ => vec![node],
         };
         for item in items {
             let Some(text) = item.text().map(str::trim).filter(|text| !text.is_empty()) else {
-                let problem = self.at(item, "hosts", Severity::Error, "`hosts` is not a list of names; it is ignored");
+                let problem = self.at(
+                    item,
+                    "hosts",
+                    Severity::Error,
+                    "`hosts` is not a list of names; it is ignored",
+                );
                 self.report(problem);
                 self.read.definition.hosts.clear();
                 return;
             };
             if !HOST_IDS.contains(&text) {
-                let problem = self.at(item, "unknown-host", Severity::Warning, format!("unknown host `{text}`"));
+                let problem = self.at(
+                    item,
+                    "unknown-host",
+                    Severity::Warning,
+                    format!("unknown host `{text}`"),
+                );
                 self.report(match nearest(text, HOST_IDS.into_iter()) {
                     Some(near) => problem.hint(format!("did you mean `{near}`?")),
                     None => problem.hint(format!("known hosts: {}", HOST_IDS.join(", "))),
@@ -381,13 +496,21 @@ impl Reader<'_> {
     fn lints(&mut self, file: &[u8]) {
         for place in &self.matter.odd_escapes {
             self.read.problems.push(
-                Problem::new("escape", Severity::Warning, "unknown escape in double quotes; the backslash is read as written")
-                    .at(*place)
-                    .hint("use single quotes"),
+                Problem::new(
+                    "escape",
+                    Severity::Warning,
+                    "unknown escape in double quotes; the backslash is read as written",
+                )
+                .at(*place)
+                .hint("use single quotes"),
             );
         }
         if self.matter.lossy {
-            self.report(Problem::new("utf-8", Severity::Error, "the front matter is not UTF-8; bytes were replaced"));
+            self.report(Problem::new(
+                "utf-8",
+                Severity::Error,
+                "the front matter is not UTF-8; bytes were replaced",
+            ));
         }
         let definition = &self.read.definition;
         let gate = definition
@@ -399,21 +522,35 @@ impl Reader<'_> {
         let blocks_on_failure = definition.on_failure == FailMode::Block;
         if let Some(node) = self.matter.root.get("async").filter(|_| is_async) {
             if let Some(gate) = gate {
-                let problem =
-                    self.at(node, "async-gate", Severity::Warning, format!("an async hook cannot block, and `{gate}` is where hooks block"));
+                let problem = self.at(
+                    node,
+                    "async-gate",
+                    Severity::Warning,
+                    format!("an async hook cannot block, and `{gate}` is where hooks block"),
+                );
                 self.report(problem.hint("remove `async: true`, or use an after_… event"));
             }
             if blocks_on_failure {
-                let problem =
-                    self.at(node, "async-block", Severity::Warning, "an async hook cannot block, so `on_failure: block` has no effect");
+                let problem = self.at(
+                    node,
+                    "async-block",
+                    Severity::Warning,
+                    "an async hook cannot block, so `on_failure: block` has no effect",
+                );
                 self.report(problem);
             }
         }
         let tokens = estimate_tokens(&String::from_utf8_lossy(file));
         if tokens > TOKEN_LIMIT {
             self.report(
-                Problem::new("long", Severity::Warning, format!("HOOK.md has about {tokens} tokens; agents read it when its event comes"))
-                    .hint(format!("keep it under {TOKEN_LIMIT}; longer texts fit in a file beside it")),
+                Problem::new(
+                    "long",
+                    Severity::Warning,
+                    format!(
+                        "HOOK.md has about {tokens} tokens; agents read it when its event comes"
+                    ),
+                )
+                .hint(format!("keep it under {TOKEN_LIMIT}; longer texts fit in a file beside it")),
             );
         }
     }
@@ -422,7 +559,9 @@ impl Reader<'_> {
 /// Returns what is wrong with a name, if anything.
 pub fn name_fault(name: &str) -> Option<&'static str> {
     let is_letter = |letter: char| {
-        letter == '-' || letter.is_numeric() || letter.is_alphabetic() && letter.to_lowercase().eq([letter])
+        letter == '-'
+            || letter.is_numeric()
+            || letter.is_alphabetic() && letter.to_lowercase().eq([letter])
     };
     if name.is_empty() || name.chars().count() > limits::NAME {
         Some("has not 1 to 64 characters")
@@ -471,7 +610,10 @@ mod tests {
             ("trigger: before_tool\ndescription: d", "name"),
             ("name: other\ntrigger: before_tool\ndescription: d", "name-differs"),
             ("name: guard\ntrigger: before_tool", "description"),
-            (&format!("name: guard\ntrigger: before_tool\ndescription: {}", "x".repeat(2000)), "description"),
+            (
+                &format!("name: guard\ntrigger: before_tool\ndescription: {}", "x".repeat(2000)),
+                "description",
+            ),
             (&format!("{BASE}timeout: 5"), "timeout"),
             (&format!("{BASE}timeout: soon"), "timeout"),
             (&format!("{BASE}priority: 5000"), "priority"),
@@ -483,7 +625,11 @@ mod tests {
         ] {
             let read = read_matter(matter);
             assert!(read.fault().is_none(), "{matter}: {:?}", read.problems);
-            assert!(read.problems.iter().any(|problem| problem.code == code), "{matter}: {:?}", read.problems);
+            assert!(
+                read.problems.iter().any(|problem| problem.code == code),
+                "{matter}: {:?}",
+                read.problems
+            );
         }
     }
 
@@ -517,7 +663,10 @@ mod tests {
     #[test]
     fn hints_name_what_was_meant() {
         let hint = |trigger: &str| {
-            read_matter(&format!("name: guard\ndescription: d\ntrigger: {trigger}")).problems[0].hint.clone().unwrap()
+            read_matter(&format!("name: guard\ndescription: d\ntrigger: {trigger}")).problems[0]
+                .hint
+                .clone()
+                .unwrap()
         };
         assert!(hint("before_tol").contains("`before_tool`"));
         assert!(hint("pre-tool-cal").contains("`pre-tool-call`"));
@@ -534,7 +683,8 @@ mod tests {
 
     #[test]
     fn an_unreadable_on_failure_does_not_open_a_guard() {
-        let mode = |value: &str| read_matter(&format!("{BASE}on_failure: {value}")).definition.on_failure;
+        let mode =
+            |value: &str| read_matter(&format!("{BASE}on_failure: {value}")).definition.on_failure;
         assert_eq!(mode("allow"), FailMode::Allow);
         assert_eq!(mode("Block"), FailMode::Block);
         assert_eq!(mode("blok"), FailMode::Block);
@@ -544,7 +694,10 @@ mod tests {
     #[test]
     fn lints() {
         assert_eq!(codes(&format!("{BASE}async: true")), ["async-gate"]);
-        assert_eq!(codes("name: guard\ndescription: d\ntrigger: session_start\nmatcher:\n  tool: Shell"), ["matcher-ignored"]);
+        assert_eq!(
+            codes("name: guard\ndescription: d\ntrigger: session_start\nmatcher:\n  tool: Shell"),
+            ["matcher-ignored"]
+        );
         assert_eq!(codes(&format!("{BASE}permissions: [net]")), ["permissions"]);
         assert_eq!(codes("name: guard\ndescription: \"a\\q\"\ntrigger: before_tool"), ["escape"]);
         assert_eq!(codes(&format!("{BASE}tool: Shell")), ["unknown-key"]);

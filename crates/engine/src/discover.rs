@@ -66,14 +66,17 @@ impl Finder {
             Ok(entries) => entries,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
             Err(error) => {
-                return self.notes.push(format!("`{}` cannot be read: {error}", hooks_folder.display()));
+                return self
+                    .notes
+                    .push(format!("`{}` cannot be read: {error}", hooks_folder.display()));
             }
         };
         for entry in entries {
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(error) => {
-                    self.notes.push(format!("`{}` cannot be read: {error}", hooks_folder.display()));
+                    self.notes
+                        .push(format!("`{}` cannot be read: {error}", hooks_folder.display()));
                     continue;
                 }
             };
@@ -97,7 +100,9 @@ impl Finder {
         }
         for folder in [managed, &hooks_folder] {
             if let Some(fault) = not_roots_alone(folder) {
-                return self.notes.push(format!("managed hooks do not count: `{}` {fault}", folder.display()));
+                return self
+                    .notes
+                    .push(format!("managed hooks do not count: `{}` {fault}", folder.display()));
             }
         }
         let before = self.hooks.len();
@@ -108,8 +113,14 @@ impl Finder {
             parts.extend(hook.entry.as_ref().map(|entry| entry.script.clone()));
             for part in parts {
                 if let Some(fault) = not_roots_alone(&part).filter(|_| part.exists()) {
-                    let message = format!("`{}` {fault}, so the hook does not count as managed", part.display());
-                    hook.problems.push(Problem::new("managed", Severity::Unusable, message).hint("chown root and chmod go-w it"));
+                    let message = format!(
+                        "`{}` {fault}, so the hook does not count as managed",
+                        part.display()
+                    );
+                    hook.problems.push(
+                        Problem::new("managed", Severity::Unusable, message)
+                            .hint("chown root and chmod go-w it"),
+                    );
                     break;
                 }
             }
@@ -124,7 +135,10 @@ impl Finder {
         let Some(store) = store else { return };
         // The `hooks` folder itself may be gone while what was trusted in it is remembered.
         let remembered = fs::canonicalize(&hooks_folder).unwrap_or_else(|_| {
-            fs::canonicalize(root).unwrap_or_else(|_| root.to_owned()).join(PROJECT_LEVEL).join(HOOKS)
+            fs::canonicalize(root)
+                .unwrap_or_else(|_| root.to_owned())
+                .join(PROJECT_LEVEL)
+                .join(HOOKS)
         });
         let mut records = store.records(&remembered);
         for hook in &mut self.hooks[before..] {
@@ -138,7 +152,9 @@ impl Finder {
             let mut hook = Hook::load(&store.copy_of(record), Level::Project);
             hook.nesting = nesting;
             hook.folder.clone_from(&record.source);
-            hook.trust = Trust::Changed("its folder is gone from the project; `anyhook untrust` forgets it".to_owned());
+            hook.trust = Trust::Changed(
+                "its folder is gone from the project; `anyhook untrust` forgets it".to_owned(),
+            );
             self.hooks.push(hook);
         }
     }
@@ -149,10 +165,11 @@ fn apply_trust(hook: &mut Hook, store: &TrustStore, record: &TrustRecord) {
     let source = hook.folder.clone();
     let copy = store.copy_of(record);
     let changed = match digest(&source) {
-        Ok(digest) if digest == record.digest => {
-            (!copy.is_dir()).then(|| "its trusted copy is gone; `anyhook trust` makes it anew".to_owned())
+        Ok(digest) if digest == record.digest => (!copy.is_dir())
+            .then(|| "its trusted copy is gone; `anyhook trust` makes it anew".to_owned()),
+        Ok(_) => {
+            Some("it has changed since it was trusted; `anyhook trust` shows it again".to_owned())
         }
-        Ok(_) => Some("it has changed since it was trusted; `anyhook trust` shows it again".to_owned()),
         Err(error) => Some(format!("its content cannot be compared with the trusted one: {error}")),
     };
     let from_copy = if copy.is_dir() { Hook::load(&copy, Level::Project) } else { hook.clone() };
@@ -169,7 +186,9 @@ fn not_roots_alone(path: &Path) -> Option<String> {
     match fs::metadata(path) {
         Err(error) => Some(format!("cannot be looked at: {error}")),
         Ok(metadata) if metadata.uid() != 0 => Some("is not root's".to_owned()),
-        Ok(metadata) if metadata.mode() & 0o022 != 0 => Some("can be written by others than root".to_owned()),
+        Ok(metadata) if metadata.mode() & 0o022 != 0 => {
+            Some("can be written by others than root".to_owned())
+        }
         Ok(_) => None,
     }
 }
@@ -178,7 +197,13 @@ fn not_roots_alone(path: &Path) -> Option<String> {
 fn settle(mut hooks: Vec<Hook>) -> Vec<Standing> {
     hooks.sort_by(|one, other| {
         let key = |hook: &Hook| (std::cmp::Reverse(hook.definition.priority), hook.level);
-        let place = |hook: &Hook| (hook.folder.file_name().map(std::ffi::OsStr::to_owned), hook.nesting, hook.folder.clone());
+        let place = |hook: &Hook| {
+            (
+                hook.folder.file_name().map(std::ffi::OsStr::to_owned),
+                hook.nesting,
+                hook.folder.clone(),
+            )
+        };
         key(one).cmp(&key(other)).then_with(|| place(one).cmp(&place(other)))
     });
     let mut by_name: HashMap<&str, Vec<&Hook>> = HashMap::new();
@@ -205,7 +230,10 @@ fn left_out(hook: &Hook, namesakes: &[&Hook]) -> Option<SkipReason> {
     }
     // Only hooks at the project's root take a user's place: nested ones add, never take away.
     let replaces = |rival: &&Hook| {
-        rival.level == Level::Project && rival.nesting == 0 && rival.trust == Trust::Trusted && rival.fault().is_none()
+        rival.level == Level::Project
+            && rival.nesting == 0
+            && rival.trust == Trust::Trusted
+            && rival.fault().is_none()
     };
     if hook.level == Level::User
         && !is_firm(hook)
@@ -230,7 +258,8 @@ mod tests {
     fn hook(level: Level, folder: &str, name: &str, priority: u16) -> Hook {
         let mut definition = HookDefinition::named(name);
         definition.priority = priority;
-        definition.triggers = vec![Trigger { kind: EventKind::BeforeTool, spelling: Spelling::Canonical }];
+        definition.triggers =
+            vec![Trigger { kind: EventKind::BeforeTool, spelling: Spelling::Canonical }];
         Hook {
             definition,
             matcher: CompiledMatcher::default(),
@@ -245,11 +274,19 @@ mod tests {
     }
 
     fn order(hooks: Vec<Hook>) -> Vec<String> {
-        Installed::of(hooks).hooks.iter().map(|standing| standing.hook.folder.display().to_string()).collect()
+        Installed::of(hooks)
+            .hooks
+            .iter()
+            .map(|standing| standing.hook.folder.display().to_string())
+            .collect()
     }
 
     fn out(hooks: Vec<Hook>) -> Vec<(String, Option<SkipReason>)> {
-        Installed::of(hooks).hooks.into_iter().map(|standing| (standing.hook.folder.display().to_string(), standing.out)).collect()
+        Installed::of(hooks)
+            .hooks
+            .into_iter()
+            .map(|standing| (standing.hook.folder.display().to_string(), standing.out))
+            .collect()
     }
 
     #[test]
@@ -272,7 +309,10 @@ mod tests {
         let project = hook(Level::Project, "guard", "guard", 100);
         assert_eq!(
             out(vec![user.clone(), project.clone()]),
-            [("/user/guard".to_owned(), Some(SkipReason::Replaced("/project/guard".to_owned()))), ("/project/guard".to_owned(), None)]
+            [
+                ("/user/guard".to_owned(), Some(SkipReason::Replaced("/project/guard".to_owned()))),
+                ("/project/guard".to_owned(), None)
+            ]
         );
         let mut changed = project.clone();
         changed.trust = Trust::Changed(String::new());
@@ -301,7 +341,8 @@ mod tests {
 
     #[test]
     fn two_of_one_name_on_one_level_both_stand() {
-        let outs = out(vec![hook(Level::User, "a", "same", 100), hook(Level::User, "b", "same", 100)]);
+        let outs =
+            out(vec![hook(Level::User, "a", "same", 100), hook(Level::User, "b", "same", 100)]);
         assert!(outs.iter().all(|(_, out)| out.is_none()));
     }
 

@@ -152,7 +152,13 @@ impl<'hooks> Dispatch<'hooks> {
         let Some(step) = self.steps.get(self.next) else { return };
         let hook = step.hook;
         self.next += 1;
-        let said = interpret(hook.name(), hook.definition.stdout, &result.outcome, &result.stdout, &result.stderr);
+        let said = interpret(
+            hook.name(),
+            hook.definition.stdout,
+            &result.outcome,
+            &result.stdout,
+            &result.stderr,
+        );
         self.settle(hook, said, Some(result));
     }
 
@@ -181,9 +187,20 @@ impl<'hooks> Dispatch<'hooks> {
         if counts {
             if let Some(why) = &said.failure {
                 let blocked = hook.blocks_on_failure();
-                self.verdict.failed.push(Failure { hook: hook.name().to_owned(), why: why.clone(), blocked });
+                self.verdict.failed.push(Failure {
+                    hook: hook.name().to_owned(),
+                    why: why.clone(),
+                    blocked,
+                });
                 if blocked {
-                    self.decide(Effect::Deny, hook, Some(format!("hook {} failed and must not be passed by: {why}", hook.name())));
+                    self.decide(
+                        Effect::Deny,
+                        hook,
+                        Some(format!(
+                            "hook {} failed and must not be passed by: {why}",
+                            hook.name()
+                        )),
+                    );
                 }
             } else {
                 self.verdict.add_context(said.decision.additional_context.clone());
@@ -282,7 +299,12 @@ mod tests {
     }
 
     fn event(command: &str) -> Event {
-        let mut event = Event::new(EventKind::BeforeTool, "agent-hooks", Path::new("/p"), jiff::Timestamp::UNIX_EPOCH);
+        let mut event = Event::new(
+            EventKind::BeforeTool,
+            "agent-hooks",
+            Path::new("/p"),
+            jiff::Timestamp::UNIX_EPOCH,
+        );
         event.tool = Some(ToolCall {
             name: "Shell".to_owned(),
             input: json!({"command": command, "timeout": 5}),
@@ -295,11 +317,20 @@ mod tests {
     }
 
     fn exited(code: i32, stdout: &str, stderr: &str) -> RunResult {
-        RunResult { outcome: Outcome::Exited(code), stdout: stdout.to_owned(), stderr: stderr.to_owned(), took: Duration::ZERO }
+        RunResult {
+            outcome: Outcome::Exited(code),
+            stdout: stdout.to_owned(),
+            stderr: stderr.to_owned(),
+            took: Duration::ZERO,
+        }
     }
 
     /// Drives a dispatch; `answer` plays the hooks.
-    fn drive(hooks: Vec<Hook>, event: Event, mut answer: impl FnMut(&Due<'_>) -> RunResult) -> Finished {
+    fn drive(
+        hooks: Vec<Hook>,
+        event: Event,
+        mut answer: impl FnMut(&Due<'_>) -> RunResult,
+    ) -> Finished {
         let installed = Installed::of(hooks);
         let mut dispatch = Dispatch::new(Plan::new(&installed, &event), event);
         loop {
@@ -318,9 +349,11 @@ mod tests {
 
     #[test]
     fn the_first_block_stops_the_rest() {
-        let finished = drive(vec![hook("a", 3), hook("b", 2), hook("c", 1)], event("ls"), |due| match due.hook.name() {
-            "b" => exited(2, "", "no"),
-            _ => exited(0, "", ""),
+        let finished = drive(vec![hook("a", 3), hook("b", 2), hook("c", 1)], event("ls"), |due| {
+            match due.hook.name() {
+                "b" => exited(2, "", "no"),
+                _ => exited(0, "", ""),
+            }
         });
         assert_eq!(ran(&finished), ["a", "b"]);
         assert_eq!(finished.verdict.by.as_deref(), Some("b"));
@@ -335,13 +368,19 @@ mod tests {
             "b" => exited(0, r#"{"decision": "ask", "reason": "second"}"#, ""),
             _ => exited(0, r#"{"decision": "allow"}"#, ""),
         });
-        assert_eq!((finished.verdict.effect, finished.verdict.reason.as_deref()), (Some(Effect::Ask), Some("first")));
+        assert_eq!(
+            (finished.verdict.effect, finished.verdict.reason.as_deref()),
+            (Some(Effect::Ask), Some("first"))
+        );
         let finished = drive(hooks(), event("ls"), |due| match due.hook.name() {
             "a" => exited(0, r#"{"decision": "ask", "reason": "first"}"#, ""),
             "c" => exited(2, "", "never"),
             _ => exited(0, "", ""),
         });
-        assert_eq!((finished.verdict.effect, finished.verdict.reason.as_deref()), (Some(Effect::Deny), Some("never")));
+        assert_eq!(
+            (finished.verdict.effect, finished.verdict.reason.as_deref()),
+            (Some(Effect::Deny), Some("never"))
+        );
     }
 
     #[test]
@@ -350,15 +389,25 @@ mod tests {
         second.matcher.set_pattern("^pnpm").unwrap();
         let mut third = hook("c", 1);
         third.matcher.set_pattern("^npm").unwrap();
-        let finished = drive(vec![hook("a", 3), second, third], event("npm i"), |due| match due.hook.name() {
-            "a" => exited(0, r#"{"modified_input": {"command": "pnpm i", "timeout": null}}"#, ""),
-            "b" => {
-                assert!(due.input().contains(r#""tool_input": {"command": "pnpm i"}"#), "{}", due.input());
-                exited(0, r#"{"modified_input": {"cwd": "/x"}}"#, "")
-            }
-            _ => unreachable!(),
-        });
-        assert_eq!(finished.verdict.input.as_ref(), json!({"command": "pnpm i", "cwd": "/x"}).as_object());
+        let finished =
+            drive(vec![hook("a", 3), second, third], event("npm i"), |due| match due.hook.name() {
+                "a" => {
+                    exited(0, r#"{"modified_input": {"command": "pnpm i", "timeout": null}}"#, "")
+                }
+                "b" => {
+                    assert!(
+                        due.input().contains(r#""tool_input": {"command": "pnpm i"}"#),
+                        "{}",
+                        due.input()
+                    );
+                    exited(0, r#"{"modified_input": {"cwd": "/x"}}"#, "")
+                }
+                _ => unreachable!(),
+            });
+        assert_eq!(
+            finished.verdict.input.as_ref(),
+            json!({"command": "pnpm i", "cwd": "/x"}).as_object()
+        );
         assert_eq!(finished.verdict.effect, None);
         assert_eq!(finished.skipped[0].why, SkipReason::Pattern);
     }
@@ -369,7 +418,8 @@ mod tests {
         hook.definition.triggers[0].kind = EventKind::AfterTool;
         let mut event = event("ls");
         event.kind = EventKind::AfterTool;
-        let finished = drive(vec![hook], event, |_| exited(0, r#"{"modified_input": {"command": "x"}}"#, ""));
+        let finished =
+            drive(vec![hook], event, |_| exited(0, r#"{"modified_input": {"command": "x"}}"#, ""));
         assert_eq!(finished.verdict.input, None);
         assert_eq!(finished.runs[0].notes.len(), 1);
         assert_eq!(finished.runs[0].failure, None);
@@ -377,7 +427,8 @@ mod tests {
 
     #[test]
     fn failures_are_open_or_closed_as_the_hook_says() {
-        let finished = drive(vec![hook("a", 2), hook("b", 1)], event("ls"), |_| exited(1, "", "boom"));
+        let finished =
+            drive(vec![hook("a", 2), hook("b", 1)], event("ls"), |_| exited(1, "", "boom"));
         assert_eq!(finished.verdict.effect, None);
         assert_eq!(finished.verdict.failed.len(), 2);
         let mut closed = hook("a", 2);
@@ -392,7 +443,8 @@ mod tests {
     fn unusable_hooks_block_only_if_they_say_so() {
         let mut broken = hook("a", 2);
         broken.problems.push(Problem::new("regex", Severity::Unusable, "bad regex"));
-        let finished = drive(vec![broken.clone(), hook("b", 1)], event("ls"), |_| exited(0, "", ""));
+        let finished =
+            drive(vec![broken.clone(), hook("b", 1)], event("ls"), |_| exited(0, "", ""));
         assert_eq!(ran(&finished), ["b"]);
         assert_eq!(finished.skipped[0].why, SkipReason::Unusable("bad regex".to_owned()));
         broken.definition.on_failure = FailMode::Block;
@@ -420,12 +472,18 @@ mod tests {
         shadow.definition.on_failure = FailMode::Block;
         let mut aside = hook("b", 2);
         aside.definition.is_async = true;
-        let finished = drive(vec![shadow, aside, hook("c", 1)], event("ls"), |due| match due.hook.name() {
-            "a" => exited(0, r#"{"decision": "deny", "additional_context": "x", "modified_input": {"command": "y"}}"#, ""),
-            "b" => RunResult { outcome: Outcome::Detached, ..RunResult::not_started("") },
-            _ => {
-                assert!(due.input().contains("\"ls\""));
-                exited(0, "", "")
+        let finished = drive(vec![shadow, aside, hook("c", 1)], event("ls"), |due| {
+            match due.hook.name() {
+                "a" => exited(
+                    0,
+                    r#"{"decision": "deny", "additional_context": "x", "modified_input": {"command": "y"}}"#,
+                    "",
+                ),
+                "b" => RunResult { outcome: Outcome::Detached, ..RunResult::not_started("") },
+                _ => {
+                    assert!(due.input().contains("\"ls\""));
+                    exited(0, "", "")
+                }
             }
         });
         assert_eq!(finished.verdict, Verdict::default());
@@ -437,7 +495,9 @@ mod tests {
     fn a_flattened_input_is_not_changed() {
         let mut event = event("ls");
         event.tool.as_mut().unwrap().flattened = true;
-        let finished = drive(vec![hook("a", 1)], event, |_| exited(0, r#"{"modified_input": {"command": "x"}}"#, ""));
+        let finished = drive(vec![hook("a", 1)], event, |_| {
+            exited(0, r#"{"modified_input": {"command": "x"}}"#, "")
+        });
         assert_eq!(finished.verdict.failed.len(), 1);
         assert_eq!(finished.verdict.input, None);
     }

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhook_model::json::shorten;
 use anyhook_model::record::JOURNAL_VERSION;
-use anyhook_model::{Caller, Event, EventKind, Host, Outcome, Record, RecordId, Reply, Spelling, Verdict};
+use anyhook_model::{
+    Caller, Event, EventKind, Host, Outcome, Record, RecordId, Reply, Spelling, Verdict,
+};
 use serde_json::Value;
 
 use crate::discover::Installed;
@@ -74,7 +76,13 @@ impl Engine {
     }
 
     /// Answers a host's payload. Every path ends in a reply.
-    pub fn dispatch(&self, host: &dyn Host, payload: &[u8], caller: &Caller, deadline: Option<Duration>) -> Reply {
+    pub fn dispatch(
+        &self,
+        host: &dyn Host,
+        payload: &[u8],
+        caller: &Caller,
+        deadline: Option<Duration>,
+    ) -> Reply {
         let began = Instant::now();
         let events = match host.decode(payload, caller) {
             Ok(events) => events,
@@ -108,14 +116,22 @@ impl Engine {
     /// Writes records to the journal.
     pub fn journal(&self, records: &[Record]) -> io::Result<()> {
         let Some(state) = &self.places.state else {
-            return Err(io::Error::new(io::ErrorKind::NotFound, "there is no home folder to keep it in"));
+            return Err(io::Error::new(
+                io::ErrorKind::NotFound,
+                "there is no home folder to keep it in",
+            ));
         };
         let journal = Journal::new(state);
         records.iter().try_for_each(|record| journal.append(record))
     }
 
     /// Sends one event through its hooks, with what the session remembers. Does not journal.
-    pub fn dispatch_event(&self, mut event: Event, host_stop_cap: Option<u32>, deadline: Option<Duration>) -> Dispatched {
+    pub fn dispatch_event(
+        &self,
+        mut event: Event,
+        host_stop_cap: Option<u32>,
+        deadline: Option<Duration>,
+    ) -> Dispatched {
         let began = Instant::now();
         let id = RecordId::from_random(random_bits());
         let session = self.session(&event);
@@ -128,8 +144,10 @@ impl Engine {
         let scene = self.scene(root, &event.work_dir);
         let plan = Plan::new(&scene.installed, &event);
         let kind = event.kind.clone();
+        let about = event.headline();
         let mut dispatch = Dispatch::new(plan, event);
-        let left = |began: Instant| deadline.map(|deadline| deadline.saturating_sub(began.elapsed()));
+        let left =
+            |began: Instant| deadline.map(|deadline| deadline.saturating_sub(began.elapsed()));
         loop {
             let result = match dispatch.next() {
                 Step::Run(due) => self.run(&due, left(began), &[]),
@@ -141,13 +159,16 @@ impl Engine {
         let mut finished = dispatch.finish();
         finished.verdict.id = Some(id.clone());
         if kind == EventKind::BeforeStop && finished.verdict.is_block() {
-            let cap = host_stop_cap.map_or(scene.settings.stop_cap, |host| host.min(scene.settings.stop_cap));
+            let cap = host_stop_cap
+                .map_or(scene.settings.stop_cap, |host| host.min(scene.settings.stop_cap));
             cap_stop(&mut finished.verdict, session.as_ref(), cap, &mut trouble);
         }
         if let Some(error) = trouble {
             finished.verdict.warnings.push(format!("the session cannot be remembered: {error}"));
         }
-        let record = new_record(id, &finished, began.elapsed());
+        let mut record = new_record(id, &finished, began.elapsed());
+        // As it came: later turns may have changed the input.
+        record.about = about.map(|text| shorten(&text, ABOUT_LIMIT));
         Dispatched { verdict: finished.verdict, record }
     }
 
@@ -155,12 +176,19 @@ impl Engine {
     pub fn look(&self, event: &Event) -> Scene {
         let session = self.session(event);
         let pinned = session.and_then(|session| session.root());
-        let root = pinned.or_else(|| event.project_dir.clone()).or_else(|| find_root(&event.work_dir, self.places.home.as_deref()));
+        let root = pinned
+            .or_else(|| event.project_dir.clone())
+            .or_else(|| find_root(&event.work_dir, self.places.home.as_deref()));
         self.scene(root, &event.work_dir)
     }
 
     /// Runs one hook alone, waiting for it even if it is async; nothing is remembered or journaled.
-    pub fn run_alone(&self, hook: &Hook, event: Event, environment: &[(OsString, OsString)]) -> Finished {
+    pub fn run_alone(
+        &self,
+        hook: &Hook,
+        event: Event,
+        environment: &[(OsString, OsString)],
+    ) -> Finished {
         let installed = Installed::of(vec![hook.clone()]);
         let mut dispatch = Dispatch::new(Plan::new(&installed, &event), event);
         loop {
@@ -179,11 +207,19 @@ impl Engine {
     }
 
     /// Returns the project root: the pinned one, else the host's, else the repository.
-    fn root(&self, event: &Event, session: Option<&Session>, trouble: &mut Option<io::Error>) -> Option<PathBuf> {
+    fn root(
+        &self,
+        event: &Event,
+        session: Option<&Session>,
+        trouble: &mut Option<io::Error>,
+    ) -> Option<PathBuf> {
         if let Some(pinned) = session.and_then(Session::root) {
             return Some(pinned);
         }
-        let root = event.project_dir.clone().or_else(|| find_root(&event.work_dir, self.places.home.as_deref()))?;
+        let root = event
+            .project_dir
+            .clone()
+            .or_else(|| find_root(&event.work_dir, self.places.home.as_deref()))?;
         match session.map(|session| session.pin_root(&root)) {
             Some(Ok(pinned)) => Some(pinned),
             Some(Err(error)) => {
@@ -198,7 +234,11 @@ impl Engine {
         let project = root.as_ref().map(|root| root.join(PROJECT_LEVEL));
         Scene {
             installed: Installed::find(&self.places, root.as_deref(), work_dir),
-            settings: Settings::load(Some(&self.places.managed), self.places.user.as_deref(), project.as_deref()),
+            settings: Settings::load(
+                Some(&self.places.managed),
+                self.places.user.as_deref(),
+                project.as_deref(),
+            ),
             root,
         }
     }
@@ -226,7 +266,12 @@ impl Engine {
         Some(Command::new(entry, work_dir, environment))
     }
 
-    fn run(&self, due: &Due<'_>, left: Option<Duration>, more: &[(OsString, OsString)]) -> RunResult {
+    fn run(
+        &self,
+        due: &Due<'_>,
+        left: Option<Duration>,
+        more: &[(OsString, OsString)],
+    ) -> RunResult {
         let Some(command) = self.command(due, more) else {
             return RunResult::not_started("there is nothing to run");
         };
@@ -246,7 +291,11 @@ impl Engine {
         };
         let outcome = Finished {
             verdict: Verdict::default(),
-            event: Event { raw: serde_json::Map::new(), context: serde_json::Map::new(), ..due.event.clone() },
+            event: Event {
+                raw: serde_json::Map::new(),
+                context: serde_json::Map::new(),
+                ..due.event.clone()
+            },
             runs: vec![run_record(due.hook, Said::default(), None)],
             skipped: Vec::new(),
             other_events: 0,
@@ -263,8 +312,14 @@ impl Engine {
             record,
         };
         match detached::launch(&self.places.binary, &job) {
-            Ok(()) => RunResult { outcome: Outcome::Detached, took: began.elapsed(), ..RunResult::not_started("") },
-            Err(error) => RunResult::not_started(format!("nobody could be started to look after it: {error}")),
+            Ok(()) => RunResult {
+                outcome: Outcome::Detached,
+                took: began.elapsed(),
+                ..RunResult::not_started("")
+            },
+            Err(error) => {
+                RunResult::not_started(format!("nobody could be started to look after it: {error}"))
+            }
         }
     }
 }
@@ -291,7 +346,9 @@ fn remember(session: &Session, event: &mut Event, state: Option<&Path>) -> io::R
         }
     };
     match event.kind {
-        EventKind::BeforeStop | EventKind::AfterStop => fill("step_count", Some(session.steps_in_turn().into())),
+        EventKind::BeforeStop | EventKind::AfterStop => {
+            fill("step_count", Some(session.steps_in_turn().into()))
+        }
         EventKind::SessionEnd => {
             fill("total_steps", Some(session.total_steps().into()));
             let seconds = session.start().map(|start| event.at.duration_since(start).as_secs());
@@ -303,7 +360,12 @@ fn remember(session: &Session, event: &mut Event, state: Option<&Path>) -> io::R
 }
 
 /// Lets a stop pass that was blocked too often in this turn; counts it otherwise.
-fn cap_stop(verdict: &mut Verdict, session: Option<&Session>, cap: u32, trouble: &mut Option<io::Error>) {
+fn cap_stop(
+    verdict: &mut Verdict,
+    session: Option<&Session>,
+    cap: u32,
+    trouble: &mut Option<io::Error>,
+) {
     let Some(session) = session else { return };
     if session.stop_blocks_in_turn() < u64::from(cap) {
         if let Err(error) = session.count_stop_block() {
@@ -354,7 +416,10 @@ pub fn now() -> jiff::Timestamp {
 }
 
 /// Returns what `explain` shows: each hook in order, and why it would not run, if so.
-pub fn explain<'scene>(scene: &'scene Scene, event: &Event) -> Vec<(&'scene Hook, Spelling, Result<(), anyhook_model::SkipReason>)> {
+pub fn explain<'scene>(
+    scene: &'scene Scene,
+    event: &Event,
+) -> Vec<(&'scene Hook, Spelling, Result<(), anyhook_model::SkipReason>)> {
     let plan = Plan::new(&scene.installed, event);
     let mut due: Vec<_> = plan
         .steps

@@ -110,9 +110,13 @@ impl Hook {
                 let (message, hint) = if error.kind() == io::ErrorKind::NotFound {
                     ("there is no HOOK.md".to_owned(), "`anyhook new` makes a hook to start from")
                 } else {
-                    (format!("HOOK.md cannot be read: {error}"), "HOOK.md is a file its user may read")
+                    (
+                        format!("HOOK.md cannot be read: {error}"),
+                        "HOOK.md is a file its user may read",
+                    )
                 };
-                hook.problems.push(Problem::new("unreadable", Severity::Unusable, message).hint(hint));
+                hook.problems
+                    .push(Problem::new("unreadable", Severity::Unusable, message).hint(hint));
                 return hook;
             }
         }
@@ -200,7 +204,11 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let folder = scratch.path().join("guard");
         fs::create_dir_all(folder.join("scripts")).unwrap();
-        fs::write(folder.join("HOOK.md"), "---\nname: guard\ndescription: d\ntrigger: before_tool\n---\n").unwrap();
+        fs::write(
+            folder.join("HOOK.md"),
+            "---\nname: guard\ndescription: d\ntrigger: before_tool\n---\n",
+        )
+        .unwrap();
         for (name, content, mode) in files {
             let path = folder.join("scripts").join(name);
             fs::write(&path, content).unwrap();
@@ -222,7 +230,10 @@ mod tests {
         let shell = ("run.sh", "#!/bin/bash\n", 0o755);
         let python = ("run.py", "print()\n", 0o644);
         assert_eq!(entry(&[run, shell, python]), ("run".to_owned(), None));
-        assert_eq!(entry(&[("run", "#!/bin/sh\n", 0o644), shell, python]), ("run.sh".to_owned(), None));
+        assert_eq!(
+            entry(&[("run", "#!/bin/sh\n", 0o644), shell, python]),
+            ("run.sh".to_owned(), None)
+        );
         assert_eq!(entry(&[python]), ("run.py".to_owned(), Some("python3")));
     }
 
@@ -245,7 +256,14 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let folder = scratch.path().join("guard");
         fs::create_dir(&folder).unwrap();
-        rustix::fs::mknodat(rustix::fs::CWD, folder.join("HOOK.md"), rustix::fs::FileType::Fifo, Mode::RUSR, 0).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            folder.join("HOOK.md"),
+            rustix::fs::FileType::Fifo,
+            Mode::RUSR,
+            0,
+        )
+        .unwrap();
         assert!(Hook::load(&folder, Level::User).fault().unwrap().message.contains("not a file"));
     }
 }

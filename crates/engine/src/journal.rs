@@ -212,7 +212,9 @@ mod tests {
                 let journal = &journal;
                 scope.spawn(move || {
                     for index in 0..200 {
-                        journal.append(&record(&format!("{writer}-{index}"), "2026-01-01T00:00:00Z")).unwrap();
+                        journal
+                            .append(&record(&format!("{writer}-{index}"), "2026-01-01T00:00:00Z"))
+                            .unwrap();
                     }
                 });
             }

@@ -66,7 +66,14 @@ mod tests {
     use super::*;
 
     fn call(name: &str, input: Value) -> ToolCall {
-        ToolCall { name: name.to_owned(), input, use_id: None, files: Value::Null, native: None, flattened: false }
+        ToolCall {
+            name: name.to_owned(),
+            input,
+            use_id: None,
+            files: Value::Null,
+            native: None,
+            flattened: false,
+        }
     }
 
     fn tool(expression: &str, name: &str) -> bool {

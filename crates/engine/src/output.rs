@@ -23,7 +23,13 @@ pub struct Said {
 }
 
 /// Reads what a finished run said.
-pub fn interpret(name: &str, stdout_use: StdoutUse, outcome: &Outcome, stdout: &str, stderr: &str) -> Said {
+pub fn interpret(
+    name: &str,
+    stdout_use: StdoutUse,
+    outcome: &Outcome,
+    stdout: &str,
+    stderr: &str,
+) -> Said {
     match outcome {
         Outcome::Exited(0) | Outcome::Leaked(0) => {
             let mut said = read_stdout(stdout, stdout_use);
@@ -34,7 +40,11 @@ pub fn interpret(name: &str, stdout_use: StdoutUse, outcome: &Outcome, stdout: &
         }
         Outcome::Exited(2) | Outcome::Leaked(2) => {
             let reason = stderr.trim();
-            let reason = if reason.is_empty() { format!("blocked by hook {name}") } else { shorten(reason, REASON_LIMIT) };
+            let reason = if reason.is_empty() {
+                format!("blocked by hook {name}")
+            } else {
+                shorten(reason, REASON_LIMIT)
+            };
             Said { decision: Decision::deny(reason), ..Said::default() }
         }
         Outcome::Detached => Said::default(),
@@ -87,10 +97,15 @@ fn read_stdout(stdout: &str, stdout_use: StdoutUse) -> Said {
                 }
             }
             Err(error) => {
-                said.failure.get_or_insert_with(|| format!("its output starts like a JSON object and is none: {error}"));
+                said.failure.get_or_insert_with(|| {
+                    format!("its output starts like a JSON object and is none: {error}")
+                });
                 // From here on only a deny is looked for, letter by letter: linear in any case.
                 if denied.is_none() && shows_deny(rest) {
-                    denied = Some(Said { decision: Decision { effect: Some(Effect::Deny), ..Decision::default() }, ..Said::default() });
+                    denied = Some(Said {
+                        decision: Decision { effect: Some(Effect::Deny), ..Decision::default() },
+                        ..Said::default()
+                    });
                 }
                 break;
             }
@@ -169,16 +184,25 @@ fn read_fields(fields: Vec<(String, Value)>) -> Said {
             continue;
         }
         match name.as_str() {
-            name if name.eq_ignore_ascii_case("decision") => match value.as_str().and_then(Effect::from_word) {
-                Some(effect) => {
-                    if decision.effect != Some(Effect::Deny) {
-                        decision.effect = Some(effect);
+            name if name.eq_ignore_ascii_case("decision") => {
+                match value.as_str().and_then(Effect::from_word) {
+                    Some(effect) => {
+                        if decision.effect != Some(Effect::Deny) {
+                            decision.effect = Some(effect);
+                        }
+                    }
+                    None => {
+                        wrong.push(format!("unknown decision {}", shorten(&value.to_string(), 100)))
                     }
                 }
-                None => wrong.push(format!("unknown decision {}", shorten(&value.to_string(), 100))),
-            },
-            "reason" => decision.reason = text("reason", value, &mut wrong).map(|reason| shorten(&reason, REASON_LIMIT)),
-            "additional_context" => decision.additional_context = text("additional_context", value, &mut wrong),
+            }
+            "reason" => {
+                decision.reason =
+                    text("reason", value, &mut wrong).map(|reason| shorten(&reason, REASON_LIMIT))
+            }
+            "additional_context" => {
+                decision.additional_context = text("additional_context", value, &mut wrong)
+            }
             "log" => decision.log = text("log", value, &mut wrong),
             "modified_input" => match value {
                 Value::Object(input) => decision.modified_input = Some(input),
@@ -189,13 +213,21 @@ fn read_fields(fields: Vec<(String, Value)>) -> Said {
     }
     if decision.effect == Some(Effect::Deny) {
         let reason = decision.reason.take().filter(|reason| !reason.trim().is_empty());
-        let deny = Decision { effect: Some(Effect::Deny), reason, log: decision.log, ..Decision::default() };
+        let deny = Decision {
+            effect: Some(Effect::Deny),
+            reason,
+            log: decision.log,
+            ..Decision::default()
+        };
         return Said { decision: deny, failure: None, notes: wrong };
     }
     if wrong.is_empty() {
         return Said { decision, ..Said::default() };
     }
-    Said { failure: Some(format!("its output cannot be used: {}", wrong.join("; "))), ..Said::default() }
+    Said {
+        failure: Some(format!("its output cannot be used: {}", wrong.join("; "))),
+        ..Said::default()
+    }
 }
 
 /// Tells whether text that is no JSON says deny all the same: `"decision": "deny"`.
@@ -226,7 +258,8 @@ fn shows_deny(text: &str) -> bool {
         }
         let Some(after_key) = quoted(at, &["decision"]) else { return false };
         let colon = skip_blanks(after_key);
-        bytes.get(colon) == Some(&b':') && quoted(skip_blanks(colon + 1), &["deny", "block"]).is_some()
+        bytes.get(colon) == Some(&b':')
+            && quoted(skip_blanks(colon + 1), &["deny", "block"]).is_some()
     })
 }
 
@@ -247,7 +280,14 @@ mod tests {
 
     #[test]
     fn no_object_is_no_opinion() {
-        for stdout in ["", "done\n", "[1]\n", "\"deny\"", "log {\"decision\": \"deny\"}", "x\n  {\"decision\": \"deny\"}"] {
+        for stdout in [
+            "",
+            "done\n",
+            "[1]\n",
+            "\"deny\"",
+            "log {\"decision\": \"deny\"}",
+            "x\n  {\"decision\": \"deny\"}",
+        ] {
             assert_eq!(exit_0(stdout), Said::default(), "{stdout}");
         }
     }
@@ -262,24 +302,42 @@ mod tests {
 
     #[test]
     fn several_objects_a_deny_wins_else_the_last() {
-        assert_eq!(effect("{\"decision\": \"deny\"}\n{\"decision\": \"allow\"}\n"), Some(Effect::Deny));
-        assert_eq!(effect("{\"decision\": \"allow\"}\n{\"decision\": \"ask\"}\n"), Some(Effect::Ask));
+        assert_eq!(
+            effect("{\"decision\": \"deny\"}\n{\"decision\": \"allow\"}\n"),
+            Some(Effect::Deny)
+        );
+        assert_eq!(
+            effect("{\"decision\": \"allow\"}\n{\"decision\": \"ask\"}\n"),
+            Some(Effect::Ask)
+        );
         assert_eq!(effect("{\"decision\": \"allow\"}{\"decision\": \"deny\"}"), Some(Effect::Deny));
         assert_eq!(effect("{\"decision\": \"ask\"}\n{\"log\": \"x\"}\n"), None);
     }
 
     #[test]
     fn null_is_as_good_as_absent() {
-        let said = exit_0(r#"{"decision": null, "reason": null, "modified_input": null, "additional_context": "c", "log": null}"#);
+        let said = exit_0(
+            r#"{"decision": null, "reason": null, "modified_input": null, "additional_context": "c", "log": null}"#,
+        );
         assert_eq!(said.failure, None);
-        assert_eq!(said.decision, Decision { additional_context: Some("c".to_owned()), ..Decision::default() });
+        assert_eq!(
+            said.decision,
+            Decision { additional_context: Some("c".to_owned()), ..Decision::default() }
+        );
     }
 
     #[test]
     fn unusable_output_is_a_failure() {
         for stdout in [
-            "{oops}", "{\"decision\": \"allow\"", "{\"decision\": \"maybe\"}", "{\"decision\": 1}", "{\"decision\": \"\"}",
-            "{\"reason\": 5}", "{\"modified_input\": \"ls\"}", "{\"additional_context\": [\"a\"]}", "{\"log\": {}}",
+            "{oops}",
+            "{\"decision\": \"allow\"",
+            "{\"decision\": \"maybe\"}",
+            "{\"decision\": 1}",
+            "{\"decision\": \"\"}",
+            "{\"reason\": 5}",
+            "{\"modified_input\": \"ls\"}",
+            "{\"additional_context\": [\"a\"]}",
+            "{\"log\": {}}",
             "{\"decision\": \"allow\"}\n{broken",
         ] {
             let said = exit_0(stdout);
@@ -290,7 +348,8 @@ mod tests {
 
     #[test]
     fn a_recognisable_deny_is_never_lost() {
-        let deep = format!("{{\"x\": {}{}, \"decision\": \"deny\"}}", "[".repeat(5000), "]".repeat(5000));
+        let deep =
+            format!("{{\"x\": {}{}, \"decision\": \"deny\"}}", "[".repeat(5000), "]".repeat(5000));
         for stdout in [
             "{\"decision\": \"deny\", \"reason\": 5}",
             "{\"decision\": \"deny\", \"modified_input\": 7}",
@@ -312,7 +371,13 @@ mod tests {
 
     #[test]
     fn exit_2_blocks_with_stderr() {
-        let said = interpret("h", StdoutUse::Log, &Outcome::Exited(2), "{\"decision\": \"allow\"}", " no way \u{fffd}\n");
+        let said = interpret(
+            "h",
+            StdoutUse::Log,
+            &Outcome::Exited(2),
+            "{\"decision\": \"allow\"}",
+            " no way \u{fffd}\n",
+        );
         assert_eq!(said.decision, Decision::deny("no way \u{fffd}"));
         let said = interpret("h", StdoutUse::Log, &Outcome::Exited(2), "", "  \n");
         assert_eq!(said.decision.reason.as_deref(), Some("blocked by hook h"));
@@ -320,8 +385,20 @@ mod tests {
 
     #[test]
     fn other_ends_are_failures() {
-        for outcome in [Outcome::Exited(1), Outcome::Exited(127), Outcome::Killed(9), Outcome::TimedOut(100), Outcome::NotStarted("x".to_owned())] {
-            let said = interpret("h", StdoutUse::Log, &outcome, "{\"decision\": \"deny\"}", "first\nlast\n");
+        for outcome in [
+            Outcome::Exited(1),
+            Outcome::Exited(127),
+            Outcome::Killed(9),
+            Outcome::TimedOut(100),
+            Outcome::NotStarted("x".to_owned()),
+        ] {
+            let said = interpret(
+                "h",
+                StdoutUse::Log,
+                &outcome,
+                "{\"decision\": \"deny\"}",
+                "first\nlast\n",
+            );
             assert!(said.failure.unwrap().ends_with("last"));
             assert_eq!(said.decision.effect, None);
         }
@@ -331,7 +408,13 @@ mod tests {
     fn plain_text_is_context_where_the_hook_says_so() {
         let said = interpret("h", StdoutUse::Context, &Outcome::Exited(0), "branch: main\n", "");
         assert_eq!(said.decision.additional_context.as_deref(), Some("branch: main"));
-        let said = interpret("h", StdoutUse::Context, &Outcome::Exited(0), "note\n{\"decision\": \"allow\"}\n", "");
+        let said = interpret(
+            "h",
+            StdoutUse::Context,
+            &Outcome::Exited(0),
+            "note\n{\"decision\": \"allow\"}\n",
+            "",
+        );
         assert_eq!(said.decision.additional_context, None);
     }
 

@@ -53,7 +53,11 @@ impl<'hooks> Plan<'hooks> {
 }
 
 /// Decides whether a hook is due. The reasons come in the order a person would ask.
-fn due<'hooks>(hook: &'hooks Hook, out: Option<&SkipReason>, event: &Event) -> Result<PlannedStep<'hooks>, SkipReason> {
+fn due<'hooks>(
+    hook: &'hooks Hook,
+    out: Option<&SkipReason>,
+    event: &Event,
+) -> Result<PlannedStep<'hooks>, SkipReason> {
     let definition = &hook.definition;
     if let Some(out) = out {
         return Err(out.clone());
@@ -83,11 +87,19 @@ impl PlannedStep<'_> {
         if matches!(self.broken, Some(Broken::Unusable(_))) {
             return None;
         }
-        event.tool.as_ref().filter(|_| event.kind.has_matcher()).and_then(|tool| self.hook.matcher.mismatch(tool))
+        event
+            .tool
+            .as_ref()
+            .filter(|_| event.kind.has_matcher())
+            .and_then(|tool| self.hook.matcher.mismatch(tool))
     }
 }
 
 /// Words a skipped hook for the journal and for people.
 pub fn skipped(hook: &Hook, why: SkipReason) -> Skipped {
-    Skipped { hook: hook.name().to_owned(), folder: hook.folder.to_string_lossy().into_owned(), why }
+    Skipped {
+        hook: hook.name().to_owned(),
+        folder: hook.folder.to_string_lossy().into_owned(),
+        why,
+    }
 }

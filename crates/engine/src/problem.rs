@@ -70,7 +70,10 @@ impl Problem {
 }
 
 /// Returns the candidate nearest to `word`, if one is near enough to be what was meant.
-pub fn nearest<'list>(word: &str, candidates: impl Iterator<Item = &'list str>) -> Option<&'list str> {
+pub fn nearest<'list>(
+    word: &str,
+    candidates: impl Iterator<Item = &'list str>,
+) -> Option<&'list str> {
     candidates
         .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
         .filter(|(likeness, _)| *likeness > 0.8)

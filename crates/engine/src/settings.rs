@@ -32,7 +32,9 @@ impl Settings {
     pub fn load(managed: Option<&Path>, user: Option<&Path>, project: Option<&Path>) -> Self {
         let mut problems = Vec::new();
         let mut read = |level: Option<&Path>| {
-            level.and_then(|folder| read_file(&folder.join("anyhook.toml"), &mut problems)).unwrap_or_default()
+            level
+                .and_then(|folder| read_file(&folder.join("anyhook.toml"), &mut problems))
+                .unwrap_or_default()
         };
         let (managed, user, project) = (read(managed), read(user), read(project));
         // A lower cap lets a gate go earlier, so only a higher one is tighter.
@@ -42,7 +44,8 @@ impl Settings {
         };
         let stop_cap = project.stop_cap.unwrap_or(above).max(above).clamp(1, STOP_CAP_MAX);
         if let Some(asked) = project.stop_cap.filter(|asked| *asked < above) {
-            problems.push(format!("a project may only tighten: stop_cap = {asked} is below {above}"));
+            problems
+                .push(format!("a project may only tighten: stop_cap = {asked} is below {above}"));
         }
         Self { stop_cap, problems }
     }

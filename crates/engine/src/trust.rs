@@ -94,17 +94,24 @@ impl TrustStore {
 
     /// Returns what was trusted in a `hooks` folder, by the name of the hook's folder.
     pub fn records(&self, hooks_folder: &Path) -> BTreeMap<PathBuf, TrustRecord> {
-        let Ok(entries) = fs::read_dir(self.records_folder(hooks_folder)) else { return BTreeMap::new() };
+        let Ok(entries) = fs::read_dir(self.records_folder(hooks_folder)) else {
+            return BTreeMap::new();
+        };
         entries
             .flatten()
-            .filter_map(|entry| serde_json::from_slice::<TrustRecord>(&fs::read(entry.path()).ok()?).ok())
+            .filter_map(|entry| {
+                serde_json::from_slice::<TrustRecord>(&fs::read(entry.path()).ok()?).ok()
+            })
             .map(|record| (record.source.clone(), record))
             .collect()
     }
 
     /// Returns the folder of the trusted copy.
     pub fn copy_of(&self, record: &TrustRecord) -> PathBuf {
-        self.folder.join("copies").join(&record.digest).join(record.source.file_name().unwrap_or_default())
+        self.folder
+            .join("copies")
+            .join(&record.digest)
+            .join(record.source.file_name().unwrap_or_default())
     }
 
     /// Copies a hook's folder aside, to be shown and then trusted.
@@ -112,9 +119,10 @@ impl TrustStore {
         let source = absolute(source)?;
         let copies = self.folder.join("copies");
         fs::create_dir_all(&copies).map_err(at(&copies))?;
-        let holder = tempfile::Builder::new().prefix(".staged-").tempdir_in(&copies).map_err(at(&copies))?;
+        let holder =
+            tempfile::Builder::new().prefix(".staged-").tempdir_in(&copies).map_err(at(&copies))?;
         let folder = holder.path().join(source.file_name().unwrap_or_default());
-        copy_tree(&source, &folder)?;
+        copy_folder(&source, &folder)?;
         let digest = digest(&folder)?;
         Ok(Staged { source, holder, folder, digest })
     }
@@ -162,7 +170,8 @@ impl TrustStore {
 
     fn record_path(&self, source: &Path) -> PathBuf {
         let name = Path::new(source.file_name().unwrap_or_default());
-        self.records_folder(source.parent().unwrap_or(source)).join(format!("{}.json", short_hash(name)))
+        self.records_folder(source.parent().unwrap_or(source))
+            .join(format!("{}.json", short_hash(name)))
     }
 }
 
@@ -201,7 +210,10 @@ enum Item {
 }
 
 /// Calls `visit` with everything in a folder, in one order on every machine.
-fn walk(root: &Path, visit: &mut dyn FnMut(&Path, &Path, &Item) -> Result<(), TrustError>) -> Result<(), TrustError> {
+fn walk(
+    root: &Path,
+    visit: &mut dyn FnMut(&Path, &Path, &Item) -> Result<(), TrustError>,
+) -> Result<(), TrustError> {
     let mut pending = vec![PathBuf::new()];
     let mut files = 0;
     while let Some(folder) = pending.pop() {
@@ -278,7 +290,9 @@ pub fn digest(root: &Path) -> Result<String, TrustError> {
                 field(if *runnable { b'x' } else { b'f' }, name);
                 let mut content = Vec::new();
                 let file = File::open(path).map_err(at(path))?;
-                file.take(BYTES_LIMIT + 1 - total.min(BYTES_LIMIT)).read_to_end(&mut content).map_err(at(path))?;
+                file.take(BYTES_LIMIT + 1 - total.min(BYTES_LIMIT))
+                    .read_to_end(&mut content)
+                    .map_err(at(path))?;
                 total += content.len() as u64;
                 if total > BYTES_LIMIT {
                     return Err(TrustError::TooLarge(root.to_owned()));
@@ -291,7 +305,8 @@ pub fn digest(root: &Path) -> Result<String, TrustError> {
     Ok(hex(&hasher.finalize()))
 }
 
-fn copy_tree(source: &Path, target: &Path) -> Result<(), TrustError> {
+/// Copies a folder of files, folders and inner links into a new folder.
+pub fn copy_folder(source: &Path, target: &Path) -> Result<(), TrustError> {
     fs::create_dir(target).map_err(at(target))?;
     walk(source, &mut |inner, path, item| {
         let copy = target.join(inner);
@@ -354,7 +369,10 @@ mod tests {
         assert_ne!(digest(&scratch.hook).unwrap(), record.digest);
         let copy = scratch.store.copy_of(&record);
         assert_eq!(digest(&copy).unwrap(), record.digest);
-        assert_eq!(fs::metadata(copy.join("scripts/run")).unwrap().permissions().mode() & 0o777, 0o555);
+        assert_eq!(
+            fs::metadata(copy.join("scripts/run")).unwrap().permissions().mode() & 0o777,
+            0o555
+        );
         let records = scratch.store.records(scratch.hook.parent().unwrap());
         assert_eq!(records.get(&scratch.hook), Some(&record));
         assert!(trust(&scratch).is_ok(), "trusted again with its new content");
@@ -371,7 +389,8 @@ mod tests {
             assert!(!seen.contains(&now));
             seen.push(now);
         };
-        fs::set_permissions(scratch.hook.join("scripts/run"), Permissions::from_mode(0o644)).unwrap();
+        fs::set_permissions(scratch.hook.join("scripts/run"), Permissions::from_mode(0o644))
+            .unwrap();
         changed();
         fs::rename(scratch.hook.join("scripts/run"), scratch.hook.join("scripts/run.sh")).unwrap();
         changed();
@@ -392,7 +411,14 @@ mod tests {
         symlink("../HOOK.md", scratch.hook.join("scripts/link")).unwrap();
         assert!(trust(&scratch).is_ok());
         let fifo = scratch.hook.join("pipe");
-        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &fifo,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR,
+            0,
+        )
+        .unwrap();
         assert!(matches!(trust(&scratch), Err(TrustError::NotAFile(_))));
         drop(scratch.folder);
     }

@@ -93,9 +93,14 @@ impl Event {
     pub fn headline(&self) -> Option<String> {
         const TELLING: [&str; 6] = ["command", "path", "file_path", "url", "query", "pattern"];
         let from_tool = self.tool.as_ref().and_then(|tool| {
-            TELLING.iter().find_map(|key| tool.input.get(key)?.as_str()).map(str::to_owned).or_else(|| {
-                tool.input.as_object().is_some_and(|input| !input.is_empty()).then(|| json::to_spaced(&tool.input))
-            })
+            TELLING.iter().find_map(|key| tool.input.get(key)?.as_str()).map(str::to_owned).or_else(
+                || {
+                    tool.input
+                        .as_object()
+                        .is_some_and(|input| !input.is_empty())
+                        .then(|| json::to_spaced(&tool.input))
+                },
+            )
         });
         from_tool.or_else(|| {
             ["prompt", "message", "task_description", "exit_reason", "stop_reason"]

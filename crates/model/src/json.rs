@@ -13,11 +13,19 @@ pub type Object = Map<String, Value>;
 struct Spaced;
 
 impl Formatter for Spaced {
-    fn begin_array_value<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+    fn begin_array_value<W: ?Sized + io::Write>(
+        &mut self,
+        writer: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
         if first { Ok(()) } else { writer.write_all(b", ") }
     }
 
-    fn begin_object_key<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+    fn begin_object_key<W: ?Sized + io::Write>(
+        &mut self,
+        writer: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
         if first { Ok(()) } else { writer.write_all(b", ") }
     }
 
@@ -175,7 +183,8 @@ mod tests {
 
     #[test]
     fn spacing_as_in_the_specifications() {
-        let value = json!({"tool_input": {"command": "rm -rf /tmp", "list": [1, true, null]}, "empty": {}});
+        let value =
+            json!({"tool_input": {"command": "rm -rf /tmp", "list": [1, true, null]}, "empty": {}});
         assert_eq!(
             to_spaced(&value),
             r#"{"tool_input": {"command": "rm -rf /tmp", "list": [1, true, null]}, "empty": {}}"#
@@ -186,12 +195,19 @@ mod tests {
     #[test]
     fn numbers_pass_through_to_the_digit() {
         let text = r#"{"a": 12345678901234567890123, "b": 1e400, "c": 1.0}"#;
-        assert_eq!(to_spaced(&read(text.as_bytes()).unwrap().value), text.replace("1e400", "1e+400"));
+        assert_eq!(
+            to_spaced(&read(text.as_bytes()).unwrap().value),
+            text.replace("1e400", "1e+400")
+        );
     }
 
     #[test]
     fn any_depth_is_read() {
-        let deep = format!("{{\"a\": {}\"rm -rf /\"{}, \"b\": 1}}", "[".repeat(100_000), "]".repeat(100_000));
+        let deep = format!(
+            "{{\"a\": {}\"rm -rf /\"{}, \"b\": 1}}",
+            "[".repeat(100_000),
+            "]".repeat(100_000)
+        );
         let read = read(deep.as_bytes()).unwrap();
         assert!(read.flattened);
         assert_eq!(read.value["b"], json!(1));

@@ -248,8 +248,14 @@ mod tests {
 
     #[test]
     fn both_spellings_name_the_same_kind() {
-        assert_eq!(EventKind::known("before_tool"), Some((EventKind::BeforeTool, Spelling::Canonical)));
-        assert_eq!(EventKind::known("pre-tool-call"), Some((EventKind::BeforeTool, Spelling::Alias)));
+        assert_eq!(
+            EventKind::known("before_tool"),
+            Some((EventKind::BeforeTool, Spelling::Canonical))
+        );
+        assert_eq!(
+            EventKind::known("pre-tool-call"),
+            Some((EventKind::BeforeTool, Spelling::Alias))
+        );
         assert_eq!(EventKind::BeforeStop.name(Spelling::Alias), "pre-agent-turn-stop");
         assert_eq!(EventKind::all_names().count(), 28);
     }

@@ -189,7 +189,8 @@ mod tests {
 
     #[test]
     fn offsets_become_utc() {
-        let event = decode(r#"{"event_type": "session_end", "timestamp": "2024-01-15T12:30:00+02:00"}"#);
+        let event =
+            decode(r#"{"event_type": "session_end", "timestamp": "2024-01-15T12:30:00+02:00"}"#);
         assert_eq!(event.at.to_string(), "2024-01-15T10:30:00Z");
     }
 

@@ -45,12 +45,27 @@ mod generated {
     /// Returns every schema's name and text, as they are to be committed.
     pub fn generate() -> Vec<(&'static str, String)> {
         vec![
-            ("case", of::<Case>("A test case of a hook", "One file of a hook's tests/ folder, run by `anyhook test`.")),
+            (
+                "case",
+                of::<Case>(
+                    "A test case of a hook",
+                    "One file of a hook's tests/ folder, run by `anyhook test`.",
+                ),
+            ),
             ("event", event()),
             ("front-matter", front_matter()),
-            ("output", of::<Decision>("What a hook prints", "A JSON object on a hook's standard output, at the beginning of a line, when it exits 0. `block` is read as `deny`, in any case; null is as good as absent.")),
+            (
+                "output",
+                of::<Decision>(
+                    "What a hook prints",
+                    "A JSON object on a hook's standard output, at the beginning of a line, when it exits 0. `block` is read as `deny`, in any case; null is as good as absent.",
+                ),
+            ),
             ("record", of::<Record>("A record of the journal", "One line of a journal file.")),
-            ("verdict", of::<Verdict>("What all hooks say together", "As `anyhook run --json` prints it.")),
+            (
+                "verdict",
+                of::<Verdict>("What all hooks say together", "As `anyhook run --json` prints it."),
+            ),
         ]
     }
 
@@ -71,9 +86,8 @@ mod generated {
 
     fn event() -> String {
         let one = |kind: EventKind| {
-            let names: Vec<&str> = EventKind::all_names()
-                .filter(|name| EventKind::from_name(name) == kind)
-                .collect();
+            let names: Vec<&str> =
+                EventKind::all_names().filter(|name| EventKind::from_name(name) == kind).collect();
             let fields: Map<String, Value> = kind
                 .own_fields()
                 .iter()
@@ -104,15 +118,25 @@ mod generated {
     /// The schema of one of an event's own fields.
     fn field(kind: &EventKind, name: &str) -> Value {
         match name {
-            "tool_input" => json!({"type": "object", "description": "The tool's input with canonical field names."}),
-            "files" => json!({"type": ["array", "null"], "items": {"type": "string"}, "description": "Every file the call would touch, as far as that is certain."}),
-            "native" => json!({"type": ["object", "null"], "description": "The host's own tool_name and tool_input."}),
+            "tool_input" => {
+                json!({"type": "object", "description": "The tool's input with canonical field names."})
+            }
+            "files" => {
+                json!({"type": ["array", "null"], "items": {"type": "string"}, "description": "Every file the call would touch, as far as that is certain."})
+            }
+            "native" => {
+                json!({"type": ["object", "null"], "description": "The host's own tool_name and tool_input."})
+            }
             "duration_seconds" => json!({"type": ["number", "null"]}),
             "total_steps" | "step_count" | "duration_ms" => json!({"type": ["integer", "null"]}),
             "args" | "final_message" | "tool_output" | "error" => json!({}),
-            "stop_reason" => json!({"type": ["string", "null"], "examples": ["no_tool_calls", "tool_rejected", "max_steps"]}),
+            "stop_reason" => {
+                json!({"type": ["string", "null"], "examples": ["no_tool_calls", "tool_rejected", "max_steps"]})
+            }
             "trigger" => json!({"type": ["string", "null"], "examples": ["manual", "auto"]}),
-            "kind" if *kind == EventKind::Notification => json!({"type": ["string", "null"], "examples": ["idle", "permission_prompt", "other"]}),
+            "kind" if *kind == EventKind::Notification => {
+                json!({"type": ["string", "null"], "examples": ["idle", "permission_prompt", "other"]})
+            }
             _ => json!({"type": ["string", "null"]}),
         }
     }

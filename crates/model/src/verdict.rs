@@ -108,8 +108,10 @@ mod tests {
 
     #[test]
     fn the_stronger_of_two_verdicts_stays() {
-        let ask = Verdict { effect: Some(Effect::Ask), by: Some("a".to_owned()), ..Verdict::default() };
-        let deny = Verdict { effect: Some(Effect::Deny), by: Some("b".to_owned()), ..Verdict::default() };
+        let ask =
+            Verdict { effect: Some(Effect::Ask), by: Some("a".to_owned()), ..Verdict::default() };
+        let deny =
+            Verdict { effect: Some(Effect::Deny), by: Some("b".to_owned()), ..Verdict::default() };
         let mut one = ask.clone();
         one.join(deny.clone());
         let mut other = deny;

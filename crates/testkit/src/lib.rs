@@ -1,0 +1,244 @@
+//! A hermetic environment for black-box tests: a home, a project, and the real program.
+//!
+//! Nothing of the person's own environment gets in: the variables are cleared, the folders are
+//! fresh. Tests say what they expect and panic otherwise, so everything here does too.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot set up its world has failed")]
+
+use std::fs::{self, Permissions};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A fresh home and project, and the program under test.
+#[derive(Debug)]
+pub struct TestEnv {
+    root: TempDir,
+    path: PathBuf,
+    binary: PathBuf,
+}
+
+/// What a command printed and how it ended.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    /// The exit code; a signal gives 128 and its number, as in a shell.
+    pub code: i32,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+impl TestEnv {
+    /// Makes an environment for the program at `binary`.
+    pub fn new(binary: &str) -> Self {
+        let root = tempfile::Builder::new().prefix("anyhook-").tempdir().unwrap();
+        // Tests that run as another user must be able to enter.
+        fs::set_permissions(root.path(), Permissions::from_mode(0o755)).unwrap();
+        let path = fs::canonicalize(root.path()).unwrap();
+        let environment = Self { root, path, binary: PathBuf::from(binary) };
+        fs::create_dir_all(environment.home()).unwrap();
+        fs::create_dir_all(environment.project().join(".git")).unwrap();
+        environment
+    }
+
+    /// Returns the folder that holds everything.
+    pub fn root(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the home folder.
+    pub fn home(&self) -> PathBuf {
+        self.path.join("home")
+    }
+
+    /// Returns the project: a repository, where commands are run.
+    pub fn project(&self) -> PathBuf {
+        self.home().join("project")
+    }
+
+    /// Returns the state folder.
+    pub fn state(&self) -> PathBuf {
+        self.home().join(".local/state/anyhook")
+    }
+
+    /// Returns the user's hooks.
+    pub fn user_hooks(&self) -> PathBuf {
+        self.home().join(".config/agents/hooks")
+    }
+
+    /// Returns the project's hooks.
+    pub fn project_hooks(&self) -> PathBuf {
+        self.project().join(".agents/hooks")
+    }
+
+    /// Makes a user's hook: `matter` is its front matter but for name and description; `script` is
+    /// its `scripts/run`, with a shebang unless it brings one.
+    pub fn user_hook(&self, name: &str, matter: &str, script: &str) -> PathBuf {
+        self.hook(&self.user_hooks(), name, matter, script)
+    }
+
+    /// Makes a project's hook, not trusted.
+    pub fn project_hook(&self, name: &str, matter: &str, script: &str) -> PathBuf {
+        self.hook(&self.project_hooks(), name, matter, script)
+    }
+
+    /// Makes a hook in a folder of hooks.
+    pub fn hook(&self, hooks: &Path, name: &str, matter: &str, script: &str) -> PathBuf {
+        let folder = hooks.join(name);
+        let script = if script.starts_with("#!") {
+            script.to_owned()
+        } else {
+            format!("#!/bin/sh\n{script}\n")
+        };
+        write(
+            &folder.join("HOOK.md"),
+            &format!("---\nname: {name}\ndescription: the hook {name}\n{matter}\n---\n"),
+            0o644,
+        );
+        write(&folder.join("scripts/run"), &script, 0o755);
+        folder
+    }
+
+    /// Returns the program with arguments, in the project, with nothing but the test's variables.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.binary);
+        command
+            .args(arguments)
+            .current_dir(self.project())
+            .env_clear()
+            .env("HOME", self.home())
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("LANG", "C.UTF-8")
+            .env("COLUMNS", "100")
+            .env("NO_COLOR", "1");
+        command
+    }
+
+    /// Runs the program.
+    pub fn run(&self, arguments: &[&str]) -> Ran {
+        run(self.command(arguments), b"")
+    }
+
+    /// Runs the program with something on standard input.
+    pub fn run_with_input(&self, arguments: &[&str], input: impl AsRef<[u8]>) -> Ran {
+        run(self.command(arguments), input.as_ref())
+    }
+
+    /// Sends an event through `anyhook hook agent-hooks`.
+    pub fn event(&self, event: &Value) -> Ran {
+        self.run_with_input(&["hook", "agent-hooks"], event.to_string())
+    }
+
+    /// Sends a `before_tool` event of a shell command.
+    pub fn shell(&self, command: &str) -> Ran {
+        self.event(&serde_json::json!({
+            "event_type": "before_tool", "tool_name": "Shell", "tool_input": {"command": command},
+        }))
+    }
+
+    /// Returns the journal's records.
+    pub fn journal(&self) -> Vec<Value> {
+        let Ok(entries) = fs::read_dir(self.state().join("journal")) else { return Vec::new() };
+        let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        files.sort();
+        files
+            .iter()
+            .flat_map(|file| {
+                fs::read_to_string(file).unwrap().lines().map(str::to_owned).collect::<Vec<_>>()
+            })
+            .map(|line| serde_json::from_str(&line).unwrap())
+            .collect()
+    }
+
+    /// Replaces what differs from run to run: paths, ids, times, durations.
+    pub fn normal(&self, text: &str) -> String {
+        let text = text.replace(&self.path.to_string_lossy().into_owned(), "[ROOT]");
+        text.replace(&self.root.path().to_string_lossy().into_owned(), "[ROOT]")
+    }
+
+    /// Makes everything belong to another user and returns the program to be run by that user.
+    ///
+    /// For tests of missing rights: root may do anything, so as root they would pass in vain.
+    pub fn command_as(&self, uid: u32, arguments: &[&str]) -> Command {
+        // The build folder may be out of that user's reach.
+        let copy = self.path.join("anyhook");
+        if !copy.exists() {
+            fs::copy(&self.binary, &copy).unwrap();
+            fs::set_permissions(&copy, Permissions::from_mode(0o755)).unwrap();
+        }
+        let original = self.command(arguments);
+        let mut command = Command::new("setpriv");
+        let id = uid.to_string();
+        command
+            .args(["--reuid", &id, "--regid", &id, "--clear-groups"])
+            .arg(&copy)
+            .args(arguments)
+            .current_dir(self.project())
+            .env_clear();
+        for (name, value) in original.get_envs() {
+            command.env(name, value.unwrap_or_default());
+        }
+        command
+    }
+
+    /// Gives everything to another user.
+    pub fn give_to(&self, uid: u32) {
+        let status = Command::new("chown")
+            .args(["-R", &format!("{uid}:{uid}")])
+            .arg(&self.path)
+            .status()
+            .unwrap();
+        assert!(status.success(), "chown works as root only");
+    }
+}
+
+impl Ran {
+    /// Returns standard output as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+/// Writes a file with its mode, and the folders above it.
+pub fn write(path: &Path, content: impl AsRef<[u8]>, mode: u32) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, content).unwrap();
+    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+/// Runs a command to its end.
+pub fn run(mut command: Command, input: &[u8]) -> Ran {
+    use std::os::unix::process::ExitStatusExt;
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let output = std::thread::scope(|scope| {
+        // A program need not read its input.
+        scope.spawn(move || drop(stdin.write_all(input)));
+        child.wait_with_output().unwrap()
+    });
+    Ran {
+        code: output.status.code().unwrap_or_else(|| 128 + output.status.signal().unwrap_or(0)),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+/// Waits for a condition, at most ten seconds.
+pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+    let until = Instant::now() + Duration::from_secs(10);
+    while !condition() {
+        assert!(Instant::now() < until, "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}

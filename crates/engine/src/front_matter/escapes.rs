@@ -206,7 +206,10 @@ impl Scanner {
     /// Tells whether an escape YAML knows starts here.
     fn known_escape(&self) -> bool {
         let digits = match self.peek(1) {
-            Some('0' | 'a' | 'b' | 't' | '\t' | 'n' | 'v' | 'f' | 'e' | 'r' | ' ' | '/' | 'N' | '_' | 'L' | 'P' | '\n') => 0,
+            Some(
+                '0' | 'a' | 'b' | 't' | '\t' | 'n' | 'v' | 'f' | 'e' | 'r' | ' ' | '/' | 'N' | '_'
+                | 'L' | 'P' | '\n',
+            ) => 0,
             Some('x') => 2,
             Some('u') => 4,
             Some('U') => 8,
@@ -214,7 +217,9 @@ impl Scanner {
         };
         let mut code = 0u32;
         for ahead in 2..2 + digits {
-            let Some(digit) = self.peek(ahead).and_then(|character| character.to_digit(16)) else { return false };
+            let Some(digit) = self.peek(ahead).and_then(|character| character.to_digit(16)) else {
+                return false;
+            };
             code = code.wrapping_mul(16).wrapping_add(digit);
         }
         digits == 0 || char::from_u32(code).is_some()
@@ -271,7 +276,10 @@ mod tests {
             (r#"pattern: "\brm\b""#, r#"pattern: "\\brm\\b""#),
             (r#"tool: "a\\.b\"c""#, r#"tool: "a\\.b\"c""#),
             (r#"pattern: "\\\.""#, r#"pattern: "\\\\.""#),
-            (r#"m: {tool: "\w+", pattern: "\d", x: "\n"}"#, r#"m: {tool: "\\w+", pattern: "\\d", x: "\n"}"#),
+            (
+                r#"m: {tool: "\w+", pattern: "\d", x: "\n"}"#,
+                r#"m: {tool: "\\w+", pattern: "\\d", x: "\n"}"#,
+            ),
             ("pattern:\n  \"\\s\"", "pattern:\n  \"\\\\s\""),
             (r#""pattern": "\d""#, r#""pattern": "\\d""#),
         ] {

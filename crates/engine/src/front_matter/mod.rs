@@ -81,15 +81,15 @@ impl FrontMatter {
 impl Source {
     /// Returns the place of a range of characters of what YAML was given.
     fn place(&self, start: usize, end: usize) -> Place {
-        let original = |at: usize| at - self.insertions.partition_point(|insertion| *insertion < at);
+        let original =
+            |at: usize| at - self.insertions.partition_point(|insertion| *insertion < at);
         self.place_of_original(original(start), original(end))
     }
 
     /// Returns the place of a range of characters of the text.
     fn place_of_original(&self, start: usize, end: usize) -> Place {
-        let byte_of = |at: usize| {
-            self.text.char_indices().nth(at).map_or(self.text.len(), |(byte, _)| byte)
-        };
+        let byte_of =
+            |at: usize| self.text.char_indices().nth(at).map_or(self.text.len(), |(byte, _)| byte);
         let (start, end) = (byte_of(start), byte_of(end.max(start)));
         let line_start = self.text[..start].rfind('\n').map_or(0, |newline| newline + 1);
         // A caret under a multi-line value marks its first line.
@@ -113,7 +113,8 @@ fn block(file: &[u8]) -> Result<(&[u8], usize), Unreadable> {
     let line_end = |from: usize| {
         file[from..].iter().position(|byte| *byte == b'\n').map_or(file.len(), |at| from + at + 1)
     };
-    let is_fence = |line: &[u8]| line.strip_prefix(b"---").is_some_and(|rest| rest.trim_ascii().is_empty());
+    let is_fence =
+        |line: &[u8]| line.strip_prefix(b"---").is_some_and(|rest| rest.trim_ascii().is_empty());
     let start = line_end(bom);
     if !is_fence(&file[bom..start]) {
         return Err(unreadable("no front matter: the first line is not `---`", 1, bom));
@@ -149,7 +150,10 @@ mod tests {
 
     #[test]
     fn crlf_bom_no_final_newline_and_a_binary_body_are_fine() {
-        assert_eq!(field(b"\xef\xbb\xbf---\r\nname: a\r\n---\r\n\xff\xfe", "name").as_deref(), Some("a"));
+        assert_eq!(
+            field(b"\xef\xbb\xbf---\r\nname: a\r\n---\r\n\xff\xfe", "name").as_deref(),
+            Some("a")
+        );
         assert_eq!(field(b"---\nname: a\n---", "name").as_deref(), Some("a"));
     }
 
@@ -159,7 +163,10 @@ mod tests {
         assert!(message(b"name: a\n").contains("first line"));
         assert!(message(b"").contains("first line"));
         assert!(message(b"---\nname: a\n").contains("not closed"));
-        assert!(message(&[b"---\n".to_vec(), vec![b'a'; LIMIT + 10], b"\nb\n---\n".to_vec()].concat()).contains("longer"));
+        assert!(
+            message(&[b"---\n".to_vec(), vec![b'a'; LIMIT + 10], b"\nb\n---\n".to_vec()].concat())
+                .contains("longer")
+        );
     }
 
     #[test]

@@ -102,12 +102,14 @@ pub(super) fn parse(text: &str) -> Result<Node, YamlError> {
             message: format!("not valid YAML: {}", error.info()),
             at: error.marker().index(),
         })?;
-        let error = |message: &str| YamlError { message: message.to_owned(), at: span.start.index() };
+        let error =
+            |message: &str| YamlError { message: message.to_owned(), at: span.start.index() };
         let before = nodes;
         let complete = match event {
             Event::Scalar(text, style, anchor, _) => {
                 nodes += 1;
-                let value = Value::Scalar { text: text.into_owned(), plain: style == ScalarStyle::Plain };
+                let value =
+                    Value::Scalar { text: text.into_owned(), plain: style == ScalarStyle::Plain };
                 Some((node(value, &span), anchor))
             }
             Event::Alias(anchor) => {
@@ -116,18 +118,28 @@ pub(super) fn parse(text: &str) -> Result<Node, YamlError> {
                     .ok_or_else(|| error("not valid YAML: an alias inside what it stands for"))?;
                 nodes += size;
                 if nodes > NODE_LIMIT {
-                    return Err(error("the front matter is too large once its aliases are filled in"));
+                    return Err(error(
+                        "the front matter is too large once its aliases are filled in",
+                    ));
                 }
                 Some((target.clone(), 0))
             }
             Event::SequenceStart(anchor, _) => {
                 nodes += 1;
-                open.push(Open { node: node(Value::Sequence(Vec::new()), &span), anchor, key: None });
+                open.push(Open {
+                    node: node(Value::Sequence(Vec::new()), &span),
+                    anchor,
+                    key: None,
+                });
                 None
             }
             Event::MappingStart(anchor, _) => {
                 nodes += 1;
-                open.push(Open { node: node(Value::Mapping(Vec::new()), &span), anchor, key: None });
+                open.push(Open {
+                    node: node(Value::Mapping(Vec::new()), &span),
+                    anchor,
+                    key: None,
+                });
                 None
             }
             Event::SequenceEnd | Event::MappingEnd => open.pop().map(|mut closed| {
@@ -149,11 +161,15 @@ pub(super) fn parse(text: &str) -> Result<Node, YamlError> {
         }
         match open.last_mut() {
             None => return Ok(complete),
-            Some(Open { node: Node { value: Value::Sequence(items), .. }, .. }) => items.push(complete),
-            Some(Open { node: Node { value: Value::Mapping(pairs), .. }, key, .. }) => match key.take() {
-                None => *key = Some(complete),
-                Some(name) => pairs.push((name, complete)),
-            },
+            Some(Open { node: Node { value: Value::Sequence(items), .. }, .. }) => {
+                items.push(complete)
+            }
+            Some(Open { node: Node { value: Value::Mapping(pairs), .. }, key, .. }) => {
+                match key.take() {
+                    None => *key = Some(complete),
+                    Some(name) => pairs.push((name, complete)),
+                }
+            }
             Some(_) => {}
         }
     }
@@ -186,7 +202,9 @@ mod tests {
     fn plain_scalars_are_what_they_look_like() {
         assert_eq!(
             read("a: 5\nb: true\nc: ~\nd: '5'\ne: x\nf: [1.5, y]\ng:\n  h: i"),
-            Ok(json!({"a": 5, "b": true, "c": null, "d": "5", "e": "x", "f": [1.5, "y"], "g": {"h": "i"}}))
+            Ok(
+                json!({"a": 5, "b": true, "c": null, "d": "5", "e": "x", "f": [1.5, "y"], "g": {"h": "i"}})
+            )
         );
         assert_eq!(read(""), Ok(json!(null)));
     }
@@ -206,6 +224,8 @@ mod tests {
     fn depth_has_an_end() {
         assert!(read(&"[".repeat(50_000)).is_err());
         assert!(read(&format!("{}{}", "[".repeat(500), "]".repeat(500))).is_err());
-        assert!(read(&format!("{}{}", "[".repeat(70), "]".repeat(70))).unwrap_err().contains("deep"));
+        assert!(
+            read(&format!("{}{}", "[".repeat(70), "]".repeat(70))).unwrap_err().contains("deep")
+        );
     }
 }

@@ -50,7 +50,8 @@ impl Family {
                         Some(found) => found == mark.as_bytes(),
                         None => {
                             let strangers = self.strangers.as_ref();
-                            process.parent == own && strangers.is_some_and(|list| !list.contains(&process.id))
+                            process.parent == own
+                                && strangers.is_some_and(|list| !list.contains(&process.id))
                         }
                     }
             })
@@ -69,7 +70,11 @@ impl Family {
                 break;
             }
         }
-        processes.iter().filter(|process| !process.zombie && family.contains(&process.id)).map(|process| process.id).collect()
+        processes
+            .iter()
+            .filter(|process| !process.zombie && family.contains(&process.id))
+            .map(|process| process.id)
+            .collect()
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -82,7 +87,11 @@ impl Family {
 #[cfg(target_os = "linux")]
 pub fn own_children() -> Vec<i32> {
     let own = i32::try_from(std::process::id()).unwrap_or(0);
-    linux::processes().iter().filter(|process| process.parent == own).map(|process| process.id).collect()
+    linux::processes()
+        .iter()
+        .filter(|process| process.parent == own)
+        .map(|process| process.id)
+        .collect()
 }
 
 /// Returns nothing: orphans come to us on Linux only.
@@ -137,6 +146,9 @@ mod linux {
     pub fn mark(id: i32) -> Option<Vec<u8>> {
         let environment = fs::read(format!("/proc/{id}/environ")).ok()?;
         let prefix = format!("{MARK}=");
-        environment.split(|byte| *byte == 0).find(|entry| entry.starts_with(prefix.as_bytes())).map(<[u8]>::to_vec)
+        environment
+            .split(|byte| *byte == 0)
+            .find(|entry| entry.starts_with(prefix.as_bytes()))
+            .map(<[u8]>::to_vec)
     }
 }

@@ -70,10 +70,12 @@ fn scratch_file() -> io::Result<File> {
 pub fn look_after(mut input: impl Read) -> io::Result<()> {
     let mut text = Vec::new();
     input.read_to_end(&mut text)?;
-    let Job { command, input, limit_ms, stdout, state, mut record } = serde_json::from_slice(&text)?;
+    let Job { command, input, limit_ms, stdout, state, mut record } =
+        serde_json::from_slice(&text)?;
     drop(text);
     super::descendants::adopt_orphans();
-    let result = Runner { adopts_orphans: true }.run(&command, &input, Duration::from_millis(limit_ms));
+    let result =
+        Runner { adopts_orphans: true }.run(&command, &input, Duration::from_millis(limit_ms));
     record.took_us = u64::try_from(result.took.as_micros()).unwrap_or(u64::MAX);
     if let Some(run) = record.runs.first_mut() {
         let said = interpret(&run.hook, stdout, &result.outcome, &result.stdout, &result.stderr);

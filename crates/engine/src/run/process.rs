@@ -66,7 +66,9 @@ impl Command {
         let mut tries = 0;
         loop {
             match command.spawn() {
-                Err(error) if error.kind() == ErrorKind::ExecutableFileBusy && tries < BUSY_TRIES => {
+                Err(error)
+                    if error.kind() == ErrorKind::ExecutableFileBusy && tries < BUSY_TRIES =>
+                {
                     tries += 1;
                     std::thread::sleep(Duration::from_millis(2));
                 }
@@ -92,12 +94,20 @@ impl Runner {
         let child = match command.spawn(&mark) {
             Ok(child) => child,
             Err(error) => {
-                return RunResult { took: began.elapsed(), ..RunResult::not_started(start_error(command, &error)) };
+                return RunResult {
+                    took: began.elapsed(),
+                    ..RunResult::not_started(start_error(command, &error))
+                };
             }
         };
         let run = Run::new(child, Family { leader: Pid::INIT, mark, strangers });
         let (outcome, stdout, stderr) = run.drive(input.as_bytes(), began + limit, limit);
-        RunResult { outcome, stdout: stdout.into_text(), stderr: stderr.into_text(), took: began.elapsed() }
+        RunResult {
+            outcome,
+            stdout: stdout.into_text(),
+            stderr: stderr.into_text(),
+            took: began.elapsed(),
+        }
     }
 }
 
@@ -105,7 +115,9 @@ impl Runner {
 fn start_error(command: &Command, error: &io::Error) -> String {
     let program = command.program.to_string_lossy();
     match error.kind() {
-        ErrorKind::NotFound => format!("`{program}`, its interpreter or its working directory is not there"),
+        ErrorKind::NotFound => {
+            format!("`{program}`, its interpreter or its working directory is not there")
+        }
         _ => format!("`{program}`: {error}"),
     }
 }
@@ -199,7 +211,12 @@ impl Run {
         }
     }
 
-    fn drive(mut self, mut input: &[u8], deadline: Instant, limit: Duration) -> (Outcome, Capture, Capture) {
+    fn drive(
+        mut self,
+        mut input: &[u8],
+        deadline: Instant,
+        limit: Duration,
+    ) -> (Outcome, Capture, Capture) {
         let status = loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => break Some(status),
@@ -282,7 +299,11 @@ impl Run {
             if now >= last {
                 break;
             }
-            let anybody = if now >= grace { self.family.signal(Signal::KILL) } else { !reaped || self.family.signal(Signal::CONT) };
+            let anybody = if now >= grace {
+                self.family.signal(Signal::KILL)
+            } else {
+                !reaped || self.family.signal(Signal::CONT)
+            };
             if reaped && !anybody {
                 break;
             }

@@ -1,0 +1,77 @@
+//! `anyhook add`: put a hook in place.
+
+use std::path::PathBuf;
+
+use anyhook_engine::hook::Hook;
+use anyhook_engine::trust::copy_folder;
+use anyhook_engine::{Level, Severity};
+use anyhook_model::exit_code;
+use clap::Args;
+
+use super::Ended;
+use crate::environment::{Environment, shown};
+use crate::error::Trouble;
+use crate::level::LevelArgs;
+use crate::ui::{Out, Tone};
+
+/// Put a hook's folder in place, at the user's level or the project's
+#[derive(Args)]
+#[command(after_help = "Example: anyhook add examples/hooks/block-dangerous-commands")]
+pub struct AddArgs {
+    /// The hook's folder
+    path: PathBuf,
+    #[command(flatten)]
+    level: LevelArgs,
+}
+
+pub fn run(arguments: &AddArgs, environment: &Environment, out: &mut Out) -> Ended {
+    let named = environment.work_dir.join(&arguments.path);
+    let source = std::fs::canonicalize(&named).map_err(|error| {
+        Trouble::input(format!("`{}`: {error}", arguments.path.display()))
+            .hint("name a hook's folder")
+    })?;
+    let hook = Hook::load(&source, Level::User);
+    if let Some(fault) = hook.fault() {
+        return Err(Trouble::input(format!(
+            "`{}` cannot run: {}",
+            arguments.path.display(),
+            fault.message
+        ))
+        .hint(format!("anyhook check {}", arguments.path.display())));
+    }
+    let hooks_folder = arguments.level.hooks_folder(environment)?;
+    let target = hooks_folder.join(source.file_name().unwrap_or_default());
+    if target.symlink_metadata().is_ok() {
+        return Err(Trouble::problem(format!("`{}` is already there", target.display()))
+            .hint(format!("`anyhook remove {}` takes it away", hook.name())));
+    }
+    std::fs::create_dir_all(&hooks_folder).map_err(|error| Trouble::at(&hooks_folder, error))?;
+    // Copied aside and renamed: an agent at work never meets half a hook. A hidden folder is no hook.
+    let aside = tempfile::Builder::new()
+        .prefix(".adding-")
+        .tempdir_in(&hooks_folder)
+        .map_err(|error| Trouble::at(&hooks_folder, error))?;
+    let copy = aside.path().join("copy");
+    copy_folder(&source, &copy)?;
+    std::fs::rename(&copy, &target).map_err(|error| Trouble::at(&target, error))?;
+    out.line(&[
+        (Tone::Good, "added "),
+        (Tone::Strong, hook.name()),
+        (Tone::Plain, " at "),
+        (Tone::Plain, &shown(&target, &environment.places)),
+    ])?;
+    let findings = hook.problems.iter().filter(|problem| problem.severity > Severity::Note).count();
+    if findings > 0 {
+        out.line(&[
+            (Tone::Warn, &format!("it has {findings} findings: ")),
+            (Tone::Plain, &format!("anyhook check {}", hook.name())),
+        ])?;
+    }
+    if arguments.level.project {
+        out.line(&[
+            (Tone::Hint, "hint: "),
+            (Tone::Plain, &format!("it runs once it is trusted: anyhook trust {}", hook.name())),
+        ])?;
+    }
+    Ok(exit_code::OK)
+}

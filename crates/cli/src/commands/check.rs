@@ -1,0 +1,124 @@
+//! `anyhook check`: lint hooks, with line, column and a caret.
+
+use std::path::PathBuf;
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use anyhook_engine::places::{PROJECT_LEVEL, find_root};
+use anyhook_engine::settings::Settings;
+use anyhook_engine::{Hook, Problem, Severity};
+use anyhook_model::exit_code;
+use clap::Args;
+use serde_json::json;
+
+use super::Ended;
+use crate::environment::Environment;
+use crate::target;
+use crate::ui::{Out, Tone};
+
+/// Lint hooks: what is wrong, where and why; exit 1 if anything is
+#[derive(Args)]
+#[command(after_help = "Example: anyhook check examples/hooks")]
+pub struct CheckArgs {
+    /// Hooks by name or folder, or folders of hooks; without, all that are installed
+    paths: Vec<PathBuf>,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &CheckArgs, environment: &Environment, out: &mut Out) -> Ended {
+    let mut notes = Vec::new();
+    let hooks = if arguments.paths.is_empty() {
+        let installed = target::installed(environment);
+        notes.extend(installed.notes);
+        let places = &environment.places;
+        let project = find_root(&environment.work_dir, places.home.as_deref())
+            .map(|root| root.join(PROJECT_LEVEL));
+        notes.extend(
+            Settings::load(Some(&places.managed), places.user.as_deref(), project.as_deref())
+                .problems,
+        );
+        // What the author wrote is checked, not the copy that was trusted.
+        installed
+            .hooks
+            .into_iter()
+            .map(|standing| Hook::load(&standing.hook.folder, standing.hook.level))
+            .collect()
+    } else {
+        target::find(&arguments.paths, environment)?
+    };
+    let problems = hooks
+        .iter()
+        .flat_map(|hook| &hook.problems)
+        .filter(|problem| problem.severity > Severity::Note);
+    let count = problems.count() + notes.len();
+    if arguments.json {
+        let hooks: Vec<_> = hooks
+            .iter()
+            .map(|hook| json!({"name": hook.name(), "folder": hook.folder, "usable": hook.fault().is_none(), "problems": hook.problems}))
+            .collect();
+        out.json(&json!({"hooks": hooks, "notes": notes}))?;
+    } else {
+        for hook in &hooks {
+            show(hook, environment, out)?;
+        }
+        for note in &notes {
+            out.line(&[(Tone::Warn, "note: "), (Tone::Plain, note)])?;
+        }
+        let (tone, words) = match count {
+            0 => (Tone::Good, "no problems".to_owned()),
+            1 => (Tone::Bad, "1 problem".to_owned()),
+            many => (Tone::Bad, format!("{many} problems")),
+        };
+        let hooks =
+            if hooks.len() == 1 { "1 hook".to_owned() } else { format!("{} hooks", hooks.len()) };
+        out.line(&[(tone, &words), (Tone::Dim, " in "), (Tone::Dim, &hooks)])?;
+    }
+    Ok(if count == 0 { exit_code::OK } else { exit_code::PROBLEM })
+}
+
+/// Shows a hook's findings in its text.
+fn show(hook: &Hook, environment: &Environment, out: &mut Out) -> std::io::Result<()> {
+    let path = hook.folder.join("HOOK.md");
+    let path =
+        path.strip_prefix(&environment.work_dir).unwrap_or(&path).to_string_lossy().into_owned();
+    let bytes = std::fs::read(hook.folder.join("HOOK.md")).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    for problem in &hook.problems {
+        // Places count bytes of the file; with replaced bytes they would not fit the text.
+        let exact = text.len() == bytes.len();
+        let place = problem.place.filter(|place| exact && place.end <= text.len());
+        let report = render(problem, &path, &text, place.map(|place| place.start..place.end));
+        out.text(&report)?;
+        out.gap()?;
+    }
+    Ok(())
+}
+
+fn render(
+    problem: &Problem,
+    path: &str,
+    text: &str,
+    span: Option<std::ops::Range<usize>>,
+) -> String {
+    let level = match problem.severity {
+        Severity::Note => Level::NOTE,
+        Severity::Warning => Level::WARNING,
+        Severity::Error | Severity::Unusable => Level::ERROR,
+    };
+    let unusable =
+        if problem.severity == Severity::Unusable { " (the hook cannot run)" } else { "" };
+    let message = format!("{}{unusable}", problem.message);
+    let title = level.primary_title(message).id(problem.code);
+    let mut group = match span {
+        Some(span) => title.element(
+            Snippet::source(text).path(path).annotation(AnnotationKind::Primary.span(span)),
+        ),
+        None => title.element(annotate_snippets::Origin::path(path)),
+    };
+    if let Some(hint) = &problem.hint {
+        group = group.element(Level::HELP.with_name("hint").message(hint.as_str()));
+    }
+    let groups: [Group<'_>; 1] = [group];
+    Renderer::styled().render(&groups)
+}

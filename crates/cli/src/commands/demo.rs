@@ -1,0 +1,209 @@
+//! `anyhook demo`: real hooks, a scripted agent session, each event with its verdict.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhook_engine::journal::Journal;
+use anyhook_engine::{Engine, Places, now};
+use anyhook_model::{Caller, Host, OpenFormat, Record, exit_code};
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::Ended;
+use super::log;
+use super::run::{show_runs, show_verdict};
+use crate::environment::Environment;
+use crate::error::Trouble;
+use crate::ui::{Cell, Out, Tone};
+
+/// Take a two-minute tour: real hooks and a scripted agent in a temporary folder
+#[derive(Args)]
+#[command(after_help = "Example: anyhook demo --keep")]
+pub struct DemoArgs {
+    /// Keep the folder, to look around in it
+    #[arg(long)]
+    keep: bool,
+}
+
+/// The demo's hooks: name, HOOK.md, script.
+macro_rules! hooks {
+    ($($name:literal),+ $(,)?) => {
+        [$(($name, include_str!(concat!("../../demo/", $name, "/HOOK.md")), include_str!(concat!("../../demo/", $name, "/scripts/run")))),+]
+    };
+}
+
+const HOOKS: [(&str, &str, &str); 6] = hooks!(
+    "block-dangerous-commands",
+    "pnpm-not-npm",
+    "project-notes",
+    "tests-must-pass",
+    "audit-log",
+    "ask-the-policy",
+);
+
+/// The folder the tour takes place in.
+struct Stage {
+    project: PathBuf,
+    hooks: PathBuf,
+    engine: Engine,
+}
+
+pub fn run(arguments: &DemoArgs, environment: &Environment, out: &mut Out) -> Ended {
+    let mut scratch = tempfile::Builder::new().prefix("anyhook-demo-").tempdir()?;
+    scratch.disable_cleanup(arguments.keep);
+    let stage = set_up(scratch.path(), environment)?;
+    introduce(scratch.path(), out)?;
+    tour(&stage, out)?;
+    out.gap()?;
+    out.line(&[(Tone::Strong, "The journal has it all")])?;
+    let records = wait_for_aside(&stage)?;
+    log::print_table(&records, out)?;
+    out.gap()?;
+    out.line(&[(Tone::Strong, "Next")])?;
+    let next = [
+        ("anyhook new my-hook --trigger before_tool", "make your own hook"),
+        ("anyhook test my-hook", "run its test cases"),
+        (
+            "anyhook run before_tool --tool Shell --input '{\"command\": \"ls\"}'",
+            "fire an event by hand",
+        ),
+        ("anyhook log -f", "watch decisions as they are made"),
+    ];
+    let rows: Vec<Vec<Cell>> = next
+        .iter()
+        .map(|(command, what)| {
+            vec![Cell::new(Tone::Hint, format!("  {command}")), Cell::new(Tone::Dim, *what)]
+        })
+        .collect();
+    out.table(&rows)?;
+    if arguments.keep {
+        out.gap()?;
+        out.line(&[(Tone::Dim, "kept: "), (Tone::Plain, &scratch.path().display().to_string())])?;
+    }
+    Ok(exit_code::OK)
+}
+
+fn set_up(folder: &Path, environment: &Environment) -> Result<Stage, Trouble> {
+    let project = folder.join("project");
+    let config = folder.join("config/agents");
+    let hooks = config.join("hooks");
+    fs::create_dir_all(project.join(".git"))?;
+    for (name, hook_file, script) in HOOKS {
+        let hook = hooks.join(name);
+        fs::create_dir_all(hook.join("scripts"))?;
+        fs::write(hook.join("HOOK.md"), hook_file)?;
+        fs::write(hook.join("scripts/run"), script)?;
+        fs::set_permissions(hook.join("scripts/run"), Permissions::from_mode(0o755))?;
+    }
+    let mut engine = Engine::new(Places {
+        managed: folder.join("managed"),
+        user: Some(config),
+        state: Some(folder.join("state")),
+        home: Some(folder.to_owned()),
+        binary: environment.places.binary.clone(),
+    });
+    engine.adopt_orphans();
+    Ok(Stage { project, hooks, engine })
+}
+
+fn introduce(folder: &Path, out: &mut Out) -> std::io::Result<()> {
+    out.line(&[
+        (Tone::Strong, "anyhook"),
+        (Tone::Plain, ": one hook engine for every AI coding agent"),
+    ])?;
+    out.line(&[
+        (Tone::Dim, "Six hooks, each a folder with a HOOK.md and a script, in "),
+        (Tone::Dim, &folder.display().to_string()),
+    ])?;
+    out.line(&[(
+        Tone::Dim,
+        "A scripted agent works; the hooks, the processes and the journal are real.",
+    )])?;
+    out.gap()?;
+    for line in HOOKS[0].1.lines() {
+        out.line(&[(Tone::Dim, "  │ "), (Tone::Plain, line)])?;
+    }
+    Ok(())
+}
+
+/// The scripted session.
+fn tour(stage: &Stage, out: &mut Out) -> Result<(), Trouble> {
+    let shell = |command: &str| json!({"event_type": "before_tool", "tool_name": "Shell", "tool_input": {"command": command}});
+    let deploy = json!({"event_type": "before_tool", "tool_name": "Deploy", "tool_input": {"target": "production"}});
+    let stop = json!({"event_type": "before_stop", "stop_reason": "no_tool_calls"});
+    let mut scene = Scene { stage, number: 0 };
+
+    scene.play(
+        "The person writes: make the build faster",
+        json!({"event_type": "before_agent", "prompt": "make the build faster"}),
+        out,
+    )?;
+    scene.play("The agent runs: ls -la", shell("ls -la"), out)?;
+    scene.play(
+        "The agent runs: rm -rf / --no-preserve-root",
+        shell("rm -rf / --no-preserve-root"),
+        out,
+    )?;
+    scene.play("The agent runs: npm install", shell("npm install"), out)?;
+    let done = json!({"event_type": "after_tool", "tool_name": "Shell", "tool_input": {"command": "pnpm install"}, "tool_output": "added 112 packages"});
+    scene.play("The tool has run", done, out)?;
+    scene.play(
+        "The agent deploys, and a hook is broken: a failure is open by default",
+        deploy.clone(),
+        out,
+    )?;
+    let hook_file = stage.hooks.join("ask-the-policy/HOOK.md");
+    let text = fs::read_to_string(&hook_file)?;
+    fs::write(&hook_file, text.replacen("trigger:", "on_failure: block\ntrigger:", 1))?;
+    scene.play("The same with `on_failure: block` in its HOOK.md", deploy, out)?;
+    scene.play("The agent wants to stop", stop.clone(), out)?;
+    fs::write(stage.project.join("tests-pass"), "")?;
+    scene.play("The agent mends the tests and wants to stop", stop, out)
+}
+
+/// One event after another.
+struct Scene<'stage> {
+    stage: &'stage Stage,
+    number: usize,
+}
+
+impl Scene<'_> {
+    fn play(&mut self, story: &str, mut event: Value, out: &mut Out) -> Result<(), Trouble> {
+        self.number += 1;
+        event["session_id"] = "demo".into();
+        let caller = Caller { work_dir: self.stage.project.clone(), project_dir: None, now: now() };
+        let decoded = OpenFormat.decode(event.to_string().as_bytes(), &caller);
+        let events = decoded.map_err(|error| Trouble::problem(error.to_string()))?;
+        for event in events {
+            out.gap()?;
+            out.line(&[
+                (Tone::Hint, &format!("{} ", self.number)),
+                (Tone::Strong, story),
+                (Tone::Dim, "  "),
+                (Tone::Dim, &event.kind.to_string()),
+            ])?;
+            let dispatched = self.stage.engine.dispatch_event(event, None, None);
+            self.stage.engine.journal(std::slice::from_ref(&dispatched.record))?;
+            show_runs(&dispatched.record.runs, out)?;
+            show_verdict(&anyhook_model::Verdict { id: None, ..dispatched.verdict }, "  ", out)?;
+            out.flush()?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the journal once the hook that ran aside has reported.
+fn wait_for_aside(stage: &Stage) -> Result<Vec<Record>, Trouble> {
+    let state = stage.engine.places().state.clone().unwrap_or_default();
+    let until = Instant::now() + Duration::from_secs(5);
+    loop {
+        let mut records = Vec::new();
+        Journal::new(&state).reader().read_on(&mut |record| records.push(record))?;
+        if records.iter().any(|record| record.of.is_some()) || Instant::now() > until {
+            return Ok(records);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}

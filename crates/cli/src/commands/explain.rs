@@ -1,0 +1,137 @@
+//! `anyhook explain`: who would run, in what order, who not and why.
+
+use anyhook_engine::hook::Trust;
+use anyhook_engine::{Engine, Hook};
+use anyhook_model::{Event, Mode, SkipReason, exit_code};
+use clap::Args;
+use serde_json::json;
+
+use super::Ended;
+use super::fire::EventArgs;
+use crate::environment::{Environment, shown};
+use crate::ui::{Cell, Out, Tone};
+
+/// Show who would run at an event, in what order, who not and why; nothing is run
+#[derive(Args)]
+#[command(
+    after_help = "Example: anyhook explain before_tool --tool Shell --input '{\"command\": \"rm -rf /\"}'"
+)]
+pub struct ExplainArgs {
+    #[command(flatten)]
+    event: EventArgs,
+    /// Print the plan as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &ExplainArgs, environment: &Environment, out: &mut Out) -> Ended {
+    let event = arguments.event.event(environment)?;
+    show(&Engine::new(environment.places.clone()), &event, arguments.json, environment, out)
+}
+
+/// Shows the plan of an event.
+pub fn show(
+    engine: &Engine,
+    event: &Event,
+    json: bool,
+    environment: &Environment,
+    out: &mut Out,
+) -> Ended {
+    let scene = engine.look(event);
+    let plan = anyhook_engine::explain(&scene, event);
+    if json {
+        let hooks: Vec<_> = plan
+            .iter()
+            .map(|(hook, spelling, due)| {
+                json!({
+                    "hook": hook.name(),
+                    "level": hook.level,
+                    "folder": hook.folder,
+                    "priority": hook.definition.priority,
+                    "runs": due.is_ok(),
+                    "event": due.is_ok().then(|| event.kind.name(*spelling)),
+                    "why": due.as_ref().err(),
+                    "fails": failing(hook),
+                })
+            })
+            .collect();
+        out.json(&json!({"event": event.kind, "project": scene.root, "hooks": hooks}))?;
+        return Ok(exit_code::OK);
+    }
+    let tool = event.tool.as_ref().map(|tool| format!(" {}", tool.name)).unwrap_or_default();
+    let root = scene.root.as_ref().map_or_else(
+        || "no project".to_owned(),
+        |root| format!("project {}", shown(root, &environment.places)),
+    );
+    out.line(&[
+        (Tone::Strong, &event.kind.to_string()),
+        (Tone::Strong, &tool),
+        (Tone::Dim, " · "),
+        (Tone::Dim, &root),
+    ])?;
+    let due: Vec<_> = plan.iter().filter(|(_, _, due)| due.is_ok()).collect();
+    if due.is_empty() {
+        out.line(&[(Tone::Dim, "nobody would run")])?;
+    }
+    let rows: Vec<Vec<Cell>> = due
+        .iter()
+        .enumerate()
+        .map(|(index, (hook, _, _))| {
+            vec![
+                Cell::new(Tone::Plain, format!("{:>3}.", index + 1)),
+                Cell::new(Tone::Strong, hook.name()),
+                Cell::new(Tone::Dim, hook.level.word()),
+                Cell::new(Tone::Dim, format!("priority {}", hook.definition.priority)),
+                remarks(hook),
+            ]
+        })
+        .collect();
+    out.table(&rows)?;
+    let (other, left_out): (Vec<_>, Vec<_>) = plan
+        .iter()
+        .filter_map(|(hook, _, due)| due.as_ref().err().map(|why| (hook, why)))
+        .partition(|(_, why)| **why == SkipReason::OtherEvent);
+    if !left_out.is_empty() || !other.is_empty() {
+        out.gap()?;
+        out.line(&[(Tone::Strong, "would not run")])?;
+    }
+    let rows: Vec<Vec<Cell>> = left_out
+        .iter()
+        .chain(&other)
+        .map(|(hook, why)| {
+            vec![
+                Cell::new(Tone::Plain, "    "),
+                Cell::new(Tone::Plain, hook.name()),
+                Cell::new(Tone::Dim, hook.level.word()),
+                Cell::new(Tone::Dim, why.to_string()),
+            ]
+        })
+        .collect();
+    out.table(&rows)?;
+    Ok(exit_code::OK)
+}
+
+/// Returns why a hook fails without being run, if it does.
+fn failing(hook: &Hook) -> Option<String> {
+    match (&hook.trust, hook.fault()) {
+        (Trust::Changed(why), _) => Some(why.clone()),
+        (_, Some(fault)) => Some(fault.message.clone()),
+        _ => None,
+    }
+}
+
+fn remarks(hook: &Hook) -> Cell {
+    if let Some(why) = failing(hook) {
+        let blocks = if hook.blocks_on_failure() { "blocks" } else { "is passed by" };
+        return Cell::new(Tone::Bad, format!("fails and {blocks}: {why}"));
+    }
+    let definition = &hook.definition;
+    let mut words = Vec::new();
+    if definition.is_async {
+        words.push("async");
+    }
+    if definition.mode == Mode::Shadow {
+        words.push("shadow");
+    }
+    Cell::new(Tone::Warn, words.join(", "))
+}

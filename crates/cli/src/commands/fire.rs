@@ -1,0 +1,108 @@
+//! An event by hand, for `run` and `explain`.
+
+use std::path::PathBuf;
+
+use anyhook_engine::now;
+use anyhook_engine::problem::nearest;
+use anyhook_model::host::HOST_IDS;
+use anyhook_model::json::{self, Object};
+use anyhook_model::{Caller, Event, EventKind, Host, OpenFormat};
+use clap::Args;
+use serde_json::Value;
+
+use crate::environment::Environment;
+use crate::error::Trouble;
+
+/// The event to fire.
+#[derive(Args, Debug)]
+pub struct EventArgs {
+    /// The event, such as before_tool or pre-tool-call
+    event: String,
+    /// The tool's name, on tool events
+    #[arg(long, value_name = "T")]
+    tool: Option<String>,
+    /// The tool's input as a JSON object
+    #[arg(long, value_name = "JSON")]
+    input: Option<String>,
+    /// Further fields of the event as a JSON object, from a file or from standard input (-)
+    #[arg(long, value_name = "FILE|-")]
+    payload: Option<PathBuf>,
+    /// The agent it is to look as if it came from
+    #[arg(long, value_name = "H", default_value = "agent-hooks")]
+    host: String,
+    /// Where the agent is to seem to work
+    #[arg(long, value_name = "D")]
+    work_dir: Option<PathBuf>,
+}
+
+impl EventArgs {
+    /// Makes the event.
+    pub fn event(&self, environment: &Environment) -> Result<Event, Trouble> {
+        let mut fields = self.payload_fields()?;
+        let kind = EventKind::known(&self.event).ok_or_else(|| self.unknown_event())?.0;
+        fields.insert("event_type".to_owned(), kind.to_string().into());
+        if let Some(tool) = &self.tool {
+            fields.insert("tool_name".to_owned(), tool.as_str().into());
+        }
+        if let Some(input) = &self.input {
+            fields.insert("tool_input".to_owned(), object(input.as_bytes(), "--input")?.into());
+        }
+        if let Some(work_dir) = &self.work_dir {
+            fields.insert("work_dir".to_owned(), work_dir.to_string_lossy().into());
+        }
+        if !HOST_IDS.contains(&self.host.as_str()) {
+            let trouble = Trouble::usage(format!("unknown host `{}`", self.host));
+            return Err(match nearest(&self.host, HOST_IDS.into_iter()) {
+                Some(near) => trouble.hint(format!("did you mean `{near}`?")),
+                None => trouble.hint(format!("known hosts: {}", HOST_IDS.join(", "))),
+            });
+        }
+        let caller =
+            Caller { work_dir: environment.work_dir.clone(), project_dir: None, now: now() };
+        let decoded = OpenFormat.decode(Value::Object(fields).to_string().as_bytes(), &caller);
+        let event = decoded.map_err(|error| Trouble::input(error.to_string()))?.into_iter().next();
+        let mut event = event.ok_or_else(|| Trouble::input("the event is empty"))?;
+        event.host.clone_from(&self.host);
+        Ok(event)
+    }
+
+    fn payload_fields(&self) -> Result<Object, Trouble> {
+        let Some(path) = &self.payload else { return Ok(Object::new()) };
+        if path.as_os_str() == "-" {
+            let mut bytes = Vec::new();
+            std::io::Read::read_to_end(&mut std::io::stdin().lock(), &mut bytes)?;
+            return object(&bytes, "standard input");
+        }
+        let bytes = std::fs::read(path).map_err(|error| {
+            Trouble::input(format!("`{}` cannot be read: {error}", path.display()))
+        })?;
+        object(&bytes, &path.display().to_string())
+    }
+
+    fn unknown_event(&self) -> Trouble {
+        let trouble = Trouble::usage(format!("unknown event `{}`", self.event));
+        if let Some(kind) = EventKind::of_agent_name(&self.event) {
+            return trouble
+                .hint(format!("that is an agent's own name; the event is `{kind}` here"));
+        }
+        match nearest(&self.event, EventKind::all_names()) {
+            Some(near) => trouble.hint(format!("did you mean `{near}`?")),
+            None => trouble.hint(format!(
+                "events: {}",
+                EventKind::all().map(|kind| kind.to_string()).collect::<Vec<_>>().join(", ")
+            )),
+        }
+    }
+}
+
+/// Reads a JSON object; `source` says whose mistake it is if it is none.
+fn object(bytes: &[u8], source: &str) -> Result<Object, Trouble> {
+    match json::read(bytes) {
+        Ok(read) => match read.value {
+            Value::Object(fields) => Ok(fields),
+            _ => Err(Trouble::input(format!("{source} is not a JSON object"))),
+        },
+        Err(error) => Err(Trouble::input(format!("{source} is not JSON: {error}"))
+            .hint("in a shell, put single quotes around it: '{\"command\": \"ls\"}'")),
+    }
+}

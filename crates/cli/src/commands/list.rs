@@ -1,0 +1,161 @@
+//! `anyhook list`: what is installed, with problems.
+
+use anyhook_engine::discover::Standing;
+use anyhook_engine::hook::Trust;
+use anyhook_engine::places::{PROJECT_LEVEL, find_root};
+use anyhook_engine::settings::Settings;
+use anyhook_engine::{Hook, Severity};
+use anyhook_model::{Mode, SkipReason, exit_code};
+use clap::Args;
+use serde_json::json;
+
+use super::Ended;
+use crate::environment::{Environment, shown};
+use crate::target;
+use crate::ui::{Cell, Out, Tone};
+
+/// Show the installed hooks in the order they run, with their problems
+#[derive(Args)]
+#[command(after_help = "Example: anyhook list --all")]
+pub struct ListArgs {
+    /// Also show folders, descriptions and every finding
+    #[arg(long)]
+    all: bool,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> Ended {
+    let installed = target::installed(environment);
+    let places = &environment.places;
+    let project = find_root(&environment.work_dir, places.home.as_deref())
+        .map(|root| root.join(PROJECT_LEVEL));
+    let settings =
+        Settings::load(Some(&places.managed), places.user.as_deref(), project.as_deref());
+    let notes: Vec<&String> = installed.notes.iter().chain(&settings.problems).collect();
+    if arguments.json {
+        let hooks: Vec<_> = installed.hooks.iter().map(as_json).collect();
+        out.json(&json!({"hooks": hooks, "notes": notes}))?;
+        return Ok(exit_code::OK);
+    }
+    if installed.hooks.is_empty() {
+        out.text("no hooks are installed")?;
+        out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, "`anyhook new my-hook --trigger before_tool` makes one, `anyhook add PATH` puts one in place")])?;
+    }
+    let mut rows = Vec::new();
+    for standing in &installed.hooks {
+        let hook = &standing.hook;
+        let (tone, status) = status(standing);
+        let triggers: Vec<&str> = hook
+            .definition
+            .triggers
+            .iter()
+            .map(|trigger| trigger.kind.name(trigger.spelling))
+            .collect();
+        rows.push(vec![
+            Cell::new(Tone::Strong, hook.name()),
+            Cell::new(
+                Tone::Plain,
+                if triggers.is_empty() { "–".to_owned() } else { triggers.join(", ") },
+            ),
+            Cell::new(Tone::Dim, hook.level.word()),
+            Cell::new(Tone::Dim, hook.definition.priority.to_string()),
+            Cell::new(tone, status),
+        ]);
+    }
+    out.table(&rows)?;
+    for standing in &installed.hooks {
+        show_findings(&standing.hook, arguments.all, environment, out)?;
+    }
+    for note in notes {
+        out.line(&[(Tone::Warn, "note: "), (Tone::Plain, note)])?;
+    }
+    Ok(exit_code::OK)
+}
+
+fn show_findings(
+    hook: &Hook,
+    all: bool,
+    environment: &Environment,
+    out: &mut Out,
+) -> std::io::Result<()> {
+    // `permissions` looks like protection: that it is none is said without being asked.
+    let findings: Vec<_> = hook
+        .problems
+        .iter()
+        .filter(|problem| {
+            all || problem.severity >= Severity::Error || problem.code == "permissions"
+        })
+        .collect();
+    if !all && findings.is_empty() {
+        return Ok(());
+    }
+    out.gap()?;
+    out.line(&[
+        (Tone::Strong, hook.name()),
+        (Tone::Dim, "  "),
+        (Tone::Dim, &shown(&hook.folder, &environment.places)),
+    ])?;
+    if all && !hook.definition.description.is_empty() {
+        out.line(&[(Tone::Plain, "  "), (Tone::Plain, &hook.definition.description)])?;
+    }
+    for problem in findings {
+        let place = problem
+            .place
+            .map(|place| format!("{}:{}: ", place.line, place.column))
+            .unwrap_or_default();
+        let tone = if problem.severity >= Severity::Error { Tone::Bad } else { Tone::Warn };
+        out.line(&[(tone, "  ! "), (Tone::Dim, &place), (Tone::Plain, &problem.message)])?;
+        if let Some(hint) = &problem.hint {
+            out.line(&[(Tone::Hint, "    hint: "), (Tone::Plain, hint)])?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns what a person wants to know about a hook's standing.
+fn status(standing: &Standing) -> (Tone, String) {
+    let hook = &standing.hook;
+    if let Some(why) = &standing.out {
+        let tone = if *why == SkipReason::Untrusted { Tone::Warn } else { Tone::Dim };
+        return (tone, why.to_string());
+    }
+    if let Trust::Changed(why) = &hook.trust {
+        return (Tone::Bad, format!("fails: {why}"));
+    }
+    if let Some(fault) = hook.fault() {
+        let blocks = if hook.blocks_on_failure() { ", so it blocks" } else { "" };
+        return (Tone::Bad, format!("unusable{blocks}: {}", fault.message));
+    }
+    let definition = &hook.definition;
+    let mut words = Vec::new();
+    if definition.mode == Mode::Shadow {
+        words.push("shadow");
+    }
+    if definition.is_async {
+        words.push("async");
+    }
+    if hook.trust == Trust::Trusted {
+        words.push("trusted");
+    }
+    if words.is_empty() {
+        (Tone::Good, "ready".to_owned())
+    } else {
+        (Tone::Good, format!("ready, {}", words.join(", ")))
+    }
+}
+
+fn as_json(standing: &Standing) -> serde_json::Value {
+    let hook = &standing.hook;
+    json!({
+        "name": hook.name(),
+        "level": hook.level,
+        "folder": hook.folder,
+        "definition": hook.definition,
+        "trust": hook.trust,
+        "usable": hook.fault().is_none(),
+        "left_out": standing.out,
+        "problems": hook.problems,
+    })
+}

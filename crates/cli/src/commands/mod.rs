@@ -1,0 +1,153 @@
+//! What a person types: one file a command.
+
+mod add;
+mod check;
+mod completions;
+mod demo;
+mod explain;
+mod fire;
+mod list;
+mod log;
+mod new;
+mod prompt;
+mod remove;
+mod run;
+mod schema;
+mod test;
+mod trust;
+mod untrust;
+
+use std::process::ExitCode;
+
+use anyhook_model::exit_code;
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+
+use crate::environment::Environment;
+use crate::error::Trouble;
+use crate::ui::Out;
+
+/// One hook engine for every AI coding agent.
+///
+/// Write a hook once, in the open HOOK.md format; it works in every agent; every decision is
+/// explained and journaled.
+#[derive(Parser)]
+#[command(
+    name = "anyhook",
+    version,
+    max_term_width = 100,
+    disable_help_subcommand = true,
+    after_help = "Start with: anyhook demo"
+)]
+struct Cli {
+    /// When to use colours
+    #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
+    color: Colour,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Colour {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Demo(demo::DemoArgs),
+    Hook(HookArgs),
+    Run(run::RunArgs),
+    Explain(explain::ExplainArgs),
+    List(list::ListArgs),
+    Check(check::CheckArgs),
+    New(new::NewArgs),
+    Test(test::TestArgs),
+    Prompt(prompt::PromptArgs),
+    Add(add::AddArgs),
+    Remove(remove::RemoveArgs),
+    Trust(trust::TrustArgs),
+    Untrust(untrust::UntrustArgs),
+    Log(log::LogArgs),
+    Schema(schema::SchemaArgs),
+    Completions(completions::CompletionsArgs),
+}
+
+/// What an agent calls: its payload on standard input, its reply on standard output
+///
+/// `agent-hooks` is the open format itself: an event as JSON in; `{}` or the verdict as JSON out,
+/// exit 0, or 2 when blocked with the reason on standard error too.
+#[derive(Args)]
+#[command(
+    after_help = "Example: echo '{\"event_type\": \"before_tool\", \"tool_name\": \"Shell\", \"tool_input\": {\"command\": \"ls\"}}' | anyhook hook agent-hooks"
+)]
+struct HookArgs {
+    /// The agent: agent-hooks
+    host: String,
+    /// Answer within so many milliseconds; hooks that are not done by then fail
+    #[arg(long, value_name = "N")]
+    deadline_ms: Option<u64>,
+}
+
+impl HookArgs {
+    /// Whatever could be answered was answered before clap; what comes here is a mistake.
+    fn explain(&self) -> Trouble {
+        Trouble::usage(format!("unknown host `{}`", self.host))
+            .hint("this version speaks: agent-hooks")
+    }
+}
+
+/// What a command ends with: an exit code, or trouble.
+type Ended = Result<u8, Trouble>;
+
+/// Runs the command on the command line.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let code = if error.use_stderr() { exit_code::USAGE } else { exit_code::OK };
+            // Nothing can be done for a closed standard output.
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    match cli.color {
+        Colour::Auto => {}
+        Colour::Always => anstream::ColorChoice::Always.write_global(),
+        Colour::Never => anstream::ColorChoice::Never.write_global(),
+    }
+    let environment = Environment::read();
+    let mut out = Out::stdout();
+    let ended = dispatch(cli.command, &environment, &mut out);
+    let flushed = out.flush().map_err(Trouble::from);
+    match ended.and_then(|code| flushed.map(|()| code)) {
+        Ok(code) => ExitCode::from(code),
+        Err(trouble) if trouble.is_silent() => ExitCode::SUCCESS,
+        Err(trouble) => trouble.tell(),
+    }
+}
+
+fn dispatch(command: Command, environment: &Environment, out: &mut Out) -> Ended {
+    match command {
+        Command::Demo(arguments) => demo::run(&arguments, environment, out),
+        Command::Hook(arguments) => Err(arguments.explain()),
+        Command::Run(arguments) => run::run(arguments, environment, out),
+        Command::Explain(arguments) => explain::run(&arguments, environment, out),
+        Command::List(arguments) => list::run(&arguments, environment, out),
+        Command::Check(arguments) => check::run(&arguments, environment, out),
+        Command::New(arguments) => new::run(&arguments, environment, out),
+        Command::Test(arguments) => test::run(&arguments, environment, out),
+        Command::Prompt(arguments) => prompt::run(&arguments, environment, out),
+        Command::Add(arguments) => add::run(&arguments, environment, out),
+        Command::Remove(arguments) => remove::run(&arguments, environment, out),
+        Command::Trust(arguments) => trust::run(&arguments, environment, out),
+        Command::Untrust(arguments) => untrust::run(&arguments, environment, out),
+        Command::Log(arguments) => log::run(&arguments, environment, out),
+        Command::Schema(arguments) => schema::run(&arguments, out),
+        Command::Completions(arguments) => {
+            completions::run(&arguments, &mut Cli::command());
+            Ok(exit_code::OK)
+        }
+    }
+}

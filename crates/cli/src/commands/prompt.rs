@@ -1,0 +1,69 @@
+//! `anyhook prompt`: the hooks as a short text for an agent's context.
+
+use anyhook_engine::Hook;
+use anyhook_model::exit_code;
+use clap::Args;
+use serde_json::json;
+
+use super::Ended;
+use crate::environment::Environment;
+use crate::target;
+use crate::ui::Out;
+
+/// Print the hooks in force as a short text for an agent's context
+#[derive(Args)]
+#[command(after_help = "Example: anyhook prompt >> AGENTS.md")]
+pub struct PromptArgs {
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &PromptArgs, environment: &Environment, out: &mut Out) -> Ended {
+    let installed = target::installed(environment);
+    let in_force: Vec<&Hook> = installed
+        .hooks
+        .iter()
+        .filter(|standing| standing.out.is_none() && standing.hook.fault().is_none())
+        .map(|standing| &standing.hook)
+        .collect();
+    let triggers = |hook: &Hook| -> Vec<String> {
+        hook.definition
+            .triggers
+            .iter()
+            .map(|trigger| trigger.kind.name(trigger.spelling).to_owned())
+            .collect()
+    };
+    if arguments.json {
+        let hooks: Vec<_> = in_force
+            .iter()
+            .map(|hook| {
+                json!({
+                    "name": hook.name(),
+                    "description": hook.definition.description,
+                    "trigger": triggers(hook),
+                    "location": hook.folder.join("HOOK.md"),
+                })
+            })
+            .collect();
+        out.json(&hooks)?;
+        return Ok(exit_code::OK);
+    }
+    if in_force.is_empty() {
+        out.text("No hooks watch this work.")?;
+        return Ok(exit_code::OK);
+    }
+    out.text("These hooks watch this work. One that blocks says why; follow its reason.")?;
+    for hook in in_force {
+        let description =
+            hook.definition.description.split_whitespace().collect::<Vec<_>>().join(" ");
+        let location = hook.folder.join("HOOK.md");
+        out.text(&format!(
+            "- {} ({}): {description} [{}]",
+            hook.name(),
+            triggers(hook).join(", "),
+            location.display()
+        ))?;
+    }
+    Ok(exit_code::OK)
+}

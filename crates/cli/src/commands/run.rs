@@ -1,0 +1,151 @@
+//! `anyhook run`: fire one event by hand.
+
+use std::time::Duration;
+
+use anyhook_engine::Engine;
+use anyhook_model::{Effect, Outcome, RunRecord, Verdict, exit_code};
+use clap::Args;
+
+use super::Ended;
+use super::explain;
+use super::fire::EventArgs;
+use crate::environment::Environment;
+use crate::ui::{Cell, Out, Tone, first_line};
+
+/// Fire one event by hand: exit 0 if it goes on, 2 if it is blocked
+#[derive(Args)]
+#[command(
+    after_help = "Example: anyhook run before_tool --tool Shell --input '{\"command\": \"rm -rf /\"}'"
+)]
+pub struct RunArgs {
+    #[command(flatten)]
+    event: EventArgs,
+    /// Show who would run; run nobody
+    #[arg(long)]
+    dry_run: bool,
+    /// Answer within so many milliseconds; hooks that are not done by then fail
+    #[arg(long, value_name = "N")]
+    deadline_ms: Option<u64>,
+    /// Print the verdict as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: RunArgs, environment: &Environment, out: &mut Out) -> Ended {
+    let event = arguments.event.event(environment)?;
+    let mut engine = Engine::new(environment.places.clone());
+    if arguments.dry_run {
+        return explain::show(&engine, &event, arguments.json, environment, out);
+    }
+    engine.adopt_orphans();
+    let dispatched =
+        engine.dispatch_event(event, None, arguments.deadline_ms.map(Duration::from_millis));
+    let journaled = engine.journal(std::slice::from_ref(&dispatched.record));
+    if arguments.json {
+        out.json(&dispatched.verdict)?;
+    } else {
+        show_runs(&dispatched.record.runs, out)?;
+        show_verdict(&dispatched.verdict, "", out)?;
+    }
+    if let Err(error) = journaled {
+        let text = format!("the journal cannot be written: {error}");
+        Out::stderr().line(&[(Tone::Warn, "warning: "), (Tone::Plain, &text)])?;
+    }
+    Ok(if dispatched.verdict.is_block() { exit_code::BLOCKED } else { exit_code::OK })
+}
+
+/// Returns a mark, a word and their tone for what a hook said.
+pub fn said(run: &RunRecord) -> (Tone, String) {
+    if let Some(failure) = &run.failure {
+        return (Tone::Warn, format!("failed: {}", first_line(failure, 100)));
+    }
+    if run.outcome == Some(Outcome::Detached) {
+        return (Tone::Dim, "runs aside".to_owned());
+    }
+    let decision = &run.decision;
+    let mut parts = Vec::new();
+    if let Some(effect) = decision.effect {
+        let reason =
+            decision.reason.as_deref().map(|reason| format!(": {}", first_line(reason, 100)));
+        parts.push(format!("{}{}", effect.word(), reason.unwrap_or_default()));
+    }
+    if decision.modified_input.is_some() {
+        parts.push("changes the input".to_owned());
+    }
+    if decision.additional_context.is_some() {
+        parts.push("adds context".to_owned());
+    }
+    let tone = match decision.effect {
+        Some(Effect::Deny) => Tone::Bad,
+        Some(Effect::Ask) => Tone::Warn,
+        _ => Tone::Good,
+    };
+    if parts.is_empty() {
+        return (Tone::Dim, "no opinion".to_owned());
+    }
+    (tone, parts.join(", "))
+}
+
+/// Shows what each hook said.
+pub fn show_runs(runs: &[RunRecord], out: &mut Out) -> std::io::Result<()> {
+    let rows: Vec<Vec<Cell>> = runs
+        .iter()
+        .map(|run| {
+            let (tone, words) = said(run);
+            let name = if run.shadow { format!("{} (shadow)", run.hook) } else { run.hook.clone() };
+            vec![
+                Cell::new(Tone::Plain, "  "),
+                Cell::new(Tone::Strong, name),
+                Cell::new(tone, words),
+                Cell::new(Tone::Dim, milliseconds(run.took_us)),
+            ]
+        })
+        .collect();
+    out.table(&rows)
+}
+
+/// Shows a verdict for people.
+pub fn show_verdict(verdict: &Verdict, indent: &str, out: &mut Out) -> std::io::Result<()> {
+    let (tone, words) = match verdict.effect {
+        Some(Effect::Deny) => (Tone::Bad, "blocked"),
+        Some(Effect::Ask) => (Tone::Warn, "ask the person"),
+        Some(Effect::Allow) => (Tone::Good, "allowed"),
+        None if verdict.capped => (Tone::Warn, "goes on (capped)"),
+        None => (Tone::Good, "goes on"),
+    };
+    let by = verdict.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+    let reason = verdict.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    out.line(&[(Tone::Plain, indent), (tone, words), (Tone::Strong, &by), (Tone::Plain, &reason)])?;
+    if let Some(input) = &verdict.input {
+        out.line(&[
+            (Tone::Plain, indent),
+            (Tone::Hint, "input:   "),
+            (Tone::Plain, &anyhook_model::json::to_spaced(input)),
+        ])?;
+    }
+    if let Some(context) = &verdict.context {
+        out.line(&[(Tone::Plain, indent), (Tone::Hint, "context: "), (Tone::Plain, context)])?;
+    }
+    for warning in &verdict.warnings {
+        out.line(&[(Tone::Plain, indent), (Tone::Warn, "warning: "), (Tone::Plain, warning)])?;
+    }
+    if let Some(id) = &verdict.id {
+        out.line(&[
+            (Tone::Plain, indent),
+            (Tone::Dim, "anyhook log show "),
+            (Tone::Dim, id.as_str()),
+        ])?;
+    }
+    Ok(())
+}
+
+/// Returns a duration for people.
+#[expect(clippy::cast_precision_loss, reason = "shown with two digits")]
+pub fn milliseconds(microseconds: u64) -> String {
+    match microseconds {
+        0 => String::new(),
+        1..10_000 => format!("{:.1} ms", microseconds as f64 / 1e3),
+        10_000..1_000_000 => format!("{} ms", microseconds / 1000),
+        _ => format!("{:.1} s", microseconds as f64 / 1e6),
+    }
+}

@@ -1,0 +1,270 @@
+//! `anyhook test`: run the cases in each hook's `tests/` folder.
+
+use std::ffi::OsString;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Component, Path, PathBuf};
+
+use anyhook_engine::dispatch::Finished;
+use anyhook_engine::hook::Trust;
+use anyhook_engine::{Engine, Hook, now};
+use anyhook_model::case::{Case, CaseFile, ExpectedDecision};
+use anyhook_model::json::to_spaced;
+use anyhook_model::{Caller, Effect, Host, OpenFormat, exit_code};
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::Ended;
+use crate::environment::Environment;
+use crate::error::Trouble;
+use crate::target;
+use crate::ui::{Out, Tone};
+
+/// Run the test cases of hooks; exit 1 if one fails
+#[derive(Args)]
+#[command(after_help = "Example: anyhook test examples/hooks/*")]
+pub struct TestArgs {
+    /// Hooks by name or folder; without, all that are installed and may run
+    hooks: Vec<PathBuf>,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What became of one case.
+struct Tested {
+    hook: String,
+    case: String,
+    description: Option<String>,
+    /// What is not as expected; nothing if the case passed.
+    faults: Vec<String>,
+}
+
+pub fn run(arguments: &TestArgs, environment: &Environment, out: &mut Out) -> Ended {
+    let hooks = if arguments.hooks.is_empty() {
+        // Nothing from a repository runs unasked: what is not trusted must be named.
+        target::installed(environment)
+            .hooks
+            .into_iter()
+            .filter(|standing| matches!(standing.hook.trust, Trust::NotNeeded | Trust::Trusted))
+            .map(|standing| standing.hook)
+            .collect()
+    } else {
+        target::find(&arguments.hooks, environment)?
+    };
+    let mut engine = Engine::new(environment.places.clone());
+    engine.adopt_orphans();
+    let mut tested = Vec::new();
+    for hook in &hooks {
+        for path in case_files(&hook.runs_from)? {
+            let one = test(&engine, hook, &path)?;
+            if !arguments.json {
+                show(&one, out)?;
+                out.flush()?;
+            }
+            tested.push(one);
+        }
+    }
+    let failed = tested.iter().filter(|one| !one.faults.is_empty()).count();
+    if arguments.json {
+        let cases: Vec<_> = tested
+            .iter()
+            .map(|one| json!({"hook": one.hook, "case": one.case, "description": one.description, "passed": one.faults.is_empty(), "faults": one.faults}))
+            .collect();
+        out.json(&cases)?;
+    } else if tested.is_empty() {
+        out.text("no test cases")?;
+        out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, "a case is a file tests/NAME.json in the hook's folder; `anyhook schema case` says what it holds")])?;
+    } else {
+        out.text(&format!("{} passed, {failed} failed", tested.len() - failed))?;
+    }
+    Ok(if failed == 0 { exit_code::OK } else { exit_code::PROBLEM })
+}
+
+fn show(one: &Tested, out: &mut Out) -> std::io::Result<()> {
+    let (tone, mark) =
+        if one.faults.is_empty() { (Tone::Good, "ok    ") } else { (Tone::Bad, "FAILED") };
+    let description =
+        one.description.as_deref().map(|text| format!("  {text}")).unwrap_or_default();
+    out.line(&[
+        (tone, mark),
+        (Tone::Plain, "  "),
+        (Tone::Strong, &one.hook),
+        (Tone::Plain, " "),
+        (Tone::Plain, &one.case),
+        (Tone::Dim, &description),
+    ])?;
+    for fault in &one.faults {
+        out.line(&[(Tone::Plain, "        "), (Tone::Plain, fault)])?;
+    }
+    Ok(())
+}
+
+fn case_files(folder: &Path) -> Result<Vec<PathBuf>, Trouble> {
+    let tests = folder.join("tests");
+    let entries = match fs::read_dir(&tests) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Trouble::at(&tests, error)),
+    };
+    let mut files: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .collect();
+    files.sort();
+    Ok(files)
+}
+
+/// Runs one case in a scratch project.
+fn test(engine: &Engine, hook: &Hook, path: &Path) -> Result<Tested, Trouble> {
+    let text = fs::read_to_string(path).map_err(|error| Trouble::at(path, error))?;
+    let mut tested = Tested {
+        hook: hook.name().to_owned(),
+        case: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        description: None,
+        faults: Vec::new(),
+    };
+    let case: Case = match serde_json::from_str(&text) {
+        Ok(case) => case,
+        Err(error) => {
+            tested.faults.push(format!("not a test case: {error}"));
+            return Ok(tested);
+        }
+    };
+    tested.description.clone_from(&case.description);
+    let scratch = tempfile::Builder::new().prefix("anyhook-test-").tempdir()?;
+    let project = fs::canonicalize(scratch.path())?;
+    for (name, file) in &case.files {
+        lay_out(&project, name, file)?;
+    }
+    let caller =
+        Caller { work_dir: project.clone(), project_dir: Some(project.clone()), now: now() };
+    let decoded =
+        OpenFormat.decode(Value::Object(case.event.clone()).to_string().as_bytes(), &caller);
+    let event = match decoded {
+        Ok(mut events) if !events.is_empty() => events.remove(0),
+        Ok(_) => return Ok(tested),
+        Err(error) => {
+            tested.faults.push(error.to_string());
+            return Ok(tested);
+        }
+    };
+    let variables: Vec<(OsString, OsString)> = case
+        .env
+        .iter()
+        .map(|(name, value)| (name.into(), fill_in(value, &project).into()))
+        .collect();
+    // A case fires its event at the hook, trusted or not, replaced or not: it was asked for.
+    let hook = Hook { trust: Trust::NotNeeded, ..hook.clone() };
+    if let Some(fault) = hook.fault() {
+        tested.faults.push(format!("the hook cannot run: {}", fault.message));
+        return Ok(tested);
+    }
+    let mut event = event;
+    if let Some(host) = hook.definition.hosts.first() {
+        event.host.clone_from(host);
+    }
+    let finished = engine.run_alone(&hook, event, &variables);
+    compare(&case, &finished, &project, &mut tested.faults);
+    Ok(tested)
+}
+
+fn lay_out(project: &Path, name: &str, file: &CaseFile) -> Result<(), Trouble> {
+    let inner = Path::new(name);
+    if !inner.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
+        return Err(Trouble::input(format!("`{name}` leads out of the scratch project")));
+    }
+    let path = project.join(inner);
+    let parent = path.parent().unwrap_or(project);
+    fs::create_dir_all(parent).map_err(|error| Trouble::at(parent, error))?;
+    let (content, mode) = match file {
+        CaseFile::Text(content) => (content, 0o644),
+        CaseFile::Program { content, executable } => {
+            (content, if *executable { 0o755 } else { 0o644 })
+        }
+    };
+    fs::write(&path, content).map_err(|error| Trouble::at(&path, error))?;
+    fs::set_permissions(&path, Permissions::from_mode(mode))
+        .map_err(|error| Trouble::at(&path, error))
+}
+
+/// Fills in `${PROJECT}` and `${NAME}` of our own environment.
+fn fill_in(value: &str, project: &Path) -> String {
+    let mut filled = String::new();
+    let mut rest = value;
+    while let Some((before, after)) = rest.split_once("${") {
+        filled.push_str(before);
+        let Some((name, behind)) = after.split_once('}') else {
+            filled.push_str("${");
+            rest = after;
+            continue;
+        };
+        match name {
+            "PROJECT" => filled.push_str(&project.to_string_lossy()),
+            _ => filled.push_str(&std::env::var(name).unwrap_or_default()),
+        }
+        rest = behind;
+    }
+    filled + rest
+}
+
+/// Writes down what is not as the case expects.
+fn compare(case: &Case, finished: &Finished, project: &Path, faults: &mut Vec<String>) {
+    let expect = &case.expect;
+    let run = finished.runs.first();
+    let decision = run.map(|run| &run.decision);
+    let found = match run {
+        None => ExpectedDecision::Skipped,
+        Some(run) if run.failure.is_some() => ExpectedDecision::Failed,
+        // What an async hook says does not count, so it has no opinion.
+        Some(_) if finished.verdict.effect.is_none() && !run.is_some_and(|run| run.shadow) => {
+            ExpectedDecision::None
+        }
+        Some(run) => match run.decision.effect {
+            None => ExpectedDecision::None,
+            Some(Effect::Allow) => ExpectedDecision::Allow,
+            Some(Effect::Ask) => ExpectedDecision::Ask,
+            Some(Effect::Deny) => ExpectedDecision::Deny,
+        },
+    };
+    if found != expect.decision {
+        let why = run.and_then(|run| run.failure.as_ref().or(run.decision.reason.as_ref()));
+        let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
+        faults.push(format!("expected {}, got {}{why}", expect.decision.word(), found.word()));
+        if let Some(skipped) = finished.skipped.first() {
+            faults.push(format!("skipped: {}", skipped.why));
+        }
+    }
+    let mut same = |what: &str, expected: Option<&str>, found: Option<&str>| {
+        if let Some(expected) = expected.filter(|expected| found != Some(*expected)) {
+            faults.push(format!("expected {what} {expected:?}, got {found:?}"));
+        }
+    };
+    let reason = decision.and_then(|decision| decision.reason.as_deref());
+    same("reason", expect.reason.as_deref(), reason);
+    let context = finished.verdict.context.as_deref();
+    same("additional_context", expect.additional_context.as_deref(), context);
+    let input = finished.verdict.input.as_ref();
+    if let Some(expected) =
+        expect.modified_input.as_ref().filter(|expected| input != Some(*expected))
+    {
+        let found = input.map_or_else(|| "none".to_owned(), to_spaced);
+        faults.push(format!("expected modified_input {}, got {found}", to_spaced(expected)));
+    }
+    if let Some(part) = expect
+        .reason_contains
+        .as_deref()
+        .filter(|part| !reason.is_some_and(|reason| reason.contains(part)))
+    {
+        faults.push(format!("expected a reason with {part:?}, got {reason:?}"));
+    }
+    for (name, expected) in &expect.files {
+        let found = fs::read(project.join(name))
+            .ok()
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        if found != *expected {
+            faults.push(format!("expected file {name} {expected:?}, got {found:?}"));
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! `anyhook untrust`: forget that a project's hooks were trusted.
+
+use std::path::{Path, PathBuf};
+
+use anyhook_engine::hook::Trust;
+use anyhook_engine::trust::{TrustStore, absolute};
+use anyhook_engine::{Hook, Level};
+use anyhook_model::exit_code;
+use clap::Args;
+
+use super::Ended;
+use crate::environment::Environment;
+use crate::error::Trouble;
+use crate::target;
+use crate::ui::{Out, Tone};
+
+/// Forget that hooks of the project were trusted
+#[derive(Args)]
+#[command(after_help = "Example: anyhook untrust my-hook")]
+pub struct UntrustArgs {
+    /// Hooks by name or folder
+    #[arg(required_unless_present = "all")]
+    paths: Vec<PathBuf>,
+    /// All hooks of the project
+    #[arg(long, conflicts_with = "paths")]
+    all: bool,
+}
+
+pub fn run(arguments: &UntrustArgs, environment: &Environment, out: &mut Out) -> Ended {
+    let Some(state) = &environment.places.state else {
+        return Err(Trouble::problem("there is no state folder").hint("set HOME"));
+    };
+    let store = TrustStore::new(state);
+    let known: Vec<Hook> = target::installed(environment)
+        .hooks
+        .into_iter()
+        .map(|standing| standing.hook)
+        .filter(|hook| hook.level == Level::Project && !matches!(hook.trust, Trust::Never))
+        .collect();
+    let mut forgotten = 0;
+    for hook in &known {
+        let named = |path: &PathBuf| {
+            Path::new(hook.name()) == path
+                || environment.work_dir.join(path) == hook.folder
+                || hook.folder.file_name().is_some_and(|name| name == path.as_os_str())
+        };
+        if !arguments.all && !arguments.paths.iter().any(named) {
+            continue;
+        }
+        let source = absolute(&hook.folder).unwrap_or_else(|_| hook.folder.clone());
+        if store.forget(&source)? {
+            forgotten += 1;
+            out.line(&[(Tone::Good, "no longer trusted: "), (Tone::Strong, hook.name())])?;
+        }
+    }
+    if forgotten == 0 && !arguments.all {
+        return Err(Trouble::input("none of these is a trusted hook of this project")
+            .hint("`anyhook list` shows which are"));
+    }
+    Ok(exit_code::OK)
+}

@@ -1,0 +1,48 @@
+//! The one place that reads the environment: which variables count, and what they mean.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use anyhook_engine::Places;
+
+/// What the process was given by its surroundings.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    /// Where things are.
+    pub places: Places,
+    /// The folder we were started in.
+    pub work_dir: PathBuf,
+}
+
+impl Environment {
+    /// Reads `HOME`, `XDG_CONFIG_HOME` and `XDG_STATE_HOME`.
+    pub fn read() -> Self {
+        let home = folder("HOME");
+        let under_home = |variable: &str, inner: &str| {
+            folder(variable).or_else(|| home.as_ref().map(|home| home.join(inner)))
+        };
+        let places = Places {
+            // Never from a variable: whoever sets one must not be able to take the machine's
+            // guards away.
+            managed: PathBuf::from("/etc/agents"),
+            user: under_home("XDG_CONFIG_HOME", ".config").map(|config| config.join("agents")),
+            state: under_home("XDG_STATE_HOME", ".local/state").map(|state| state.join("anyhook")),
+            home,
+            binary: env::current_exe().unwrap_or_else(|_| PathBuf::from("anyhook")),
+        };
+        Self { places, work_dir: env::current_dir().unwrap_or_else(|_| PathBuf::from("/")) }
+    }
+}
+
+/// Returns a folder named by a variable; a relative one does not count.
+fn folder(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// Returns a path as a person would write it: below home with `~`.
+pub fn shown(path: &Path, places: &Places) -> String {
+    match places.home.as_ref().and_then(|home| path.strip_prefix(home).ok()) {
+        Some(inner) if !inner.as_os_str().is_empty() => format!("~/{}", inner.display()),
+        _ => path.display().to_string(),
+    }
+}

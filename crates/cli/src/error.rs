@@ -1,0 +1,102 @@
+//! Words and exit codes: what failed, which input, the cause, then `hint:` with the next step.
+
+use std::fmt::Display;
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhook_engine::trust::TrustError;
+use anyhook_model::exit_code;
+
+use crate::ui::{Out, Tone};
+
+/// Why a command ends early.
+#[derive(Debug)]
+pub struct Trouble {
+    code: u8,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Trouble {
+    /// The command was used in a way it cannot be.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self { code: exit_code::USAGE, message: message.into(), hint: None }
+    }
+
+    /// The input cannot be used.
+    pub fn input(message: impl Into<String>) -> Self {
+        Self { code: exit_code::UNUSABLE_INPUT, message: message.into(), hint: None }
+    }
+
+    /// The command failed.
+    pub fn problem(message: impl Into<String>) -> Self {
+        Self { code: exit_code::PROBLEM, message: message.into(), hint: None }
+    }
+
+    /// The command failed at a file.
+    pub fn at(path: &Path, error: impl Display) -> Self {
+        Self::problem(format!("`{}`: {error}", path.display()))
+    }
+
+    /// Adds the next step.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Tells the person and returns the exit code.
+    pub fn tell(self) -> ExitCode {
+        let mut stderr = Out::stderr();
+        // If not even that can be written, the exit code says it all.
+        let _ = stderr.line(&[(Tone::Bad, "error: "), (Tone::Plain, &self.message)]);
+        if let Some(hint) = &self.hint {
+            let _ = stderr.line(&[(Tone::Hint, "hint: "), (Tone::Plain, hint)]);
+        }
+        ExitCode::from(self.code)
+    }
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            // Whoever read our output has seen enough, as `head` does.
+            return Self { code: exit_code::OK, message: String::new(), hint: None };
+        }
+        Self::problem(error.to_string())
+    }
+}
+
+impl From<TrustError> for Trouble {
+    fn from(error: TrustError) -> Self {
+        let hint = match &error {
+            TrustError::LinkOut(_) => "copy what it points to into the hook's folder",
+            TrustError::NotAFile(_) => "remove it: a hook is made of files",
+            TrustError::TooLarge(_) => "keep only what the hook needs in its folder",
+            TrustError::Io { .. } => "look at the folder's rights, and whether the disk is full",
+        };
+        Self::problem(error.to_string()).hint(hint)
+    }
+}
+
+impl Trouble {
+    /// Tells whether there is nothing to tell.
+    pub fn is_silent(&self) -> bool {
+        self.code == exit_code::OK
+    }
+}
+
+/// Makes a panic our own fault: exit 70, never a code that means something else.
+pub fn exit_on_panic() {
+    std::panic::set_hook(Box::new(|panic| {
+        let mut stderr = Out::stderr();
+        let _ = stderr
+            .line(&[(Tone::Bad, "anyhook: our own fault: "), (Tone::Plain, &panic.to_string())]);
+        let _ = stderr.line(&[
+            (Tone::Hint, "hint: "),
+            (Tone::Plain, "please report this with the command and its input"),
+        ]);
+        #[expect(clippy::exit, reason = "a panic must not end in another exit code")]
+        std::process::exit(i32::from(exit_code::FAULT));
+    }));
+}

@@ -1,0 +1,78 @@
+//! `anyhook hook HOST`: the hook path. Short, synchronous, without clap.
+
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhook_engine::{Engine, now};
+use anyhook_model::{Caller, Host, OpenFormat, Reply, exit_code};
+
+use crate::environment::Environment;
+
+/// Events larger than this are refused, not read to the end of memory.
+const PAYLOAD_LIMIT: u64 = 64 * 1024 * 1024;
+
+/// A call by an agent.
+pub struct Request {
+    host: &'static dyn Host,
+    deadline: Option<Duration>,
+}
+
+impl Request {
+    /// Reads the arguments after `hook`; anything unusual is left to clap, which explains it.
+    pub fn parse(arguments: &[OsString]) -> Option<Self> {
+        let words: Vec<&str> = arguments.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
+        let (host, deadline) = match words[..] {
+            [host] => (host, None),
+            [host, "--deadline-ms", number] | ["--deadline-ms", number, host] => {
+                (host, Some(number))
+            }
+            [host, flag] => (host, Some(flag.strip_prefix("--deadline-ms=")?)),
+            _ => return None,
+        };
+        let deadline = match deadline {
+            None => None,
+            Some(number) => Some(Duration::from_millis(number.parse().ok()?)),
+        };
+        Some(Self { host: find_host(host)?, deadline })
+    }
+}
+
+/// Returns the host of that name.
+pub fn find_host(name: &str) -> Option<&'static dyn Host> {
+    [&OpenFormat as &dyn Host].into_iter().find(|host| host.id() == name)
+}
+
+/// Answers the payload on standard input.
+pub fn answer(request: &Request) -> ExitCode {
+    let reply = reply(request);
+    // A host that no longer listens has its answer: the exit code.
+    let _ = io::stderr().write_all(reply.stderr.as_bytes());
+    let _ = io::stdout().write_all(reply.stdout.as_bytes());
+    ExitCode::from(reply.exit_code)
+}
+
+fn reply(request: &Request) -> Reply {
+    let environment = Environment::read();
+    let mut payload = Vec::new();
+    let read = io::stdin().lock().take(PAYLOAD_LIMIT + 1).read_to_end(&mut payload);
+    let trouble = match read {
+        Err(error) => Some(format!("the event cannot be read: {error}")),
+        Ok(_) if payload.len() as u64 > PAYLOAD_LIMIT => {
+            Some("the event is larger than 64 MiB".to_owned())
+        }
+        Ok(_) => None,
+    };
+    if let Some(trouble) = trouble {
+        return Reply {
+            stderr: format!("anyhook: {trouble}\n"),
+            exit_code: exit_code::UNUSABLE_INPUT,
+            ..Reply::default()
+        };
+    }
+    let caller = Caller { work_dir: environment.work_dir, project_dir: None, now: now() };
+    let mut engine = Engine::new(environment.places);
+    engine.adopt_orphans();
+    engine.dispatch(request.host, &payload, &caller, request.deadline)
+}

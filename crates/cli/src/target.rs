@@ -1,0 +1,73 @@
+//! Hooks named on the command line: by name, by folder, or by a folder of hooks.
+
+use std::path::{Path, PathBuf};
+
+use anyhook_engine::Level;
+use anyhook_engine::discover::Installed;
+use anyhook_engine::hook::Hook;
+use anyhook_engine::places::find_root;
+
+use crate::environment::Environment;
+use crate::error::Trouble;
+
+/// Returns all hooks that are installed for work in the current folder.
+pub fn installed(environment: &Environment) -> Installed {
+    let root = find_root(&environment.work_dir, environment.places.home.as_deref());
+    Installed::find(&environment.places, root.as_deref(), &environment.work_dir)
+}
+
+/// Finds the hooks that `names` stand for.
+pub fn find(names: &[PathBuf], environment: &Environment) -> Result<Vec<Hook>, Trouble> {
+    let mut found = Vec::new();
+    let installed = installed(environment);
+    for name in names {
+        let by_name: Vec<Hook> = installed
+            .hooks
+            .iter()
+            .filter(|standing| Path::new(standing.hook.name()) == name)
+            .map(|standing| standing.hook.clone())
+            .collect();
+        if !by_name.is_empty() && name.components().count() == 1 {
+            found.extend(by_name);
+            continue;
+        }
+        found.extend(at_path(&environment.work_dir.join(name)).ok_or_else(|| {
+            Trouble::input(format!(
+                "`{}` is neither an installed hook nor a folder with one",
+                name.display()
+            ))
+            .hint("`anyhook list` shows what is installed")
+        })?);
+    }
+    Ok(found)
+}
+
+/// Loads the hook, or the hooks, at a path.
+fn at_path(path: &Path) -> Option<Vec<Hook>> {
+    let load = |folder: &Path| Hook::load(folder, Level::User);
+    if path.is_file() && path.file_name()? == "HOOK.md" {
+        let folder = std::fs::canonicalize(path).ok()?;
+        return Some(vec![load(folder.parent()?)]);
+    }
+    // `.` and `..` have no name of their own to compare the hook's with.
+    let path = if path.file_name().is_none() || path.ends_with(".") || path.ends_with("..") {
+        std::fs::canonicalize(path).ok()?
+    } else {
+        path.to_owned()
+    };
+    if !path.is_dir() {
+        return None;
+    }
+    let inner: Vec<PathBuf> = std::fs::read_dir(&path)
+        .ok()?
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|folder| folder.join("HOOK.md").symlink_metadata().is_ok())
+        .collect();
+    if path.join("HOOK.md").symlink_metadata().is_ok() || inner.is_empty() {
+        return Some(vec![load(&path)]);
+    }
+    let mut inner = inner;
+    inner.sort();
+    Some(inner.iter().map(|folder| load(folder)).collect())
+}
