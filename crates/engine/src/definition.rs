@@ -213,7 +213,7 @@ impl Reader<'_> {
                         );
                         self.report(problem);
                     }
-                    self.read.definition.description = text.to_owned();
+                    text.clone_into(&mut self.read.definition.description);
                 }
             },
         }

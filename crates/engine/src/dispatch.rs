@@ -1,6 +1,6 @@
 //! One event through all hooks that are due: a state machine without I/O.
 //!
-//! A driver asks [`Dispatch::next`] what to do, does it (runs a process, or a closure), and hands
+//! A driver asks [`Dispatch::next_step`] what to do, does it (runs a process, or a closure), and hands
 //! the result to [`Dispatch::feed`]. Order, matching, chained input changes, composing and fail
 //! modes exist here and nowhere else.
 //!
@@ -127,7 +127,7 @@ impl<'hooks> Dispatch<'hooks> {
     }
 
     /// Returns what to do next. Until it is fed, the same step is returned.
-    pub fn next(&mut self) -> Step<'_> {
+    pub fn next_step(&mut self) -> Step<'_> {
         while !self.verdict.is_block() {
             let Some(step) = self.steps.get(self.next) else { break };
             if let Some(why) = step.mismatch(&self.event) {
@@ -147,7 +147,7 @@ impl<'hooks> Dispatch<'hooks> {
         Step::Done
     }
 
-    /// Takes the result of the step that [`Self::next`] returned.
+    /// Takes the result of the step that [`Self::next_step`] returned.
     pub fn feed(&mut self, result: RunResult) {
         let Some(step) = self.steps.get(self.next) else { return };
         let hook = step.hook;
@@ -160,6 +160,17 @@ impl<'hooks> Dispatch<'hooks> {
             &result.stderr,
         );
         self.settle(hook, said, Some(result));
+    }
+
+    /// Takes the dispatch to its end; `turn` does what each step asks for.
+    pub fn drive(mut self, mut turn: impl FnMut(&Step<'_>) -> RunResult) -> Finished {
+        loop {
+            let result = match self.next_step() {
+                Step::Done => return self.finish(),
+                step => turn(&step),
+            };
+            self.feed(result);
+        }
     }
 
     /// Ends the dispatch.
@@ -332,15 +343,10 @@ mod tests {
         mut answer: impl FnMut(&Due<'_>) -> RunResult,
     ) -> Finished {
         let installed = Installed::of(hooks);
-        let mut dispatch = Dispatch::new(Plan::new(&installed, &event), event);
-        loop {
-            let result = match dispatch.next() {
-                Step::Run(due) | Step::Detach(due) => answer(&due),
-                Step::Done => break,
-            };
-            dispatch.feed(result);
-        }
-        dispatch.finish()
+        Dispatch::new(Plan::new(&installed, &event), event).drive(|step| match step {
+            Step::Run(due) | Step::Detach(due) => answer(due),
+            Step::Done => unreachable!(),
+        })
     }
 
     fn ran(finished: &Finished) -> Vec<&str> {

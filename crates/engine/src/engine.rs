@@ -149,7 +149,7 @@ impl Engine {
         let left =
             |began: Instant| deadline.map(|deadline| deadline.saturating_sub(began.elapsed()));
         loop {
-            let result = match dispatch.next() {
+            let result = match dispatch.next_step() {
                 Step::Run(due) => self.run(&due, left(began), &[]),
                 Step::Detach(due) => self.detach(&due, &id, &scene),
                 Step::Done => break,
@@ -190,15 +190,10 @@ impl Engine {
         environment: &[(OsString, OsString)],
     ) -> Finished {
         let installed = Installed::of(vec![hook.clone()]);
-        let mut dispatch = Dispatch::new(Plan::new(&installed, &event), event);
-        loop {
-            let result = match dispatch.next() {
-                Step::Run(due) | Step::Detach(due) => self.run(&due, None, environment),
-                Step::Done => break,
-            };
-            dispatch.feed(result);
-        }
-        dispatch.finish()
+        Dispatch::new(Plan::new(&installed, &event), event).drive(|step| match step {
+            Step::Run(due) | Step::Detach(due) => self.run(due, None, environment),
+            Step::Done => RunResult::not_started("it is over"),
+        })
     }
 
     fn session(&self, event: &Event) -> Option<Session> {
@@ -347,7 +342,7 @@ fn remember(session: &Session, event: &mut Event, state: Option<&Path>) -> io::R
     };
     match event.kind {
         EventKind::BeforeStop | EventKind::AfterStop => {
-            fill("step_count", Some(session.steps_in_turn().into()))
+            fill("step_count", Some(session.steps_in_turn().into()));
         }
         EventKind::SessionEnd => {
             fill("total_steps", Some(session.total_steps().into()));

@@ -172,9 +172,10 @@ impl<'de> Deserialize<'de> for Fields {
 fn read_fields(fields: Vec<(String, Value)>) -> Said {
     let mut decision = Decision::default();
     let mut wrong = Vec::new();
-    let text = |name: &str, value: Value, wrong: &mut Vec<String>| match value {
-        Value::String(text) => Some(text),
-        _ => {
+    let text = |name: &str, value: Value, wrong: &mut Vec<String>| {
+        if let Value::String(text) = value {
+            Some(text)
+        } else {
             wrong.push(format!("`{name}` is not a string"));
             None
         }
@@ -192,16 +193,17 @@ fn read_fields(fields: Vec<(String, Value)>) -> Said {
                         }
                     }
                     None => {
-                        wrong.push(format!("unknown decision {}", shorten(&value.to_string(), 100)))
+                        wrong
+                            .push(format!("unknown decision {}", shorten(&value.to_string(), 100)));
                     }
                 }
             }
             "reason" => {
                 decision.reason =
-                    text("reason", value, &mut wrong).map(|reason| shorten(&reason, REASON_LIMIT))
+                    text("reason", value, &mut wrong).map(|reason| shorten(&reason, REASON_LIMIT));
             }
             "additional_context" => {
-                decision.additional_context = text("additional_context", value, &mut wrong)
+                decision.additional_context = text("additional_context", value, &mut wrong);
             }
             "log" => decision.log = text("log", value, &mut wrong),
             "modified_input" => match value {

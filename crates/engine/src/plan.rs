@@ -69,7 +69,7 @@ fn due<'hooks>(
             _ => SkipReason::OtherEvent,
         });
     };
-    if !definition.hosts.is_empty() && !definition.hosts.iter().any(|host| *host == event.host) {
+    if !definition.hosts.is_empty() && !definition.hosts.contains(&event.host) {
         return Err(SkipReason::Host);
     }
     let broken = match (fault, &hook.trust) {

@@ -37,7 +37,7 @@ impl Host for OpenFormat {
             at.unwrap_or(caller.now),
         );
         event.session = take_text(&mut fields, "session_id").filter(|id| !id.is_empty());
-        event.project_dir = caller.project_dir.clone();
+        event.project_dir.clone_from(&caller.project_dir);
         if let Some(Value::Object(context)) = fields.shift_remove("context") {
             event.context = context;
         }
@@ -54,8 +54,10 @@ impl Host for OpenFormat {
     }
 
     fn encode(&self, _event: &Event, verdict: &Verdict) -> Reply {
-        let mut stderr: String =
-            verdict.warnings.iter().map(|warning| format!("anyhook: {warning}\n")).collect();
+        let mut stderr = String::new();
+        for warning in &verdict.warnings {
+            stderr.push_str(&format!("anyhook: {warning}\n"));
+        }
         if verdict.is_silent() {
             return Reply { stdout: "{}\n".to_owned(), stderr, ..Reply::default() };
         }

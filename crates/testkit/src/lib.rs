@@ -98,7 +98,7 @@ impl TestEnv {
         };
         write(
             &folder.join("HOOK.md"),
-            &format!("---\nname: {name}\ndescription: the hook {name}\n{matter}\n---\n"),
+            format!("---\nname: {name}\ndescription: the hook {name}\n{matter}\n---\n"),
             0o644,
         );
         write(&folder.join("scripts/run"), &script, 0o755);

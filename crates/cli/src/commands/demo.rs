@@ -196,11 +196,11 @@ impl Scene<'_> {
 
 /// Returns the journal once the hook that ran aside has reported.
 fn wait_for_aside(stage: &Stage) -> Result<Vec<Record>, Trouble> {
-    let state = stage.engine.places().state.clone().unwrap_or_default();
+    let folder = stage.engine.places().state.clone().unwrap_or_default();
     let until = Instant::now() + Duration::from_secs(5);
     loop {
         let mut records = Vec::new();
-        Journal::new(&state).reader().read_on(&mut |record| records.push(record))?;
+        Journal::new(&folder).reader().read_on(&mut |record| records.push(record))?;
         if records.iter().any(|record| record.of.is_some()) || Instant::now() > until {
             return Ok(records);
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhook_engine::journal::Journal;
+use anyhook_engine::journal::{Journal, JournalReader};
 use anyhook_model::json::to_spaced;
 use anyhook_model::{EventKind, Record, exit_code};
 use clap::{Args, Subcommand};
@@ -122,7 +122,15 @@ pub fn run(arguments: &LogArgs, environment: &Environment, out: &mut Out) -> End
     if last.is_empty() && !arguments.follow && !arguments.json {
         out.text("no records")?;
     }
-    while arguments.follow {
+    if arguments.follow {
+        follow(&mut reader, arguments, out)?;
+    }
+    Ok(exit_code::OK)
+}
+
+/// Shows what comes, until the person has seen enough.
+fn follow(reader: &mut JournalReader, arguments: &LogArgs, out: &mut Out) -> std::io::Result<()> {
+    loop {
         out.flush()?;
         std::thread::sleep(LOOK_EVERY);
         let mut new = Vec::new();
@@ -130,7 +138,6 @@ pub fn run(arguments: &LogArgs, environment: &Environment, out: &mut Out) -> End
         new.retain(|record| arguments.filter.takes(record));
         print(&new, arguments.json, out)?;
     }
-    Ok(exit_code::OK)
 }
 
 fn print(records: &[Record], json: bool, out: &mut Out) -> std::io::Result<()> {

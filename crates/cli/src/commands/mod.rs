@@ -48,7 +48,7 @@ struct Cli {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Colour {
-    /// On a terminal, unless NO_COLOR is set
+    /// On a terminal, unless `NO_COLOR` is set
     Auto,
     Always,
     Never,
@@ -132,7 +132,7 @@ fn dispatch(command: Command, environment: &Environment, out: &mut Out) -> Ended
     match command {
         Command::Demo(arguments) => demo::run(&arguments, environment, out),
         Command::Hook(arguments) => Err(arguments.explain()),
-        Command::Run(arguments) => run::run(arguments, environment, out),
+        Command::Run(arguments) => run::run(&arguments, environment, out),
         Command::Explain(arguments) => explain::run(&arguments, environment, out),
         Command::List(arguments) => list::run(&arguments, environment, out),
         Command::Check(arguments) => check::run(&arguments, environment, out),

@@ -31,7 +31,7 @@ pub struct RunArgs {
     json: bool,
 }
 
-pub fn run(arguments: RunArgs, environment: &Environment, out: &mut Out) -> Ended {
+pub fn run(arguments: &RunArgs, environment: &Environment, out: &mut Out) -> Ended {
     let event = arguments.event.event(environment)?;
     let mut engine = Engine::new(environment.places.clone());
     if arguments.dry_run {

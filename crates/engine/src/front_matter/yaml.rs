@@ -162,7 +162,7 @@ pub(super) fn parse(text: &str) -> Result<Node, YamlError> {
         match open.last_mut() {
             None => return Ok(complete),
             Some(Open { node: Node { value: Value::Sequence(items), .. }, .. }) => {
-                items.push(complete)
+                items.push(complete);
             }
             Some(Open { node: Node { value: Value::Mapping(pairs), .. }, key, .. }) => {
                 match key.take() {

@@ -80,7 +80,9 @@ mod tests {
         #[test]
         fn what_is_kept_and_what_is_dropped_is_everything(pieces in proptest::collection::vec(0usize..PART, 0..8)) {
             let mut capture = Capture::default();
-            pieces.iter().for_each(|length| capture.push(&vec![b'x'; *length]));
+            for length in &pieces {
+                capture.push(&vec![b'x'; *length]);
+            }
             let total: usize = pieces.iter().sum();
             prop_assert_eq!(capture.head.len() + capture.tail.len() + usize::try_from(capture.dropped).unwrap(), total);
             prop_assert!(capture.tail.len() <= PART);

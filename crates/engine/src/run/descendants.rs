@@ -46,13 +46,12 @@ impl Family {
             .filter(|process| {
                 process.id == leader
                     || process.group == leader
-                    || match linux::mark(process.id) {
-                        Some(found) => found == mark.as_bytes(),
-                        None => {
-                            let strangers = self.strangers.as_ref();
-                            process.parent == own
-                                && strangers.is_some_and(|list| !list.contains(&process.id))
-                        }
+                    || if let Some(found) = linux::mark(process.id) {
+                        found == mark.as_bytes()
+                    } else {
+                        let strangers = self.strangers.as_ref();
+                        process.parent == own
+                            && strangers.is_some_and(|list| !list.contains(&process.id))
                     }
             })
             .map(|process| process.id)

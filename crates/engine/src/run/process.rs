@@ -164,7 +164,7 @@ impl<P: Read + AsFd> Stream<P> {
     /// Reads what is there, at most `most` bytes; closes the pipe at its end.
     fn drain(&mut self, most: usize) {
         let Some(pipe) = &mut self.pipe else { return };
-        let mut buffer = [0; 64 * 1024];
+        let mut buffer = [0; 16 * 1024];
         let mut taken = 0;
         while taken < most {
             match pipe.read(&mut buffer) {
@@ -229,17 +229,14 @@ impl Run {
             }
             self.wait(&mut input, deadline - now);
         };
-        let outcome = match status {
-            Some(status) => {
-                // What the script wrote before it ended is in the pipes by now.
-                self.stdout.drain(PIPE_MOST);
-                self.stderr.drain(PIPE_MOST);
-                ended(status, self.stdout.pipe.is_some() || self.stderr.pipe.is_some())
-            }
-            None => {
-                self.end(deadline);
-                Outcome::TimedOut(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
-            }
+        let outcome = if let Some(status) = status {
+            // What the script wrote before it ended is in the pipes by now.
+            self.stdout.drain(PIPE_MOST);
+            self.stderr.drain(PIPE_MOST);
+            ended(status, self.stdout.pipe.is_some() || self.stderr.pipe.is_some())
+        } else {
+            self.end(deadline);
+            Outcome::TimedOut(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
         };
         (outcome, self.stdout.kept, self.stderr.kept)
     }
