@@ -59,12 +59,38 @@ pub fn read(file: &[u8], folder_name: &str) -> ReadDefinition {
     };
     match FrontMatter::read(file) {
         Ok(matter) => Reader { matter: &matter, read: &mut read }.all(file, folder_name),
-        Err(error) => read
-            .problems
-            .push(Problem::new("unreadable", Severity::Unusable, error.message).at(error.place)),
+        Err(error) => {
+            read.definition = salvage(file, folder_name);
+            let problem = Problem::new("unreadable", Severity::Unusable, error.message);
+            read.problems.push(problem.at(error.place));
+        }
     }
     read.problems.sort_by_key(|problem| problem.place.map_or(usize::MAX, |place| place.start));
     read
+}
+
+/// Reads what can be read, line by line, of a front matter that is broken elsewhere.
+///
+/// A guard that says `on_failure: block` must not be switched off by a slip in another line.
+fn salvage(file: &[u8], folder_name: &str) -> HookDefinition {
+    const LINES: usize = 200;
+    const KEPT: [&str; 6] = ["name", "trigger", "on_failure", "async", "mode", "hosts"];
+    let matter = |lines: &str| format!("---\n{lines}---\n").into_bytes();
+    let is_kept = |line: &str| {
+        KEPT.iter().any(|key| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')))
+    };
+    let text = String::from_utf8_lossy(file);
+    let mut sound = String::new();
+    for line in text.lines().skip(1).take(LINES).take_while(|line| line.trim_end() != "---") {
+        let line = format!("{line}\n");
+        if is_kept(&line) && FrontMatter::read(&matter(&line)).is_ok() {
+            sound.push_str(&line);
+        }
+    }
+    match FrontMatter::read(&matter(&sound)) {
+        Ok(_) => read(&matter(&sound), folder_name).definition,
+        Err(_) => HookDefinition::named(folder_name),
+    }
 }
 
 struct Reader<'a> {
@@ -658,6 +684,17 @@ mod tests {
             let read = read_matter(matter);
             assert_eq!(read.fault().map(|problem| problem.code), Some(code), "{matter}");
         }
+    }
+
+    #[test]
+    fn a_broken_line_does_not_switch_off_a_guard_that_must_not_fail() {
+        let read = read_matter(
+            "name: guard\ntrigger: [before_tool, pre-session]\non_failure: block\nmatcher: {tool: [\n",
+        );
+        assert_eq!(read.fault().unwrap().code, "unreadable");
+        assert_eq!(read.definition.triggers.len(), 2);
+        assert_eq!(read.definition.on_failure, FailMode::Block);
+        assert!(read_matter("trigger: [before_tool\n").definition.triggers.is_empty());
     }
 
     #[test]

@@ -182,7 +182,7 @@ fn apply_trust(hook: &mut Hook, store: &TrustStore, record: &TrustRecord) {
 }
 
 /// Tells what is wrong if somebody beside root may write here.
-fn not_roots_alone(path: &Path) -> Option<String> {
+pub(crate) fn not_roots_alone(path: &Path) -> Option<String> {
     match fs::metadata(path) {
         Err(error) => Some(format!("cannot be looked at: {error}")),
         Ok(metadata) if metadata.uid() != 0 => Some("is not root's".to_owned()),

@@ -17,7 +17,7 @@ use crate::dispatch::{Dispatch, Due, Finished, RunResult, Step, run_record};
 use crate::hook::Hook;
 use crate::journal::Journal;
 use crate::output::Said;
-use crate::places::{PROJECT_LEVEL, Places, find_root, nearest_existing};
+use crate::places::{Places, find_root, nearest_existing};
 use crate::plan::Plan;
 use crate::run::process::random_bits;
 use crate::run::{Command, Runner, detached};
@@ -52,8 +52,6 @@ pub struct Scene {
     pub root: Option<PathBuf>,
     /// The installed hooks.
     pub installed: Installed,
-    /// The settings in force.
-    pub settings: Settings,
 }
 
 impl Engine {
@@ -133,6 +131,7 @@ impl Engine {
         deadline: Option<Duration>,
     ) -> Dispatched {
         let began = Instant::now();
+        let at = now();
         let id = RecordId::from_random(random_bits());
         let session = self.session(&event);
         let mut trouble = None;
@@ -159,14 +158,15 @@ impl Engine {
         let mut finished = dispatch.finish();
         finished.verdict.id = Some(id.clone());
         if kind == EventKind::BeforeStop && finished.verdict.is_block() {
-            let cap = host_stop_cap
-                .map_or(scene.settings.stop_cap, |host| host.min(scene.settings.stop_cap));
+            let cap = Settings::load(&self.places, scene.root.as_deref()).stop_cap;
+            let cap = host_stop_cap.map_or(cap, |host| host.min(cap));
             cap_stop(&mut finished.verdict, session.as_ref(), cap, &mut trouble);
         }
         if let Some(error) = trouble {
             finished.verdict.warnings.push(format!("the session cannot be remembered: {error}"));
         }
         let mut record = new_record(id, &finished, began.elapsed());
+        record.at = at;
         // As it came: later turns may have changed the input.
         record.about = about.map(|text| shorten(&text, ABOUT_LIMIT));
         Dispatched { verdict: finished.verdict, record }
@@ -226,16 +226,7 @@ impl Engine {
     }
 
     fn scene(&self, root: Option<PathBuf>, work_dir: &Path) -> Scene {
-        let project = root.as_ref().map(|root| root.join(PROJECT_LEVEL));
-        Scene {
-            installed: Installed::find(&self.places, root.as_deref(), work_dir),
-            settings: Settings::load(
-                Some(&self.places.managed),
-                self.places.user.as_deref(),
-                project.as_deref(),
-            ),
-            root,
-        }
+        Scene { installed: Installed::find(&self.places, root.as_deref(), work_dir), root }
     }
 
     /// Makes the command of a hook whose turn has come.

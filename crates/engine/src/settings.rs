@@ -3,9 +3,15 @@
 //! A project's settings may only tighten what the levels above allow.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+
+use crate::discover::not_roots_alone;
+use crate::places::{PROJECT_LEVEL, Places};
+
+/// The file's name, beside each level's `hooks` folder.
+const FILE: &str = "anyhook.toml";
 
 /// A gate that blocks more often than this in one turn only burns money.
 const STOP_CAP_DEFAULT: u32 = 8;
@@ -29,11 +35,20 @@ pub struct Settings {
 
 impl Settings {
     /// Reads the files of the three levels; a file that is not there says nothing.
-    pub fn load(managed: Option<&Path>, user: Option<&Path>, project: Option<&Path>) -> Self {
+    pub fn load(places: &Places, root: Option<&Path>) -> Self {
+        let project = root.map(|root| root.join(PROJECT_LEVEL));
+        // As with hooks: what others may write is not the machine's word.
+        let managed = Some(&places.managed)
+            .filter(|folder| not_roots_alone(folder).is_none())
+            .filter(|folder| not_roots_alone(&folder.join(FILE)).is_none());
+        Self::of_levels(managed.map(PathBuf::as_path), places.user.as_deref(), project.as_deref())
+    }
+
+    fn of_levels(managed: Option<&Path>, user: Option<&Path>, project: Option<&Path>) -> Self {
         let mut problems = Vec::new();
         let mut read = |level: Option<&Path>| {
             level
-                .and_then(|folder| read_file(&folder.join("anyhook.toml"), &mut problems))
+                .and_then(|folder| read_file(&folder.join(FILE), &mut problems))
                 .unwrap_or_default()
         };
         let (managed, user, project) = (read(managed), read(user), read(project));
@@ -85,11 +100,11 @@ mod tests {
             let folder = scratch.path().join(name);
             fs::create_dir(&folder).unwrap();
             if let Some(cap) = cap {
-                fs::write(folder.join("anyhook.toml"), format!("stop_cap = {cap}\n")).unwrap();
+                fs::write(folder.join(FILE), format!("stop_cap = {cap}\n")).unwrap();
             }
             folder
         };
-        Settings::load(
+        Settings::of_levels(
             Some(&level("managed", managed)),
             Some(&level("user", user)),
             Some(&level("project", project)),
@@ -110,8 +125,8 @@ mod tests {
     #[test]
     fn a_broken_file_is_named_with_its_place() {
         let scratch = tempfile::tempdir().unwrap();
-        fs::write(scratch.path().join("anyhook.toml"), "# ours\nstop_kap = 3\n").unwrap();
-        let settings = Settings::load(None, Some(scratch.path()), None);
+        fs::write(scratch.path().join(FILE), "# ours\nstop_kap = 3\n").unwrap();
+        let settings = Settings::of_levels(None, Some(scratch.path()), None);
         assert_eq!(settings.stop_cap, 8);
         assert!(settings.problems[0].contains("anyhook.toml:2:1"), "{:?}", settings.problems);
     }

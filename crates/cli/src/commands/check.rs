@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use anyhook_engine::places::{PROJECT_LEVEL, find_root};
+use anyhook_engine::places::find_root;
 use anyhook_engine::settings::Settings;
 use anyhook_engine::{Hook, Problem, Severity};
 use anyhook_model::exit_code;
@@ -32,12 +32,8 @@ pub fn run(arguments: &CheckArgs, environment: &Environment, out: &mut Out) -> E
         let installed = target::installed(environment);
         notes.extend(installed.notes);
         let places = &environment.places;
-        let project = find_root(&environment.work_dir, places.home.as_deref())
-            .map(|root| root.join(PROJECT_LEVEL));
-        notes.extend(
-            Settings::load(Some(&places.managed), places.user.as_deref(), project.as_deref())
-                .problems,
-        );
+        let root = find_root(&environment.work_dir, places.home.as_deref());
+        notes.extend(Settings::load(places, root.as_deref()).problems);
         // What the author wrote is checked, not the copy that was trusted.
         installed
             .hooks

@@ -2,7 +2,7 @@
 
 use anyhook_engine::discover::Standing;
 use anyhook_engine::hook::Trust;
-use anyhook_engine::places::{PROJECT_LEVEL, find_root};
+use anyhook_engine::places::find_root;
 use anyhook_engine::settings::Settings;
 use anyhook_engine::{Hook, Severity};
 use anyhook_model::{Mode, SkipReason, exit_code};
@@ -29,10 +29,8 @@ pub struct ListArgs {
 pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> Ended {
     let installed = target::installed(environment);
     let places = &environment.places;
-    let project = find_root(&environment.work_dir, places.home.as_deref())
-        .map(|root| root.join(PROJECT_LEVEL));
-    let settings =
-        Settings::load(Some(&places.managed), places.user.as_deref(), project.as_deref());
+    let root = find_root(&environment.work_dir, places.home.as_deref());
+    let settings = Settings::load(places, root.as_deref());
     let notes: Vec<&String> = installed.notes.iter().chain(&settings.problems).collect();
     if arguments.json {
         let hooks: Vec<_> = installed.hooks.iter().map(as_json).collect();

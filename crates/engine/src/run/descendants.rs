@@ -85,12 +85,14 @@ impl Family {
 /// Returns our children now, to be told from those that come to us later.
 #[cfg(target_os = "linux")]
 pub fn own_children() -> Vec<i32> {
-    let own = i32::try_from(std::process::id()).unwrap_or(0);
-    linux::processes()
-        .iter()
-        .filter(|process| process.parent == own)
-        .map(|process| process.id)
-        .collect()
+    linux::own_children().unwrap_or_else(|| {
+        let own = i32::try_from(std::process::id()).unwrap_or(0);
+        linux::processes()
+            .iter()
+            .filter(|process| process.parent == own)
+            .map(|process| process.id)
+            .collect()
+    })
 }
 
 /// Returns nothing: orphans come to us on Linux only.
@@ -119,6 +121,16 @@ mod linux {
         pub parent: i32,
         pub group: i32,
         pub zombie: bool,
+    }
+
+    /// Lists our children, where the kernel keeps such lists: one small file for each thread.
+    pub fn own_children() -> Option<Vec<i32>> {
+        let mut children = Vec::new();
+        for thread in fs::read_dir("/proc/self/task").ok()? {
+            let list = fs::read_to_string(thread.ok()?.path().join("children")).ok()?;
+            children.extend(list.split_ascii_whitespace().filter_map(|id| id.parse::<i32>().ok()));
+        }
+        Some(children)
     }
 
     /// Lists all processes.

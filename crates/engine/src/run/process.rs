@@ -57,6 +57,8 @@ impl Command {
         command
             .args(&self.arguments)
             .current_dir(&self.work_dir)
+            // A hook inside a hook must not take the outer one's tool for its own.
+            .env_remove("ANYHOOK_TOOL")
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .env(MARK, mark)
             .stdin(Stdio::piped())
