@@ -265,7 +265,7 @@ pub(crate) fn run_record(hook: &Hook, said: Said, result: Option<RunResult>) -> 
     };
     RunRecord {
         hook: hook.name().to_owned(),
-        folder: hook.folder.to_string_lossy().into_owned(),
+        folder: hook.folder_text(),
         shadow: hook.definition.mode == Mode::Shadow,
         outcome,
         decision: said.decision,

@@ -4,9 +4,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use anyhook_model::{FailMode, HookDefinition};
+use anyhook_model::{FailMode, HookDefinition, Trigger};
 use rustix::fs::{Access, Mode, OFlags};
-use serde::Serialize;
 
 use crate::definition;
 use crate::matcher::CompiledMatcher;
@@ -16,8 +15,7 @@ use crate::problem::{Problem, Severity};
 const FILE_LIMIT: u64 = 1024 * 1024;
 
 /// Whose hook it is; in this order they run at equal priority.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// The machine's, `/etc/agents/hooks`.
     Managed,
@@ -39,8 +37,7 @@ impl Level {
 }
 
 /// Whether a hook may run, as far as trust goes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trust {
     /// It is the user's or the machine's own.
     NotNeeded,
@@ -50,6 +47,18 @@ pub enum Trust {
     Changed(String),
     /// A project's that nobody has trusted.
     Never,
+}
+
+impl Trust {
+    /// Returns the word for it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::NotNeeded => "not_needed",
+            Self::Trusted => "trusted",
+            Self::Changed(_) => "changed",
+            Self::Never => "never",
+        }
+    }
 }
 
 /// What is started to run a hook.
@@ -130,6 +139,17 @@ impl Hook {
     /// Returns the hook's name.
     pub fn name(&self) -> &str {
         &self.definition.name
+    }
+
+    /// Returns where the hook was found, as text.
+    pub fn folder_text(&self) -> String {
+        self.folder.to_string_lossy().into_owned()
+    }
+
+    /// Returns the events the hook runs at, in its own spelling.
+    pub fn trigger_names(&self) -> Vec<String> {
+        let name = |trigger: &Trigger| trigger.kind.name(trigger.spelling).to_owned();
+        self.definition.triggers.iter().map(name).collect()
     }
 
     /// Returns what keeps the hook from running, if anything does.

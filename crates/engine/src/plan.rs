@@ -97,9 +97,5 @@ impl PlannedStep<'_> {
 
 /// Words a skipped hook for the journal and for people.
 pub fn skipped(hook: &Hook, why: SkipReason) -> Skipped {
-    Skipped {
-        hook: hook.name().to_owned(),
-        folder: hook.folder.to_string_lossy().into_owned(),
-        why,
-    }
+    Skipped { hook: hook.name().to_owned(), folder: hook.folder_text(), why }
 }

@@ -1,10 +1,9 @@
 //! What `check` reports: a finding with its place in the file and what to do about it.
 
-use serde::Serialize;
+use anyhook_model::report::Finding;
 
 /// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// Worth knowing; nothing to mend.
     Note,
@@ -16,8 +15,20 @@ pub enum Severity {
     Unusable,
 }
 
+impl Severity {
+    /// Returns the word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+            Self::Unusable => "unusable",
+        }
+    }
+}
+
 /// A finding in a hook.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// A short, stable name, such as `unknown-trigger`.
     pub code: &'static str,
@@ -26,25 +37,21 @@ pub struct Problem {
     /// What is wrong.
     pub message: String,
     /// The next step.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// Where in HOOK.md.
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
 }
 
 /// A place in HOOK.md.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The line, from 1.
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
     /// The first byte.
-    #[serde(skip)]
     pub start: usize,
     /// The byte after the last.
-    #[serde(skip)]
     pub end: usize,
 }
 
@@ -52,6 +59,18 @@ impl Problem {
     /// Makes a finding that has no place in the file.
     pub fn new(code: &'static str, severity: Severity, message: impl Into<String>) -> Self {
         Self { code, severity, message: message.into(), hint: None, place: None }
+    }
+
+    /// Returns the finding as commands print it.
+    pub fn to_finding(&self) -> Finding {
+        Finding {
+            code: self.code.to_owned(),
+            severity: self.severity.word().to_owned(),
+            message: self.message.clone(),
+            hint: self.hint.clone(),
+            line: self.place.map(|place| place.line),
+            column: self.place.map(|place| place.column),
+        }
     }
 
     /// Adds the next step.

@@ -25,6 +25,7 @@ pub mod limits {
 
 /// The contents of a HOOK.md's front matter, with defaults filled in.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HookDefinition {
     /// The hook's identifier.
     pub name: String,
@@ -85,6 +86,7 @@ impl HookDefinition {
 
 /// An event a hook runs at, in the spelling its author used.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
 pub struct Trigger {
     /// The event.
     pub kind: EventKind,
@@ -100,6 +102,7 @@ impl Serialize for Trigger {
 
 /// Regular expressions a tool call must match; both if both are given.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Matcher {
     /// Matches the whole tool name.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -21,6 +21,7 @@ pub mod kind;
 pub mod open_format;
 pub mod outcome;
 pub mod record;
+pub mod report;
 pub mod schema;
 pub mod verdict;
 

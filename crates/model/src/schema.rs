@@ -19,7 +19,19 @@ macro_rules! schemas {
     };
 }
 
-schemas!("case", "event", "front-matter", "output", "record", "verdict");
+schemas!(
+    "case",
+    "check",
+    "event",
+    "front-matter",
+    "list",
+    "output",
+    "plan",
+    "prompt",
+    "record",
+    "test",
+    "verdict",
+);
 
 /// Finds a schema by name.
 pub fn find(name: &str) -> Option<&'static Schema> {
@@ -40,44 +52,70 @@ mod generated {
     use crate::hook::{FailMode, Mode, StdoutUse, limits};
     use crate::kind::EventKind;
     use crate::record::Record;
+    use crate::report::{CheckReport, ListReport, PlanReport, PromptedHook, TestedCase};
     use crate::verdict::Verdict;
 
     /// Returns every schema's name and text, as they are to be committed.
     pub fn generate() -> Vec<(&'static str, String)> {
-        vec![
-            (
+        let commands = [
+            of::<CheckReport>("check", "Findings in hooks", "As `anyhook check --json` prints it."),
+            of::<ListReport>("list", "The installed hooks", "As `anyhook list --json` prints it."),
+            of::<PlanReport>(
+                "plan",
+                "Who would run at an event",
+                "As `anyhook explain --json` and `anyhook run --dry-run --json` print it.",
+            ),
+            of::<Vec<PromptedHook>>(
+                "prompt",
+                "The hooks in force",
+                "As `anyhook prompt --json` prints it.",
+            ),
+            of::<Vec<TestedCase>>(
+                "test",
+                "What became of test cases",
+                "As `anyhook test --json` prints it.",
+            ),
+            of::<Verdict>(
+                "verdict",
+                "What all hooks say together",
+                "As `anyhook run --json` prints it.",
+            ),
+        ];
+        let files = [
+            of::<Case>(
                 "case",
-                of::<Case>(
-                    "A test case of a hook",
-                    "One file of a hook's tests/ folder, run by `anyhook test`.",
-                ),
+                "A test case of a hook",
+                "One file of a hook's tests/ folder, run by `anyhook test`.",
             ),
             ("event", event()),
             ("front-matter", front_matter()),
-            (
+            of::<Decision>(
                 "output",
-                of::<Decision>(
-                    "What a hook prints",
-                    "A JSON object on a hook's standard output, at the beginning of a line, when it exits 0. `block` is read as `deny`, in any case; null is as good as absent.",
-                ),
+                "What a hook prints",
+                "A JSON object on a hook's standard output, at the beginning of a line, when it exits 0. `block` is read as `deny`, in any case; null is as good as absent.",
             ),
-            ("record", of::<Record>("A record of the journal", "One line of a journal file.")),
-            (
-                "verdict",
-                of::<Verdict>("What all hooks say together", "As `anyhook run --json` prints it."),
+            of::<Record>(
+                "record",
+                "A record of the journal",
+                "One line of a journal file; `anyhook log --json` prints the same.",
             ),
-        ]
+        ];
+        files.into_iter().chain(commands).collect()
     }
 
     fn generator() -> SchemaGenerator {
         SchemaSettings::draft2020_12().into_generator()
     }
 
-    fn of<T: JsonSchema>(title: &str, description: &str) -> String {
+    fn of<T: JsonSchema>(
+        name: &'static str,
+        title: &str,
+        description: &str,
+    ) -> (&'static str, String) {
         let mut schema = generator().into_root_schema_for::<T>();
         schema.insert("title".to_owned(), title.into());
         schema.insert("description".to_owned(), description.into());
-        text(&schema.into())
+        (name, text(&schema.into()))
     }
 
     fn text(schema: &Value) -> String {

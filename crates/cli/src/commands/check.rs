@@ -7,8 +7,8 @@ use anyhook_engine::places::find_root;
 use anyhook_engine::settings::Settings;
 use anyhook_engine::{Hook, Problem, Severity};
 use anyhook_model::exit_code;
+use anyhook_model::report::{CheckReport, CheckedHook};
 use clap::Args;
-use serde_json::json;
 
 use super::Ended;
 use crate::environment::Environment;
@@ -49,11 +49,13 @@ pub fn run(arguments: &CheckArgs, environment: &Environment, out: &mut Out) -> E
         .filter(|problem| problem.severity > Severity::Note);
     let count = problems.count() + notes.len();
     if arguments.json {
-        let hooks: Vec<_> = hooks
-            .iter()
-            .map(|hook| json!({"name": hook.name(), "folder": hook.folder, "usable": hook.fault().is_none(), "problems": hook.problems}))
-            .collect();
-        out.json(&json!({"hooks": hooks, "notes": notes}))?;
+        let checked = |hook: &Hook| CheckedHook {
+            name: hook.name().to_owned(),
+            folder: hook.folder_text(),
+            usable: hook.fault().is_none(),
+            problems: hook.problems.iter().map(Problem::to_finding).collect(),
+        };
+        out.json(&CheckReport { hooks: hooks.iter().map(checked).collect(), notes })?;
     } else {
         for hook in &hooks {
             show(hook, environment, out)?;

@@ -2,9 +2,9 @@
 
 use anyhook_engine::hook::Trust;
 use anyhook_engine::{Engine, Hook};
+use anyhook_model::report::{PlanReport, PlannedHook};
 use anyhook_model::{Event, Mode, SkipReason, exit_code};
 use clap::Args;
-use serde_json::json;
 
 use super::Ended;
 use super::fire::EventArgs;
@@ -40,22 +40,21 @@ pub fn show(
     let scene = engine.look(event);
     let plan = anyhook_engine::explain(&scene, event);
     if json {
-        let hooks: Vec<_> = plan
+        let hooks = plan
             .iter()
-            .map(|(hook, spelling, due)| {
-                json!({
-                    "hook": hook.name(),
-                    "level": hook.level,
-                    "folder": hook.folder,
-                    "priority": hook.definition.priority,
-                    "runs": due.is_ok(),
-                    "event": due.is_ok().then(|| event.kind.name(*spelling)),
-                    "why": due.as_ref().err(),
-                    "fails": failing(hook),
-                })
+            .map(|(hook, spelling, due)| PlannedHook {
+                hook: hook.name().to_owned(),
+                level: hook.level.word().to_owned(),
+                folder: hook.folder_text(),
+                priority: hook.definition.priority,
+                runs: due.is_ok(),
+                event: due.is_ok().then(|| event.kind.name(*spelling).to_owned()),
+                why: due.clone().err(),
+                fails: failing(hook),
             })
             .collect();
-        out.json(&json!({"event": event.kind, "project": scene.root, "hooks": hooks}))?;
+        let project = scene.root.as_ref().map(|root| root.to_string_lossy().into_owned());
+        out.json(&PlanReport { event: event.kind.clone(), project, hooks })?;
         return Ok(exit_code::OK);
     }
     let tool = event.tool.as_ref().map(|tool| format!(" {}", tool.name)).unwrap_or_default();

@@ -4,10 +4,10 @@ use anyhook_engine::discover::Standing;
 use anyhook_engine::hook::Trust;
 use anyhook_engine::places::find_root;
 use anyhook_engine::settings::Settings;
-use anyhook_engine::{Hook, Severity};
+use anyhook_engine::{Hook, Problem, Severity};
+use anyhook_model::report::{ListReport, ListedHook};
 use anyhook_model::{Mode, SkipReason, exit_code};
 use clap::Args;
-use serde_json::json;
 
 use super::Ended;
 use crate::environment::{Environment, shown};
@@ -31,10 +31,10 @@ pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> En
     let places = &environment.places;
     let root = find_root(&environment.work_dir, places.home.as_deref());
     let settings = Settings::load(places, root.as_deref());
-    let notes: Vec<&String> = installed.notes.iter().chain(&settings.problems).collect();
+    let notes: Vec<String> = installed.notes.iter().chain(&settings.problems).cloned().collect();
     if arguments.json {
-        let hooks: Vec<_> = installed.hooks.iter().map(as_json).collect();
-        out.json(&json!({"hooks": hooks, "notes": notes}))?;
+        let hooks = installed.hooks.iter().map(listed).collect();
+        out.json(&ListReport { hooks, notes })?;
         return Ok(exit_code::OK);
     }
     if installed.hooks.is_empty() {
@@ -45,12 +45,7 @@ pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> En
     for standing in &installed.hooks {
         let hook = &standing.hook;
         let (tone, status) = status(standing);
-        let triggers: Vec<&str> = hook
-            .definition
-            .triggers
-            .iter()
-            .map(|trigger| trigger.kind.name(trigger.spelling))
-            .collect();
+        let triggers = hook.trigger_names();
         rows.push(vec![
             Cell::new(Tone::Strong, hook.name()),
             Cell::new(
@@ -66,7 +61,7 @@ pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> En
     for standing in &installed.hooks {
         show_findings(&standing.hook, arguments.all, environment, out)?;
     }
-    for note in notes {
+    for note in &notes {
         out.line(&[(Tone::Warn, "note: "), (Tone::Plain, note)])?;
     }
     Ok(exit_code::OK)
@@ -144,16 +139,16 @@ fn status(standing: &Standing) -> (Tone, String) {
     }
 }
 
-fn as_json(standing: &Standing) -> serde_json::Value {
+fn listed(standing: &Standing) -> ListedHook {
     let hook = &standing.hook;
-    json!({
-        "name": hook.name(),
-        "level": hook.level,
-        "folder": hook.folder,
-        "definition": hook.definition,
-        "trust": hook.trust,
-        "usable": hook.fault().is_none(),
-        "left_out": standing.out,
-        "problems": hook.problems,
-    })
+    ListedHook {
+        name: hook.name().to_owned(),
+        level: hook.level.word().to_owned(),
+        folder: hook.folder_text(),
+        definition: hook.definition.clone(),
+        trust: hook.trust.word().to_owned(),
+        usable: hook.fault().is_none(),
+        left_out: standing.out.clone(),
+        problems: hook.problems.iter().map(Problem::to_finding).collect(),
+    }
 }

@@ -2,8 +2,8 @@
 
 use anyhook_engine::Hook;
 use anyhook_model::exit_code;
+use anyhook_model::report::PromptedHook;
 use clap::Args;
-use serde_json::json;
 
 use super::Ended;
 use crate::environment::Environment;
@@ -27,23 +27,14 @@ pub fn run(arguments: &PromptArgs, environment: &Environment, out: &mut Out) -> 
         .filter(|standing| standing.out.is_none() && standing.hook.fault().is_none())
         .map(|standing| &standing.hook)
         .collect();
-    let triggers = |hook: &Hook| -> Vec<String> {
-        hook.definition
-            .triggers
-            .iter()
-            .map(|trigger| trigger.kind.name(trigger.spelling).to_owned())
-            .collect()
-    };
     if arguments.json {
-        let hooks: Vec<_> = in_force
+        let hooks: Vec<PromptedHook> = in_force
             .iter()
-            .map(|hook| {
-                json!({
-                    "name": hook.name(),
-                    "description": hook.definition.description,
-                    "trigger": triggers(hook),
-                    "location": hook.folder.join("HOOK.md"),
-                })
+            .map(|hook| PromptedHook {
+                name: hook.name().to_owned(),
+                description: hook.definition.description.clone(),
+                trigger: hook.trigger_names(),
+                location: hook.folder.join("HOOK.md").to_string_lossy().into_owned(),
             })
             .collect();
         out.json(&hooks)?;
@@ -61,7 +52,7 @@ pub fn run(arguments: &PromptArgs, environment: &Environment, out: &mut Out) -> 
         out.text(&format!(
             "- {} ({}): {description} [{}]",
             hook.name(),
-            triggers(hook).join(", "),
+            hook.trigger_names().join(", "),
             location.display()
         ))?;
     }

@@ -10,9 +10,10 @@ use anyhook_engine::hook::Trust;
 use anyhook_engine::{Engine, Hook, now};
 use anyhook_model::case::{Case, CaseFile, ExpectedDecision};
 use anyhook_model::json::to_spaced;
+use anyhook_model::report::TestedCase;
 use anyhook_model::{Caller, Effect, Host, OpenFormat, exit_code};
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::Ended;
 use crate::environment::Environment;
@@ -29,15 +30,6 @@ pub struct TestArgs {
     /// Print as JSON
     #[arg(long)]
     json: bool,
-}
-
-/// What became of one case.
-struct Tested {
-    hook: String,
-    case: String,
-    description: Option<String>,
-    /// What is not as expected; nothing if the case passed.
-    faults: Vec<String>,
 }
 
 pub fn run(arguments: &TestArgs, environment: &Environment, out: &mut Out) -> Ended {
@@ -57,7 +49,8 @@ pub fn run(arguments: &TestArgs, environment: &Environment, out: &mut Out) -> En
     let mut tested = Vec::new();
     for hook in &hooks {
         for path in case_files(&hook.runs_from)? {
-            let one = test(&engine, hook, &path)?;
+            let mut one = test(&engine, hook, &path)?;
+            one.passed = one.faults.is_empty();
             if !arguments.json {
                 show(&one, out)?;
                 out.flush()?;
@@ -65,13 +58,9 @@ pub fn run(arguments: &TestArgs, environment: &Environment, out: &mut Out) -> En
             tested.push(one);
         }
     }
-    let failed = tested.iter().filter(|one| !one.faults.is_empty()).count();
+    let failed = tested.iter().filter(|one| !one.passed).count();
     if arguments.json {
-        let cases: Vec<_> = tested
-            .iter()
-            .map(|one| json!({"hook": one.hook, "case": one.case, "description": one.description, "passed": one.faults.is_empty(), "faults": one.faults}))
-            .collect();
-        out.json(&cases)?;
+        out.json(&tested)?;
     } else if tested.is_empty() {
         out.text("no test cases")?;
         out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, "a case is a file tests/NAME.json in the hook's folder; `anyhook schema case` says what it holds")])?;
@@ -81,9 +70,8 @@ pub fn run(arguments: &TestArgs, environment: &Environment, out: &mut Out) -> En
     Ok(if failed == 0 { exit_code::OK } else { exit_code::PROBLEM })
 }
 
-fn show(one: &Tested, out: &mut Out) -> std::io::Result<()> {
-    let (tone, mark) =
-        if one.faults.is_empty() { (Tone::Good, "ok    ") } else { (Tone::Bad, "FAILED") };
+fn show(one: &TestedCase, out: &mut Out) -> std::io::Result<()> {
+    let (tone, mark) = if one.passed { (Tone::Good, "ok    ") } else { (Tone::Bad, "FAILED") };
     let description =
         one.description.as_deref().map(|text| format!("  {text}")).unwrap_or_default();
     out.line(&[
@@ -117,12 +105,13 @@ fn case_files(folder: &Path) -> Result<Vec<PathBuf>, Trouble> {
 }
 
 /// Runs one case in a scratch project.
-fn test(engine: &Engine, hook: &Hook, path: &Path) -> Result<Tested, Trouble> {
+fn test(engine: &Engine, hook: &Hook, path: &Path) -> Result<TestedCase, Trouble> {
     let text = fs::read_to_string(path).map_err(|error| Trouble::at(path, error))?;
-    let mut tested = Tested {
+    let mut tested = TestedCase {
         hook: hook.name().to_owned(),
         case: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         description: None,
+        passed: false,
         faults: Vec::new(),
     };
     let case: Case = match serde_json::from_str(&text) {

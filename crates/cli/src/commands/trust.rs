@@ -108,12 +108,7 @@ fn present(
     out: &mut Out,
 ) -> Result<(), Trouble> {
     let copy = Hook::load(staged.folder(), Level::Project);
-    let triggers: Vec<&str> = copy
-        .definition
-        .triggers
-        .iter()
-        .map(|trigger| trigger.kind.name(trigger.spelling))
-        .collect();
+    let triggers = copy.trigger_names();
     out.line(&[
         (Tone::Strong, hook.name()),
         (Tone::Dim, "  "),

@@ -1,0 +1,148 @@
+//! What commands print with `--json`. Programs read it: every type here has a JSON Schema.
+
+use serde::Serialize;
+
+use crate::hook::HookDefinition;
+use crate::kind::EventKind;
+use crate::record::SkipReason;
+
+/// `anyhook list --json`
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ListReport {
+    /// The installed hooks, in the order they run.
+    pub hooks: Vec<ListedHook>,
+    /// Folders and settings that could not be read or do not count, and why.
+    pub notes: Vec<String>,
+}
+
+/// An installed hook.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ListedHook {
+    /// The hook's name.
+    pub name: String,
+    /// `managed`, `user` or `project`.
+    pub level: String,
+    /// Where its folder is.
+    pub folder: String,
+    /// What its HOOK.md says, with defaults filled in.
+    pub definition: HookDefinition,
+    /// `not_needed`, `trusted`, `changed` or `never`.
+    pub trust: String,
+    /// Whether it can run.
+    pub usable: bool,
+    /// Why it is left out at every event, if it is.
+    pub left_out: Option<SkipReason>,
+    /// Every finding.
+    pub problems: Vec<Finding>,
+}
+
+/// `anyhook check --json`
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CheckReport {
+    /// The hooks that were looked at.
+    pub hooks: Vec<CheckedHook>,
+    /// Folders and settings that could not be read or do not count, and why.
+    pub notes: Vec<String>,
+}
+
+/// A hook that was looked at.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CheckedHook {
+    /// The hook's name.
+    pub name: String,
+    /// Where its folder is.
+    pub folder: String,
+    /// Whether it can run.
+    pub usable: bool,
+    /// Every finding, in the order of the file.
+    pub problems: Vec<Finding>,
+}
+
+/// A finding in a hook.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Finding {
+    /// A short, stable name, such as `unknown-trigger`.
+    pub code: String,
+    /// `note`, `warning`, `error` or `unusable`.
+    pub severity: String,
+    /// What is wrong.
+    pub message: String,
+    /// The next step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// The line of HOOK.md, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// The column in characters, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<usize>,
+}
+
+/// `anyhook explain --json`
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PlanReport {
+    /// The event.
+    pub event: EventKind,
+    /// The project root the hooks are taken from.
+    pub project: Option<String>,
+    /// Every installed hook: first those that would run, in order.
+    pub hooks: Vec<PlannedHook>,
+}
+
+/// A hook in a plan.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PlannedHook {
+    /// The hook's name.
+    pub hook: String,
+    /// `managed`, `user` or `project`.
+    pub level: String,
+    /// Where its folder is.
+    pub folder: String,
+    /// Its priority.
+    pub priority: u16,
+    /// Whether its turn would come.
+    pub runs: bool,
+    /// The event in the hook's own spelling, if its turn would come.
+    pub event: Option<String>,
+    /// Why its turn would not come.
+    pub why: Option<SkipReason>,
+    /// Why it would fail without being run.
+    pub fails: Option<String>,
+}
+
+/// `anyhook test --json`: one of these for each case
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TestedCase {
+    /// The hook's name.
+    pub hook: String,
+    /// The case's file, without its ending.
+    pub case: String,
+    /// What the case shows.
+    pub description: Option<String>,
+    /// Whether all is as expected.
+    pub passed: bool,
+    /// What is not.
+    pub faults: Vec<String>,
+}
+
+/// `anyhook prompt --json`: one of these for each hook in force
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PromptedHook {
+    /// The hook's name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// The events it runs at, in its own spelling.
+    pub trigger: Vec<String>,
+    /// Where its HOOK.md is.
+    pub location: String,
+}
