@@ -10,7 +10,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::front_matter::{FrontMatter, Node, Value};
 use crate::matcher::CompiledMatcher;
-use crate::problem::{Problem, Severity, nearest};
+use crate::problem::{Problem, Severity, event_hint, nearest};
 
 /// A HOOK.md above about so many tokens costs an agent more context than it is worth.
 const TOKEN_LIMIT: usize = 1000;
@@ -274,14 +274,7 @@ impl Reader<'_> {
                     Severity::Error,
                     format!("unknown trigger `{text}`"),
                 );
-                unknown.push(match EventKind::of_agent_name(text.trim()) {
-                    Some(kind) => problem
-                        .hint(format!("that is an agent's own name; the event is `{kind}` here")),
-                    None => match nearest(text, EventKind::all_names()) {
-                        Some(near) => problem.hint(format!("did you mean `{near}`?")),
-                        None => problem.hint("`anyhook schema front-matter` lists the events"),
-                    },
-                });
+                unknown.push(problem.hint(event_hint(text.trim())));
                 continue;
             };
             self.read.definition.triggers.push(Trigger { kind, spelling });

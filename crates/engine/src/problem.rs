@@ -1,5 +1,6 @@
 //! What `check` reports: a finding with its place in the file and what to do about it.
 
+use anyhook_model::EventKind;
 use anyhook_model::report::Finding;
 
 /// How bad a finding is.
@@ -98,4 +99,18 @@ pub fn nearest<'list>(
         .filter(|(likeness, _)| *likeness > 0.8)
         .max_by(|(one, _), (other, _)| one.total_cmp(other))
         .map(|(_, candidate)| candidate)
+}
+
+/// Returns what whoever wrote an unknown event name may have meant.
+pub fn event_hint(name: &str) -> String {
+    if let Some(kind) = EventKind::of_agent_name(name) {
+        return format!("that is an agent's own name; the event is `{kind}` here");
+    }
+    match nearest(name, EventKind::all_names()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => {
+            let names: Vec<String> = EventKind::all().map(|kind| kind.to_string()).collect();
+            format!("events: {}", names.join(", "))
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhook_engine::now;
-use anyhook_engine::problem::nearest;
+use anyhook_engine::problem::{event_hint, nearest};
 use anyhook_model::host::HOST_IDS;
 use anyhook_model::json::{self, Object};
 use anyhook_model::{Caller, Event, EventKind, Host, OpenFormat};
@@ -39,7 +39,12 @@ impl EventArgs {
     /// Makes the event.
     pub fn event(&self, environment: &Environment) -> Result<Event, Trouble> {
         let mut fields = self.payload_fields()?;
-        let kind = EventKind::known(&self.event).ok_or_else(|| self.unknown_event())?.0;
+        let kind = EventKind::known(&self.event)
+            .ok_or_else(|| {
+                Trouble::usage(format!("unknown event `{}`", self.event))
+                    .hint(event_hint(&self.event))
+            })?
+            .0;
         fields.insert("event_type".to_owned(), kind.to_string().into());
         if let Some(tool) = &self.tool {
             fields.insert("tool_name".to_owned(), tool.as_str().into());
@@ -77,21 +82,6 @@ impl EventArgs {
             Trouble::input(format!("`{}` cannot be read: {error}", path.display()))
         })?;
         object(&bytes, &path.display().to_string())
-    }
-
-    fn unknown_event(&self) -> Trouble {
-        let trouble = Trouble::usage(format!("unknown event `{}`", self.event));
-        if let Some(kind) = EventKind::of_agent_name(&self.event) {
-            return trouble
-                .hint(format!("that is an agent's own name; the event is `{kind}` here"));
-        }
-        match nearest(&self.event, EventKind::all_names()) {
-            Some(near) => trouble.hint(format!("did you mean `{near}`?")),
-            None => trouble.hint(format!(
-                "events: {}",
-                EventKind::all().map(|kind| kind.to_string()).collect::<Vec<_>>().join(", ")
-            )),
-        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use anyhook_engine::definition::{self, name_fault};
-use anyhook_engine::problem::nearest;
+use anyhook_engine::problem::event_hint;
 use anyhook_model::{Caller, EventKind, Host, OpenFormat, exit_code};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -54,19 +54,8 @@ pub fn run(arguments: &NewArgs, environment: &Environment, out: &mut Out) -> End
             .hint("use lowercase letters, digits and single hyphens inside"));
     }
     let Some((kind, _)) = EventKind::known(&arguments.trigger) else {
-        let trouble = Trouble::usage(format!("unknown trigger `{}`", arguments.trigger));
-        return Err(match EventKind::of_agent_name(&arguments.trigger) {
-            Some(kind) => {
-                trouble.hint(format!("that is an agent's own name; the event is `{kind}` here"))
-            }
-            None => match nearest(&arguments.trigger, EventKind::all_names()) {
-                Some(near) => trouble.hint(format!("did you mean `{near}`?")),
-                None => trouble.hint(format!(
-                    "events: {}",
-                    EventKind::all().map(|kind| kind.to_string()).collect::<Vec<_>>().join(", ")
-                )),
-            },
-        });
+        return Err(Trouble::usage(format!("unknown trigger `{}`", arguments.trigger))
+            .hint(event_hint(&arguments.trigger)));
     };
     if (arguments.tool.is_some() || arguments.pattern.is_some()) && !kind.has_matcher() {
         return Err(Trouble::usage(format!(
