@@ -13,7 +13,9 @@
 use std::time::Duration;
 
 use anyhook_model::json::{merge, shorten};
-use anyhook_model::{Effect, Event, Failure, Mode, Outcome, RunRecord, Skipped, Spelling, Verdict};
+use anyhook_model::{
+    Effect, Event, Failure, Host, Mode, Outcome, RunRecord, Skipped, Spelling, Verdict,
+};
 use serde_json::Value;
 
 use crate::hook::Hook;
@@ -78,8 +80,8 @@ impl RunResult {
 }
 
 /// A dispatch under way.
-#[derive(Debug)]
 pub struct Dispatch<'hooks> {
+    host: &'hooks dyn Host,
     steps: Vec<PlannedStep<'hooks>>,
     next: usize,
     event: Event,
@@ -104,9 +106,19 @@ pub struct Finished {
     pub other_events: usize,
 }
 
+impl std::fmt::Debug for Dispatch<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Dispatch")
+            .field("next", &self.next)
+            .field("verdict", &self.verdict)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<'hooks> Dispatch<'hooks> {
     /// Begins the dispatch of an event.
-    pub fn new(plan: Plan<'hooks>, event: Event) -> Self {
+    pub fn new(host: &'hooks dyn Host, plan: Plan<'hooks>, event: Event) -> Self {
         use anyhook_model::SkipReason::OtherEvent;
         let total = plan.skipped.len();
         let left_out: Vec<Skipped> = plan
@@ -116,6 +128,7 @@ impl<'hooks> Dispatch<'hooks> {
             .map(|(hook, why)| skipped(hook, why))
             .collect();
         Self {
+            host,
             other_events: total - left_out.len(),
             steps: plan.steps,
             next: 0,
@@ -178,6 +191,7 @@ impl<'hooks> Dispatch<'hooks> {
         if self.verdict.is_block() {
             // The call does not happen; what it would have been changed to is of no use.
             self.verdict.input = None;
+            self.verdict.native_input = None;
         }
         Finished {
             verdict: self.verdict,
@@ -240,20 +254,29 @@ impl<'hooks> Dispatch<'hooks> {
             return;
         }
         let Some(tool) = &mut self.event.tool else { return };
-        let refused = match &mut tool.input {
-            _ if tool.flattened => "the input is nested too deeply to be changed",
-            Value::Object(input) => {
-                merge(input, change);
-                self.verdict.input = Some(input.clone());
-                if let Some(native) = &mut tool.native {
-                    // The host's own form of the old input must not be matched any more.
-                    native.tool_input = Value::Null;
-                }
-                return;
+        let changed = match (&tool.input, tool.fixed) {
+            (_, Some(why)) => Err(why.to_owned()),
+            (Value::Object(input), None) => {
+                let mut changed = input.clone();
+                merge(&mut changed, change);
+                self.host.native_input(tool, &changed).map(|native| (changed, native))
             }
-            _ => "the tool's input is not an object",
+            _ => Err("the tool's input is not an object".to_owned()),
         };
-        said.failure = Some(format!("its `modified_input` cannot be used: {refused}"));
+        match changed {
+            Ok((changed, native)) => {
+                tool.input = Value::Object(changed.clone());
+                self.verdict.input = Some(changed);
+                if let Some(call) = &mut tool.native {
+                    // Later hooks must not match what the input was before.
+                    call.tool_input = native.clone().unwrap_or_default();
+                }
+                self.verdict.native_input = native;
+            }
+            Err(why) => {
+                said.failure = Some(format!("the input cannot be changed as it says: {why}"));
+            }
+        }
     }
 }
 
@@ -281,7 +304,9 @@ pub(crate) fn run_record(hook: &Hook, said: Said, result: Option<RunResult>) -> 
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use anyhook_model::{EventKind, FailMode, HookDefinition, SkipReason, ToolCall, Trigger};
+    use anyhook_model::{
+        EventKind, FailMode, HookDefinition, OpenFormat, SkipReason, ToolCall, Trigger,
+    };
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -322,7 +347,7 @@ mod tests {
             use_id: None,
             files: Value::Null,
             native: None,
-            flattened: false,
+            fixed: None,
         });
         event
     }
@@ -343,7 +368,7 @@ mod tests {
         mut answer: impl FnMut(&Due<'_>) -> RunResult,
     ) -> Finished {
         let installed = Installed::of(hooks);
-        Dispatch::new(Plan::new(&installed, &event), event).drive(|step| match step {
+        Dispatch::new(&OpenFormat, Plan::new(&installed, &event), event).drive(|step| match step {
             Step::Run(due) | Step::Detach(due) => answer(due),
             Step::Done => unreachable!(),
         })
@@ -498,9 +523,9 @@ mod tests {
     }
 
     #[test]
-    fn a_flattened_input_is_not_changed() {
+    fn an_input_that_is_fixed_is_not_changed() {
         let mut event = event("ls");
-        event.tool.as_mut().unwrap().flattened = true;
+        event.tool.as_mut().unwrap().fixed = Some("of a reason");
         let finished = drive(vec![hook("a", 1)], event, |_| {
             exited(0, r#"{"modified_input": {"command": "x"}}"#, "")
         });

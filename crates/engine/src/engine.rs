@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhook_model::json::shorten;
 use anyhook_model::record::JOURNAL_VERSION;
 use anyhook_model::{
-    Caller, Event, EventKind, Host, Outcome, Record, RecordId, Reply, Spelling, Verdict,
+    Caller, Event, EventKind, Host, OpenFormat, Outcome, Record, RecordId, Reply, Spelling, Verdict,
 };
 use serde_json::Value;
 
@@ -91,7 +91,7 @@ impl Engine {
         let mut records = Vec::with_capacity(events.len());
         for event in events {
             let left = deadline.map(|deadline| deadline.saturating_sub(began.elapsed()));
-            let dispatched = self.dispatch_event(event, host.stop_cap(), left);
+            let dispatched = self.dispatch_event(host, event, left);
             if verdict.id.is_none() {
                 verdict.id.clone_from(&dispatched.verdict.id);
             }
@@ -126,8 +126,8 @@ impl Engine {
     /// Sends one event through its hooks, with what the session remembers. Does not journal.
     pub fn dispatch_event(
         &self,
+        host: &dyn Host,
         mut event: Event,
-        host_stop_cap: Option<u32>,
         deadline: Option<Duration>,
     ) -> Dispatched {
         let began = Instant::now();
@@ -144,22 +144,16 @@ impl Engine {
         let plan = Plan::new(&scene.installed, &event);
         let kind = event.kind.clone();
         let about = event.headline();
-        let mut dispatch = Dispatch::new(plan, event);
-        let left =
-            |began: Instant| deadline.map(|deadline| deadline.saturating_sub(began.elapsed()));
-        loop {
-            let result = match dispatch.next_step() {
-                Step::Run(due) => self.run(&due, left(began), &[]),
-                Step::Detach(due) => self.detach(&due, &id, &scene),
-                Step::Done => break,
-            };
-            dispatch.feed(result);
-        }
-        let mut finished = dispatch.finish();
+        let left = || deadline.map(|deadline| deadline.saturating_sub(began.elapsed()));
+        let mut finished = Dispatch::new(host, plan, event).drive(|step| match step {
+            Step::Run(due) => self.run(due, left(), &[]),
+            Step::Detach(due) => self.detach(due, &id, &scene),
+            Step::Done => RunResult::not_started("it is over"),
+        });
         finished.verdict.id = Some(id.clone());
         if kind == EventKind::BeforeStop && finished.verdict.is_block() {
             let cap = Settings::load(&self.places, scene.root.as_deref()).stop_cap;
-            let cap = host_stop_cap.map_or(cap, |host| host.min(cap));
+            let cap = host.stop_cap().map_or(cap, |host| host.min(cap));
             cap_stop(&mut finished.verdict, session.as_ref(), cap, &mut trouble);
         }
         if let Some(error) = trouble {
@@ -190,7 +184,7 @@ impl Engine {
         environment: &[(OsString, OsString)],
     ) -> Finished {
         let installed = Installed::of(vec![hook.clone()]);
-        Dispatch::new(Plan::new(&installed, &event), event).drive(|step| match step {
+        Dispatch::new(&OpenFormat, Plan::new(&installed, &event), event).drive(|step| match step {
             Step::Run(due) | Step::Detach(due) => self.run(due, None, environment),
             Step::Done => RunResult::not_started("it is over"),
         })

@@ -72,7 +72,7 @@ mod tests {
             use_id: None,
             files: Value::Null,
             native: None,
-            flattened: false,
+            fixed: None,
         }
     }
 

@@ -52,8 +52,8 @@ pub struct ToolCall {
     pub files: Value,
     /// The call in the host's own words.
     pub native: Option<NativeCall>,
-    /// Whether deeply nested parts of the input were kept as text, so that it must not be rewritten.
-    pub flattened: bool,
+    /// Why no hook may change the input, if none may.
+    pub fixed: Option<&'static str>,
 }
 
 /// A tool call in the host's own words.
@@ -185,7 +185,7 @@ mod tests {
             use_id: Some("tool_123".to_owned()),
             files: Value::Null,
             native: None,
-            flattened: false,
+            fixed: None,
         });
         event.raw.insert("turn".to_owned(), json!(3));
         event.raw.insert("tool_name".to_owned(), json!("never twice"));

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::event::Event;
+use crate::event::{Event, ToolCall};
+use crate::json::Object;
 use crate::verdict::Verdict;
 
 /// What the process that was called knows beside the payload.
@@ -69,6 +71,14 @@ pub trait Host {
 
     /// Words the verdict on `event`. This cannot fail: every path ends in a reply.
     fn encode(&self, event: &Event, verdict: &Verdict) -> Reply;
+
+    /// Translates a changed canonical input into the host's own, exactly, or says why it cannot.
+    ///
+    /// A host that speaks canonical names has nothing to translate.
+    fn native_input(&self, call: &ToolCall, changed: &Object) -> Result<Option<Value>, String> {
+        let _ = (call, changed);
+        Ok(None)
+    }
 
     /// Words the answer to a payload that could not be read.
     fn refuse(&self, error: &DecodeError) -> Reply;

@@ -124,7 +124,7 @@ fn take_tool(fields: &mut Object, flattened: bool) -> ToolCall {
         use_id: take_text(fields, "tool_use_id"),
         files: fields.shift_remove("files").unwrap_or_default(),
         native,
-        flattened,
+        fixed: flattened.then_some("it is nested too deeply"),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What all hooks say together.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::decision::Effect;
 use crate::id::RecordId;
@@ -25,6 +26,9 @@ pub struct Verdict {
     /// The tool's whole input after all changes, if there were any.
     #[serde(rename = "modified_input", default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Object>,
+    /// The same in the host's own words, where the host has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native_input: Option<Value>,
     /// Text for the model, from all hooks in order.
     #[serde(rename = "additional_context", default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
@@ -82,6 +86,7 @@ impl Verdict {
         }
         if later.input.is_some() {
             self.input = later.input;
+            self.native_input = later.native_input;
         }
         self.add_context(later.context);
         self.failed.extend(later.failed);

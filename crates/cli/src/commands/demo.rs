@@ -184,7 +184,7 @@ impl Scene<'_> {
                 (Tone::Dim, "  "),
                 (Tone::Dim, &event.kind.to_string()),
             ])?;
-            let dispatched = self.stage.engine.dispatch_event(event, None, None);
+            let dispatched = self.stage.engine.dispatch_event(&OpenFormat, event, None);
             self.stage.engine.journal(std::slice::from_ref(&dispatched.record))?;
             show_runs(&dispatched.record.runs, out)?;
             show_verdict(&anyhook_model::Verdict { id: None, ..dispatched.verdict }, "  ", out)?;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhook_engine::Engine;
-use anyhook_model::{Effect, Outcome, RunRecord, Verdict, exit_code};
+use anyhook_model::{Effect, OpenFormat, Outcome, RunRecord, Verdict, exit_code};
 use clap::Args;
 
 use super::Ended;
@@ -39,7 +39,7 @@ pub fn run(arguments: &RunArgs, environment: &Environment, out: &mut Out) -> End
     }
     engine.adopt_orphans();
     let dispatched =
-        engine.dispatch_event(event, None, arguments.deadline_ms.map(Duration::from_millis));
+        engine.dispatch_event(&OpenFormat, event, arguments.deadline_ms.map(Duration::from_millis));
     let journaled = engine.journal(std::slice::from_ref(&dispatched.record));
     if arguments.json {
         out.json(&dispatched.verdict)?;
