@@ -1,0 +1,543 @@
+//! The documents are true: every example in them is run, and every link leads somewhere.
+//!
+//! Each page is played from top to bottom in one fresh environment, where `anyhook` is the program
+//! under test. What a fenced block is decides what happens to it:
+//!
+//! - `sh`: run with `sh -e`; a command that ends with `# exit N` must end with N, all others with 0;
+//! - `sh no-run`: not run, and listed in [`NOT_RUN`];
+//! - `console`: each `$ command` is run and its output compared; a line `…` stands for any lines;
+//! - any language with `title=PATH`: written to that file (below the project, or `~/…`);
+//! - `yaml` without a title: a part of a front matter, which `anyhook check` must accept;
+//! - `json` without a title: read; in the page of events also sent through `anyhook hook`;
+//! - `text`: shown, nothing more.
+//!
+//! At the end of a page every HOOK.md it wrote must pass `anyhook check`.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot read its pages has failed")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhook_testkit::{Ran, TestEnv, run, write};
+use serde_json::Value;
+
+use crate::environment;
+
+/// Blocks marked `sh no-run`: the page and the block's first line.
+const NOT_RUN: [(&str, &str); 3] = [
+    ("README.md", "cargo run --release -- demo"),
+    ("README.md", "cargo install --path crates/cli"),
+    ("docs/guide/first-hook.md", "cargo install --path crates/cli"),
+];
+
+/// The page whose JSON blocks are events.
+const EVENTS_PAGE: &str = "docs/reference/events.md";
+
+/// A fenced block of a page.
+#[derive(Debug, PartialEq, Eq)]
+struct Block {
+    /// The line of its opening fence, from 1.
+    line: usize,
+    language: String,
+    /// The words after the language.
+    words: Vec<String>,
+    text: String,
+}
+
+impl Block {
+    fn title(&self) -> Option<&str> {
+        self.words.iter().find_map(|word| word.strip_prefix("title="))
+    }
+
+    fn is_marked(&self, mark: &str) -> bool {
+        self.words.iter().any(|word| word == mark)
+    }
+}
+
+/// Returns the fenced blocks of a page.
+fn blocks(page: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut lines = page.lines().enumerate();
+    while let Some((number, line)) = lines.next() {
+        let ticks = line.len() - line.trim_start_matches('`').len();
+        if ticks < 3 {
+            continue;
+        }
+        let mut words = line[ticks..].split_whitespace().map(str::to_owned);
+        let language = words.next().unwrap_or_default();
+        let mut text = String::new();
+        for (_, inner) in lines.by_ref() {
+            if inner.trim_end() == &line[..ticks] {
+                break;
+            }
+            text.push_str(inner);
+            text.push('\n');
+        }
+        blocks.push(Block { line: number + 1, language, words: words.collect(), text });
+    }
+    blocks
+}
+
+/// Returns the commands of a shell block: what one command is, and the exit code it must have.
+fn commands(block: &str) -> Vec<(String, i32)> {
+    let mut commands = Vec::new();
+    let mut plain = String::new();
+    let mut command = String::new();
+    for line in block.lines() {
+        command.push_str(line);
+        command.push('\n');
+        if line.ends_with('\\') {
+            continue;
+        }
+        match expected_exit(line) {
+            Some(code) => {
+                if !plain.is_empty() {
+                    commands.push((std::mem::take(&mut plain), 0));
+                }
+                commands.push((std::mem::take(&mut command), code));
+            }
+            None => plain.push_str(&std::mem::take(&mut command)),
+        }
+    }
+    plain.push_str(&command);
+    if !plain.trim().is_empty() {
+        commands.push((plain, 0));
+    }
+    commands
+}
+
+/// Reads `# exit N` at the end of a line.
+fn expected_exit(line: &str) -> Option<i32> {
+    line.rsplit_once("# exit ").and_then(|(_, code)| code.trim().parse().ok())
+}
+
+/// One page being played.
+struct Play {
+    page: String,
+    environment: TestEnv,
+    hook_files: BTreeSet<PathBuf>,
+    faults: Vec<String>,
+}
+
+impl Play {
+    fn new(page: &str) -> Self {
+        let environment = environment();
+        let bin = environment.root().join("bin");
+        fs::create_dir(&bin).unwrap();
+        symlink(env!("CARGO_BIN_EXE_anyhook"), bin.join("anyhook")).unwrap();
+        // Pages may name the examples as one does in the repository.
+        symlink(repository().join("examples"), environment.project().join("examples")).unwrap();
+        Self { page: page.to_owned(), environment, hook_files: BTreeSet::new(), faults: Vec::new() }
+    }
+
+    fn fault(&mut self, line: usize, what: impl AsRef<str>) {
+        self.faults.push(format!("{}:{line}: {}", self.page, what.as_ref()));
+    }
+
+    /// Runs a script as a person in the project would.
+    fn shell(&self, script: &str) -> Ran {
+        let bin = self.environment.root().join("bin");
+        let mut path = bin.into_os_string();
+        path.push(":");
+        path.push(std::env::var_os("PATH").unwrap_or_default());
+        let mut command = Command::new("sh");
+        command.args(["-e", "-c", script]).current_dir(self.environment.project()).env_clear();
+        for (name, value) in self.environment.command(&[]).get_envs() {
+            command.env(name, value.unwrap_or_default());
+        }
+        command.env("PATH", path);
+        run(command, b"")
+    }
+
+    fn block(&mut self, block: &Block) {
+        if let Some(title) = block.title() {
+            return self.file(title, block);
+        }
+        match block.language.as_str() {
+            "sh" if block.is_marked("no-run") => {}
+            "sh" => self.script(block),
+            "console" => self.console(block),
+            "yaml" => self.front_matter(block),
+            "json" => self.json(block),
+            "text" => {}
+            other => self.fault(block.line, format!("nobody knows what a `{other}` block is")),
+        }
+    }
+
+    /// Writes a titled block to its file; what starts with `#!` can be run.
+    fn file(&mut self, title: &str, block: &Block) {
+        let path = match title.strip_prefix("~/") {
+            Some(inner) => self.environment.home().join(inner),
+            None => self.environment.project().join(title),
+        };
+        write(&path, &block.text, if block.text.starts_with("#!") { 0o755 } else { 0o644 });
+        if path.ends_with("HOOK.md") {
+            self.hook_files.insert(path);
+        } else if block.language == "json" {
+            self.read_json(block);
+        }
+    }
+
+    fn script(&mut self, block: &Block) {
+        for (command, code) in commands(&block.text) {
+            let ran = self.shell(&command);
+            if ran.code != code {
+                self.fault(block.line, format!("expected exit {code}: {command}{ran:#?}"));
+            }
+        }
+    }
+
+    /// Runs each `$ command` and compares what it prints with the lines below it.
+    fn console(&mut self, block: &Block) {
+        let mut sessions: Vec<(String, String)> = Vec::new();
+        for line in block.text.lines() {
+            match (line.strip_prefix("$ "), sessions.last_mut()) {
+                (Some(command), _) => sessions.push((command.to_owned(), String::new())),
+                (None, Some((command, output))) => {
+                    let part = if command.ends_with('\\') { command } else { output };
+                    part.push_str(line.strip_prefix("> ").unwrap_or(line));
+                    part.push('\n');
+                }
+                (None, None) => self.fault(block.line, "output before the first command"),
+            }
+        }
+        for (command, expected) in sessions {
+            let code = expected_exit(command.lines().last().unwrap_or_default()).unwrap_or(0);
+            let ran = self.shell(&format!("{{ {command}\n}} 2>&1"));
+            let found = self.normal(&ran.stdout);
+            if !fits(&normal_text(&expected), &found) || ran.code != code {
+                self.fault(
+                    block.line,
+                    format!(
+                        "$ {command}\n--- expected, exit {code}\n{}\n--- found, exit {}\n{}",
+                        normal_text(&expected).join("\n"),
+                        ran.code,
+                        found.join("\n")
+                    ),
+                );
+            }
+        }
+    }
+
+    /// Checks a part of a front matter; what is missing for a whole one is added.
+    fn front_matter(&mut self, block: &Block) {
+        let mut matter = String::new();
+        for (key, line) in [
+            ("name:", "name: example\n"),
+            ("description:", "description: An example\n"),
+            ("trigger:", "trigger: before_tool\n"),
+        ] {
+            if !block.text.lines().any(|given| given.starts_with(key)) {
+                matter.push_str(line);
+            }
+        }
+        let folder = self.environment.root().join("example");
+        write(&folder.join("HOOK.md"), format!("---\n{matter}{}---\n", block.text), 0o644);
+        write(&folder.join("scripts/run"), "#!/bin/sh\n", 0o755);
+        let ran = self.environment.run(&["check", &folder.to_string_lossy()]);
+        if ran.code != 0 {
+            self.fault(block.line, ran.stdout);
+        }
+    }
+
+    fn read_json(&mut self, block: &Block) -> bool {
+        match serde_json::from_str::<Value>(&block.text) {
+            Ok(_) => true,
+            Err(error) => {
+                self.fault(block.line, format!("not JSON: {error}"));
+                false
+            }
+        }
+    }
+
+    fn json(&mut self, block: &Block) {
+        if !self.read_json(block) || self.page != EVENTS_PAGE {
+            return;
+        }
+        let ran = self.environment.run_with_input(&["hook", "agent-hooks"], &block.text);
+        if ran.code != 0 {
+            self.fault(block.line, format!("{ran:#?}"));
+        }
+    }
+
+    /// Checks every HOOK.md the page has written.
+    fn finish(mut self) -> Vec<String> {
+        for file in std::mem::take(&mut self.hook_files) {
+            let folder = file.parent().unwrap_or(&file).to_owned();
+            // A page may also show how a hook is taken away.
+            if !folder.exists() {
+                continue;
+            }
+            let ran = self.environment.run(&["check", &folder.to_string_lossy()]);
+            if ran.code != 0 {
+                self.fault(0, ran.stdout);
+            }
+        }
+        self.faults
+    }
+
+    /// Replaces what differs from run to run.
+    fn normal(&self, text: &str) -> Vec<String> {
+        let home = self.environment.home().to_string_lossy().into_owned();
+        normal_text(&text.replace(&home, "/home/you"))
+    }
+}
+
+/// Replaces times, durations and ids, and makes every gap one blank.
+fn normal_text(text: &str) -> Vec<String> {
+    text.trim_end().lines().map(normal_line).collect()
+}
+
+fn normal_line(line: &str) -> String {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let mut normal = Vec::with_capacity(words.len());
+    for (index, word) in words.iter().enumerate() {
+        let bare = word.trim_matches(|letter: char| "\",()`{}".contains(letter));
+        let unit = words.get(index + 1).map(|next| next.trim_end_matches(','));
+        let is_number = |text: &str| text.parse::<f64>().is_ok();
+        if is_time(bare) {
+            normal.push(word.replace(bare, "[TIME]"));
+        } else if is_number(bare) && matches!(unit, Some("ms" | "s")) {
+            normal.push("[NUMBER]".to_owned());
+        } else if is_id(bare) {
+            normal.push(word.replace(bare, "[ID]"));
+        } else {
+            normal.push((*word).to_owned());
+        }
+    }
+    normal.join(" ")
+}
+
+/// Tells whether a word is a date, a time of day, or both.
+fn is_time(word: &str) -> bool {
+    let digits = word.chars().filter(char::is_ascii_digit).count();
+    digits >= 6
+        && word.starts_with(|letter: char| letter.is_ascii_digit())
+        && word.chars().all(|letter| letter.is_ascii_digit() || "-:.TZ".contains(letter))
+        && (word.contains(':') || word.matches('-').count() == 2)
+}
+
+/// Tells whether a word could be a record's id: eight letters without i, l, o and u.
+///
+/// Some English words look like one. That does no harm: both sides are treated alike.
+fn is_id(word: &str) -> bool {
+    word.len() == 8
+        && word.bytes().all(|byte| {
+            byte.is_ascii_digit()
+                || byte.is_ascii_lowercase() && !matches!(byte, b'i' | b'l' | b'o' | b'u')
+        })
+}
+
+/// Compares lines; `…` alone on an expected line stands for any lines.
+fn fits(expected: &[String], found: &[String]) -> bool {
+    match expected.split_first() {
+        None => found.is_empty(),
+        Some((first, rest)) if first == "…" => {
+            (0..=found.len()).any(|skipped| fits(rest, &found[skipped..]))
+        }
+        Some((first, rest)) => {
+            found.first().is_some_and(|line| line == first) && fits(rest, &found[1..])
+        }
+    }
+}
+
+fn repository() -> PathBuf {
+    fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap()
+}
+
+/// Returns the Markdown files at and below a place, relative to the repository, in order.
+fn markdown_files(inner: &str) -> Vec<String> {
+    let root = repository();
+    let mut files = Vec::new();
+    let mut pending = vec![root.join(inner)];
+    while let Some(path) = pending.pop() {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_dir() {
+            if !name.starts_with('.') && name != "target" {
+                pending.extend(fs::read_dir(&path).unwrap().flatten().map(|entry| entry.path()));
+            }
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            files.push(path.strip_prefix(&root).unwrap().to_string_lossy().into_owned());
+        }
+    }
+    files.sort();
+    files
+}
+
+fn pages() -> Vec<String> {
+    ["README.md".to_owned()].into_iter().chain(markdown_files("docs")).collect()
+}
+
+fn read(page: &str) -> String {
+    fs::read_to_string(repository().join(page)).unwrap()
+}
+
+#[test]
+fn every_example_works() {
+    let mut faults = Vec::new();
+    for page in pages() {
+        let mut play = Play::new(&page);
+        for block in blocks(&read(&page)) {
+            play.block(&block);
+        }
+        faults.extend(play.finish());
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+}
+
+#[test]
+fn what_is_not_run_is_listed() {
+    let mut found: Vec<(String, String)> = Vec::new();
+    for page in pages() {
+        for block in blocks(&read(&page)) {
+            if block.is_marked("no-run") {
+                let first = block.text.lines().next().unwrap_or_default();
+                let command = first.split(" #").next().unwrap_or_default().trim_end();
+                found.push((page.clone(), command.to_owned()));
+            }
+        }
+    }
+    let listed: Vec<(String, String)> =
+        NOT_RUN.iter().map(|(page, line)| ((*page).to_owned(), (*line).to_owned())).collect();
+    assert_eq!(found, listed);
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let root = repository();
+    let mut broken = Vec::new();
+    for file in markdown_files(".").iter().map(|file| file.trim_start_matches("./")) {
+        let text = read(file);
+        let folder = root.join(file).parent().unwrap().to_owned();
+        for link in links(&text) {
+            if link.contains("://") || link.starts_with("mailto:") {
+                continue;
+            }
+            let (path, anchor) = link.split_once('#').unwrap_or((&link, ""));
+            let target = if path.is_empty() { root.join(file) } else { folder.join(path) };
+            if !target.exists() {
+                broken.push(format!("{file}: {link}: there is no such file"));
+            } else if !anchor.is_empty()
+                && !anchors(&fs::read_to_string(&target).unwrap_or_default()).contains(anchor)
+            {
+                broken.push(format!("{file}: {link}: there is no such heading"));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+/// Returns the targets of a page's links and images, those in code aside.
+fn links(page: &str) -> Vec<String> {
+    let mut links = Vec::new();
+    for line in prose(page) {
+        // Every second part stands between backticks.
+        let plain: String = line.split('`').step_by(2).collect::<Vec<_>>().join("");
+        links.extend(
+            plain
+                .split("](")
+                .skip(1)
+                .filter_map(|rest| rest.split_once(')'))
+                .map(|(target, _)| target.to_owned()),
+        );
+    }
+    links
+}
+
+/// Returns the lines of a page outside its fenced blocks.
+fn prose(page: &str) -> Vec<&str> {
+    let mut fence = None;
+    page.lines()
+        .filter(|line| {
+            let ticks = line.len() - line.trim_start_matches('`').len();
+            match fence {
+                Some(open) => {
+                    if ticks == open && line.trim_end().len() == ticks {
+                        fence = None;
+                    }
+                    false
+                }
+                None if ticks >= 3 => {
+                    fence = Some(ticks);
+                    false
+                }
+                None => true,
+            }
+        })
+        .collect()
+}
+
+/// Returns the names under which a page's headings can be linked to.
+fn anchors(page: &str) -> BTreeSet<String> {
+    prose(page)
+        .into_iter()
+        .filter(|line| line.starts_with('#'))
+        .map(|line| {
+            line.trim_start_matches('#')
+                .trim()
+                .to_lowercase()
+                .chars()
+                .filter(|letter| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_'))
+                .map(|letter| if letter == ' ' { '-' } else { letter })
+                .collect()
+        })
+        .collect()
+}
+
+/// The reference pages name what the program knows, so that neither outgrows the other.
+#[test]
+fn the_reference_is_complete() {
+    let environment = environment();
+    let schema = environment.run(&["schema", "front-matter"]).json();
+    let fields = read("docs/reference/hook-file.md");
+    for field in schema["properties"].as_object().unwrap().keys() {
+        assert!(fields.contains(&format!("`{field}`")), "hook-file.md does not name {field}");
+    }
+    let events = read(EVENTS_PAGE);
+    for name in schema["properties"]["trigger"]["anyOf"][0]["enum"].as_array().unwrap() {
+        let name = name.as_str().unwrap();
+        assert!(events.contains(&format!("`{name}`")), "events.md does not name {name}");
+    }
+    let cases = read("docs/reference/test-cases.md");
+    let schema = environment.run(&["schema", "case"]).json();
+    for field in schema["properties"].as_object().unwrap().keys() {
+        assert!(cases.contains(&format!("`{field}`")), "test-cases.md does not name {field}");
+    }
+    let journal = read("docs/reference/journal.md");
+    let schema = environment.run(&["schema", "record"]).json();
+    for field in schema["properties"].as_object().unwrap().keys() {
+        assert!(journal.contains(&format!("`{field}`")), "journal.md does not name {field}");
+    }
+}
+
+#[test]
+fn blocks_are_read_with_their_words() {
+    let page = "a\n```sh no-run\nx\n```\n````markdown title=a/b\n```\nin\n```\n````\n";
+    let found = blocks(page);
+    assert_eq!(found.len(), 2);
+    assert!(found[0].is_marked("no-run") && found[0].line == 2);
+    assert_eq!((found[1].title(), found[1].text.as_str()), (Some("a/b"), "```\nin\n```\n"));
+}
+
+#[test]
+fn a_command_may_have_another_exit_code() {
+    assert_eq!(
+        commands("a\nb \\\n  c # exit 2\nd\n"),
+        [("a\n".to_owned(), 0), ("b \\\n  c # exit 2\n".to_owned(), 2), ("d\n".to_owned(), 0)]
+    );
+}
+
+#[test]
+fn what_differs_from_run_to_run_is_made_equal() {
+    assert_eq!(
+        normal_line("2026-11-15 21:12:37  0myh0ngq  before_tool   deny  guard  13 ms   Shell ls"),
+        "[TIME] [TIME] [ID] before_tool deny guard [NUMBER] ms Shell ls"
+    );
+    assert_eq!(normal_line("at       2026-11-15T21:12:37.117Z"), "at [TIME]");
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+    assert!(fits(&lines("a\n…\nd"), &lines("a\nb\nc\nd")));
+    assert!(!fits(&lines("a\n…\nd"), &lines("a\nb")));
+}
