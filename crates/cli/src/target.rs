@@ -25,7 +25,7 @@ pub fn find(names: &[PathBuf], environment: &Environment) -> Result<Vec<Hook>, T
             .hooks
             .iter()
             .filter(|standing| Path::new(standing.hook.name()) == name)
-            .map(|standing| standing.hook.clone())
+            .map(|standing| as_written(&standing.hook))
             .collect();
         if !by_name.is_empty() && name.components().count() == 1 {
             found.extend(by_name);
@@ -40,6 +40,14 @@ pub fn find(names: &[PathBuf], environment: &Environment) -> Result<Vec<Hook>, T
         })?);
     }
     Ok(found)
+}
+
+/// Returns a hook as its author wrote it: the source, not the copy that was trusted.
+fn as_written(hook: &Hook) -> Hook {
+    if hook.folder == hook.runs_from || hook.folder.symlink_metadata().is_err() {
+        return hook.clone();
+    }
+    Hook::load(&hook.folder, hook.level)
 }
 
 /// Loads the hook, or the hooks, at a path.

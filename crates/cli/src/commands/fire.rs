@@ -92,7 +92,13 @@ fn object(bytes: &[u8], source: &str) -> Result<Object, Trouble> {
             Value::Object(fields) => Ok(fields),
             _ => Err(Trouble::input(format!("{source} is not a JSON object"))),
         },
-        Err(error) => Err(Trouble::input(format!("{source} is not JSON: {error}"))
-            .hint("in a shell, put single quotes around it: '{\"command\": \"ls\"}'")),
+        Err(error) => {
+            let trouble = Trouble::input(format!("{source} is not JSON: {error}"));
+            Err(if source == "--input" {
+                trouble.hint("in a shell, put single quotes around it: '{\"command\": \"ls\"}'")
+            } else {
+                trouble.hint("write one JSON object with the event's fields")
+            })
+        }
     }
 }

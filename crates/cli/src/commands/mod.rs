@@ -28,8 +28,7 @@ use crate::ui::Out;
 
 /// One hook engine for every AI coding agent.
 ///
-/// Write a hook once, in the open HOOK.md format; it works in every agent; every decision is
-/// explained and journaled.
+/// Write a hook once, in the open HOOK.md format; every decision is explained and journaled.
 #[derive(Parser)]
 #[command(
     name = "anyhook",
@@ -145,9 +144,6 @@ fn dispatch(command: Command, environment: &Environment, out: &mut Out) -> Ended
         Command::Untrust(arguments) => untrust::run(&arguments, environment, out),
         Command::Log(arguments) => log::run(&arguments, environment, out),
         Command::Schema(arguments) => schema::run(&arguments, out),
-        Command::Completions(arguments) => {
-            completions::run(&arguments, &mut Cli::command());
-            Ok(exit_code::OK)
-        }
+        Command::Completions(arguments) => completions::run(&arguments, &mut Cli::command(), out),
     }
 }

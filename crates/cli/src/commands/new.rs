@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use anyhook_engine::definition::{self, name_fault};
+use anyhook_engine::matcher::CompiledMatcher;
 use anyhook_engine::problem::event_hint;
 use anyhook_model::{Caller, EventKind, Host, OpenFormat, exit_code};
 use clap::{Args, ValueEnum};
@@ -75,11 +76,12 @@ pub fn run(arguments: &NewArgs, environment: &Environment, out: &mut Out) -> End
         return Err(Trouble::problem(format!("`{}` is already there", folder.display()))
             .hint(format!("choose another name, or `anyhook remove {}` first", arguments.name)));
     }
-    let case = case(arguments, &kind, &read.matcher);
-    let (script_name, script) = script(arguments.lang, &kind);
+    let (script_name, script) = script(arguments.lang, arguments, &kind);
     write(&folder.join("HOOK.md"), &hook_file, 0o644)?;
     write(&folder.join("scripts").join(script_name), &script, 0o755)?;
-    write(&folder.join("tests/first.json"), &format!("{case:#}\n"), 0o644)?;
+    for (name, case) in cases(arguments, &kind, &read.matcher) {
+        write(&folder.join(format!("tests/{name}.json")), &format!("{case:#}\n"), 0o644)?;
+    }
     let place = shown(&folder, &environment.places);
     out.line(&[(Tone::Good, "made "), (Tone::Strong, &place)])?;
     out.text(&format!("  edit    {place}/scripts/{script_name}"))?;
@@ -131,66 +133,91 @@ fn hook_file(arguments: &NewArgs, kind: &EventKind) -> String {
     matter
 }
 
-fn script(language: Language, kind: &EventKind) -> (&'static str, String) {
-    let command = kind.has_matcher();
-    match language {
+/// Returns the script's name and text.
+///
+/// With a pattern the matcher has found what to block, so the script blocks; without, it shows how
+/// to look into the event.
+fn script(language: Language, arguments: &NewArgs, kind: &EventKind) -> (&'static str, String) {
+    let blocks = kind.takes_input_change() && arguments.pattern.is_some();
+    let reason = "say here why";
+    let text = match language {
         Language::Sh | Language::Bash => {
             let shell =
                 if matches!(language, Language::Sh) { "#!/bin/sh" } else { "#!/usr/bin/env bash" };
-            (
-                "run",
+            if blocks {
                 format!(
-                    "{shell}\n# The event comes as one line of JSON; `jq` reads it well.\nevent=$(cat)\n\ncase \"$event\" in\n*'block me'*)\n\techo \"say here why\" >&2\n\texit 2\n\t;;\nesac\nexit 0\n"
-                ),
-            )
+                    "{shell}\n# The matcher has found what to block; the event is on standard input.\necho \"{reason}\" >&2\nexit 2\n"
+                )
+            } else {
+                format!(
+                    "{shell}\n# The event comes as one line of JSON.\nevent=$(cat)\n\ncase \"$event\" in\n*'block me'*)\n\techo \"{reason}\" >&2\n\texit 2\n\t;;\nesac\nexit 0\n"
+                )
+            }
         }
         Language::Py => {
-            let subject = if command {
-                "event[\"tool_input\"].get(\"command\", \"\")"
-            } else {
-                "json.dumps(event)"
-            };
-            (
-                "run",
-                format!(
-                    "#!/usr/bin/env python3\nimport json\nimport sys\n\nevent = json.load(sys.stdin)\nif \"block me\" in {subject}:\n    print(\"say here why\", file=sys.stderr)\n    sys.exit(2)\n"
-                ),
+            let condition = if blocks { "" } else { "if \"block me\" in json.dumps(event):\n    " };
+            let end = if blocks { "" } else { "    " };
+            format!(
+                "#!/usr/bin/env python3\nimport json\nimport sys\n\nevent = json.load(sys.stdin)\n{condition}print(\"{reason}\", file=sys.stderr)\n{end}sys.exit(2)\n"
             )
         }
         Language::Js => {
-            let subject = if command {
-                "String(event.tool_input.command ?? \"\")"
+            let body = format!("console.error(\"{reason}\");\nprocess.exit(2);\n");
+            let body = if blocks {
+                body
             } else {
-                "JSON.stringify(event)"
-            };
-            (
-                "run",
                 format!(
-                    "#!/usr/bin/env node\nconst event = JSON.parse(require(\"fs\").readFileSync(0, \"utf8\"));\nif ({subject}.includes(\"block me\")) {{\n  console.error(\"say here why\");\n  process.exit(2);\n}}\n"
-                ),
+                    "if (JSON.stringify(event).includes(\"block me\")) {{\n  {}}}\n",
+                    body.replace(";\np", ";\n  p")
+                )
+            };
+            format!(
+                "#!/usr/bin/env node\nconst event = JSON.parse(require(\"fs\").readFileSync(0, \"utf8\"));\n{body}"
             )
         }
-    }
+    };
+    ("run", text)
 }
 
-/// Makes a case for an everyday event; whether the hook runs at it depends on its matcher.
-fn case(
+/// Makes the cases: an everyday event, and one that the script blocks.
+fn cases(
     arguments: &NewArgs,
     kind: &EventKind,
-    matcher: &anyhook_engine::matcher::CompiledMatcher,
-) -> Value {
-    let mut event = json!({"event_type": arguments.trigger});
-    if kind.has_matcher() {
-        event["tool_name"] = "Shell".into();
-        event["tool_input"] = json!({"command": "echo hello"});
+    matcher: &CompiledMatcher,
+) -> Vec<(&'static str, Value)> {
+    let event = |command: &str| {
+        let mut event = json!({"event_type": arguments.trigger});
+        if kind.has_matcher() {
+            event["tool_name"] = "Shell".into();
+            event["tool_input"] = json!({"command": command});
+        } else {
+            event["note"] = command.into();
+        }
+        event
+    };
+    let runs = |event: &Value| {
+        let caller = Caller { work_dir: "/".into(), project_dir: None, now: anyhook_engine::now() };
+        let decoded = OpenFormat.decode(event.to_string().as_bytes(), &caller).unwrap_or_default();
+        let tool = decoded.into_iter().next().and_then(|event| event.tool);
+        tool.is_none_or(|tool| matcher.mismatch(&tool).is_none())
+    };
+    let everyday = event("echo hello");
+    let decision = match (runs(&everyday), arguments.pattern.is_some() && kind.takes_input_change())
+    {
+        (false, _) => "skipped",
+        (true, true) => "deny",
+        (true, false) => "none",
+    };
+    let mut cases = vec![(
+        "everyday",
+        json!({"description": "an everyday event", "event": everyday, "expect": {"decision": decision}}),
+    )];
+    let blocked = event("block me");
+    if runs(&blocked) {
+        cases.push((
+            "blocked",
+            json!({"description": "an event that is blocked", "event": blocked, "expect": {"decision": "deny", "reason": "say here why"}}),
+        ));
     }
-    let caller = Caller { work_dir: "/".into(), project_dir: None, now: anyhook_engine::now() };
-    let decoded = OpenFormat.decode(event.to_string().as_bytes(), &caller).unwrap_or_default();
-    let tool = decoded.into_iter().next().and_then(|event| event.tool);
-    let runs = tool.is_none_or(|tool| matcher.mismatch(&tool).is_none());
-    json!({
-        "description": "an everyday event goes on",
-        "event": event,
-        "expect": {"decision": if runs { "none" } else { "skipped" }},
-    })
+    cases
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhook_engine::Level;
 use anyhook_engine::now;
-use anyhook_engine::trust::copy_folder;
+use anyhook_engine::trust::{TrustStore, absolute, copy_folder};
 use anyhook_model::exit_code;
 use clap::Args;
 
@@ -63,7 +63,10 @@ pub fn run(arguments: &RemoveArgs, environment: &Environment, out: &mut Out) -> 
     };
     let stamp = now().to_string().replace(':', "");
     let kept = state.join("removed").join(format!("{name}-{stamp}"));
+    let source = absolute(&hook.folder)?;
     move_folder(&hook.folder, &kept)?;
+    // Whoever removes a hook does not want it to be missed.
+    TrustStore::new(state).forget(&source)?;
     out.line(&[(Tone::Good, "removed "), (Tone::Strong, name)])?;
     out.line(&[(Tone::Dim, "kept at "), (Tone::Dim, &shown(&kept, &environment.places))])?;
     Ok(exit_code::OK)

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use anyhook_engine::Engine;
-use anyhook_model::{Effect, OpenFormat, Outcome, RunRecord, Verdict, exit_code};
+use anyhook_model::{
+    Effect, OpenFormat, Outcome, Record, RunRecord, SkipReason, Verdict, exit_code,
+};
 use clap::Args;
 
 use super::Ended;
@@ -45,6 +47,7 @@ pub fn run(arguments: &RunArgs, environment: &Environment, out: &mut Out) -> End
         out.json(&dispatched.verdict)?;
     } else {
         show_runs(&dispatched.record.runs, out)?;
+        show_left_out(&dispatched.record, out)?;
         show_verdict(&dispatched.verdict, "", out)?;
     }
     if let Err(error) = journaled {
@@ -104,11 +107,27 @@ pub fn show_runs(runs: &[RunRecord], out: &mut Out) -> std::io::Result<()> {
     out.table(&rows)
 }
 
+/// Shows the hooks that could have had a say, had they been mended or trusted.
+fn show_left_out(record: &Record, out: &mut Out) -> std::io::Result<()> {
+    for skipped in &record.skipped {
+        if matches!(skipped.why, SkipReason::Untrusted | SkipReason::Unusable(_)) {
+            let why = skipped.why.to_string();
+            out.line(&[
+                (Tone::Warn, "    left out: "),
+                (Tone::Strong, &skipped.hook),
+                (Tone::Plain, ", "),
+                (Tone::Plain, &why),
+            ])?;
+        }
+    }
+    Ok(())
+}
+
 /// Shows a verdict for people.
 pub fn show_verdict(verdict: &Verdict, indent: &str, out: &mut Out) -> std::io::Result<()> {
     let (tone, words) = match verdict.effect {
         Some(Effect::Deny) => (Tone::Bad, "blocked"),
-        Some(Effect::Ask) => (Tone::Warn, "ask the person"),
+        Some(Effect::Ask) => (Tone::Warn, "held for a person"),
         Some(Effect::Allow) => (Tone::Good, "allowed"),
         None if verdict.capped => (Tone::Warn, "goes on (capped)"),
         None => (Tone::Good, "goes on"),

@@ -23,7 +23,7 @@ pub struct Family {
 impl Family {
     /// Sends a signal to all of the family. Returns whether anybody is left to receive it.
     pub fn signal(&self, signal: Signal) -> bool {
-        let group = kill_process_group(self.leader, signal).is_ok();
+        let reached_group = kill_process_group(self.leader, signal).is_ok();
         let members = self.members();
         for pid in &members {
             if let Some(pid) = Pid::from_raw(*pid) {
@@ -31,7 +31,8 @@ impl Family {
                 let _ = rustix::process::kill_process(pid, signal);
             }
         }
-        group || !members.is_empty()
+        // On Linux the members tell: a group also counts its dead that nobody has waited for.
+        if cfg!(target_os = "linux") { !members.is_empty() } else { reached_group }
     }
 
     /// Returns the members that are alive.
