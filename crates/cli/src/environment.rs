@@ -35,7 +35,7 @@ impl Environment {
 }
 
 /// Returns a folder named by a variable; a relative one does not count.
-fn folder(variable: &str) -> Option<PathBuf> {
+pub fn folder(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 

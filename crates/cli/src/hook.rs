@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhook_engine::{Engine, now};
 use anyhook_model::{Caller, Host, OpenFormat, Reply, exit_code};
 
-use crate::environment::Environment;
+use crate::environment::{Environment, folder};
 
 /// Events larger than this are refused, not read to the end of memory.
 const PAYLOAD_LIMIT: u64 = 64 * 1024 * 1024;
@@ -35,13 +35,21 @@ impl Request {
             None => None,
             Some(number) => Some(Duration::from_millis(number.parse().ok()?)),
         };
+        Self::new(host, deadline)
+    }
+
+    /// Makes a request of a host we speak to.
+    pub fn new(host: &str, deadline: Option<Duration>) -> Option<Self> {
         Some(Self { host: find_host(host)?, deadline })
     }
 }
 
 /// Returns the host of that name.
-pub fn find_host(name: &str) -> Option<&'static dyn Host> {
-    [&OpenFormat as &dyn Host].into_iter().find(|host| host.id() == name)
+fn find_host(name: &str) -> Option<&'static dyn Host> {
+    if name == OpenFormat.id() {
+        return Some(&OpenFormat);
+    }
+    anyhook_hosts::find(name).map(|agent| agent as &dyn Host)
 }
 
 /// Answers the payload on standard input.
@@ -71,7 +79,8 @@ fn reply(request: &Request) -> Reply {
             ..Reply::default()
         };
     }
-    let caller = Caller { work_dir: environment.work_dir, project_dir: None, now: now() };
+    let project_dir = request.host.project_variables().iter().find_map(|name| folder(name));
+    let caller = Caller { work_dir: environment.work_dir, project_dir, now: now() };
     let mut engine = Engine::new(environment.places);
     engine.adopt_orphans();
     engine.dispatch(request.host, &payload, &caller, request.deadline)

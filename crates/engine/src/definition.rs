@@ -103,6 +103,11 @@ impl Reader<'_> {
         self.read.problems.push(problem);
     }
 
+    /// Returns a finding about something that is not there, at the head of the file.
+    fn missing(&self, code: &'static str, severity: Severity, message: &str) -> Problem {
+        Problem::new(code, severity, message).at(self.matter.head())
+    }
+
     /// Returns a finding at a node; the caller adds a hint and reports it.
     fn at(
         &self,
@@ -118,7 +123,7 @@ impl Reader<'_> {
         let root = &self.matter.root;
         let Value::Mapping(pairs) = &root.value else {
             let problem = if root.is_null() {
-                Problem::new("unreadable", Severity::Unusable, "the front matter is empty")
+                self.missing("unreadable", Severity::Unusable, "the front matter is empty")
             } else {
                 self.at(
                     root,
@@ -183,7 +188,7 @@ impl Reader<'_> {
     fn name(&mut self, folder_name: &str) {
         let given = self.matter.root.get("name").filter(|node| !node.is_null());
         let Some(node) = given else {
-            let problem = Problem::new("name", Severity::Error, "`name` is missing");
+            let problem = self.missing("name", Severity::Error, "`name` is missing");
             return self.report(problem.hint(format!("write `name: {folder_name}`")));
         };
         let Some(name) = node.text().filter(|text| !text.trim().is_empty()) else {
@@ -211,10 +216,11 @@ impl Reader<'_> {
 
     fn description(&mut self) {
         match self.matter.root.get("description").filter(|node| !node.is_null()) {
-            None => self.report(
-                Problem::new("description", Severity::Error, "`description` is missing")
-                    .hint("say in one sentence what the hook is for"),
-            ),
+            None => {
+                let problem =
+                    self.missing("description", Severity::Error, "`description` is missing");
+                self.report(problem.hint("say in one sentence what the hook is for"));
+            }
             Some(node) => match node.text() {
                 None => {
                     let problem = self.at(
@@ -247,10 +253,8 @@ impl Reader<'_> {
 
     fn trigger(&mut self) {
         let Some(node) = self.matter.root.get("trigger").filter(|node| !node.is_null()) else {
-            return self.report(
-                Problem::new("no-trigger", Severity::Unusable, "`trigger` is missing")
-                    .hint("name the event, such as `trigger: before_tool`"),
-            );
+            let problem = self.missing("no-trigger", Severity::Unusable, "`trigger` is missing");
+            return self.report(problem.hint("name the event, such as `trigger: before_tool`"));
         };
         let names: Vec<&Node> = match &node.value {
             Value::Sequence(items) => items.iter().collect(),
@@ -297,9 +301,8 @@ impl Reader<'_> {
     }
 
     fn matcher(&mut self) {
-        let Some(node) = self.matter.root.get("matcher").filter(|node| !node.is_null()) else {
-            return;
-        };
+        let is_given = |node: &&Node| !node.is_null() && node.text() != Some("");
+        let Some(node) = self.matter.root.get("matcher").filter(is_given) else { return };
         let Value::Mapping(pairs) = &node.value else {
             let problem =
                 self.at(node, "matcher", Severity::Unusable, "`matcher` is not an object");

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use anyhook_model::SkipReason;
 
 use crate::hook::{Hook, Level, Trust};
-use crate::places::{HOOKS, PROJECT_LEVEL, Places, folders_between};
+use crate::places::{HOOKS, PROJECT_LEVEL, Places, folders_between, nearest_existing};
 use crate::problem::{Problem, Severity};
-use crate::trust::{TrustRecord, TrustStore, absolute, digest};
+use crate::trust::{TrustRecord, TrustStore, absolute, digest, find_fault};
 
 /// All installed hooks in the order they run.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +41,7 @@ impl Installed {
         if let Some(root) = root {
             let store = places.state.as_deref().map(TrustStore::new);
             finder.project(root, 0, store.as_ref());
-            for (depth, folder) in folders_between(root, work_dir).iter().enumerate() {
+            for (depth, folder) in nested_folders(root, work_dir).iter().enumerate() {
                 finder.project(folder, depth + 1, store.as_ref());
             }
         }
@@ -52,6 +52,12 @@ impl Installed {
     pub fn of(hooks: Vec<Hook>) -> Self {
         Self { hooks: settle(hooks), notes: Vec::new() }
     }
+}
+
+/// Returns the folders between a root and the work in it, whatever links and dots lead there.
+fn nested_folders(root: &Path, work_dir: &Path) -> Vec<PathBuf> {
+    let real = |folder: &Path| fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    folders_between(&real(root), &real(&nearest_existing(work_dir)))
 }
 
 struct Finder {
@@ -108,21 +114,11 @@ impl Finder {
         let before = self.hooks.len();
         self.level(&hooks_folder, Level::Managed, 0);
         for hook in &mut self.hooks[before..] {
-            let scripts = hook.folder.join("scripts");
-            let mut parts = vec![hook.folder.clone(), hook.folder.join("HOOK.md"), scripts];
-            parts.extend(hook.entry.as_ref().map(|entry| entry.script.clone()));
-            for part in parts {
-                if let Some(fault) = not_roots_alone(&part).filter(|_| part.exists()) {
-                    let message = format!(
-                        "`{}` {fault}, so the hook does not count as managed",
-                        part.display()
-                    );
-                    hook.problems.push(
-                        Problem::new("managed", Severity::Unusable, message)
-                            .hint("chown root and chmod go-w it"),
-                    );
-                    break;
-                }
+            if let Some((part, fault)) = find_fault(&hook.folder, not_roots_alone) {
+                let message =
+                    format!("`{}` {fault}, so the hook does not count as managed", part.display());
+                let problem = Problem::new("managed", Severity::Unusable, message);
+                hook.problems.push(problem.hint("chown root and chmod go-w it"));
             }
         }
     }
@@ -140,7 +136,12 @@ impl Finder {
                 .join(PROJECT_LEVEL)
                 .join(HOOKS)
         });
-        let mut records = store.records(&remembered);
+        let mut records = store.records(&remembered).unwrap_or_else(|error| {
+            self.notes.push(format!(
+                "trust cannot be looked up, so this project's hooks do not run: {error}"
+            ));
+            std::collections::BTreeMap::new()
+        });
         for hook in &mut self.hooks[before..] {
             let record = absolute(&hook.folder).ok().and_then(|source| records.remove(&source));
             if let Some(record) = record {
@@ -165,8 +166,7 @@ fn apply_trust(hook: &mut Hook, store: &TrustStore, record: &TrustRecord) {
     let source = hook.folder.clone();
     let copy = store.copy_of(record);
     let changed = match digest(&source) {
-        Ok(digest) if digest == record.digest => (!copy.is_dir())
-            .then(|| "its trusted copy is gone; `anyhook trust` makes it anew".to_owned()),
+        Ok(digest) if digest == record.digest => copy_fault(&copy, record),
         Ok(_) => {
             Some("it has changed since it was trusted; `anyhook trust` shows it again".to_owned())
         }
@@ -179,6 +179,14 @@ fn apply_trust(hook: &mut Hook, store: &TrustStore, record: &TrustRecord) {
         trust: changed.map_or(Trust::Trusted, Trust::Changed),
         ..from_copy
     };
+}
+
+/// Tells what is wrong with a trusted copy: what runs is what was shown, to the byte.
+fn copy_fault(copy: &Path, record: &TrustRecord) -> Option<String> {
+    let is_whole = digest(copy).is_ok_and(|digest| digest == record.digest);
+    (!is_whole).then(|| {
+        "its trusted copy is gone or was tampered with; `anyhook trust` makes it anew".to_owned()
+    })
 }
 
 /// Tells what is wrong if somebody beside root may write here.
@@ -236,7 +244,7 @@ fn left_out(hook: &Hook, namesakes: &[&Hook]) -> Option<SkipReason> {
             && rival.fault().is_none()
     };
     if hook.level == Level::User
-        && !is_firm(hook)
+        && !hook.definition.is_locked()
         && let Some(rival) = rivals().find(replaces)
         // A project's hook that is itself dropped replaces nothing.
         && !rivals().any(|firm| firm.level < Level::Project && is_firm(firm))

@@ -256,8 +256,8 @@ impl<'hooks> Dispatch<'hooks> {
         let Some(tool) = &mut self.event.tool else { return };
         let changed = match (&tool.input, tool.fixed) {
             (_, Some(why)) => Err(why.to_owned()),
-            (Value::Object(input), None) => {
-                let mut changed = input.clone();
+            (Value::Object(_) | Value::Null, None) => {
+                let mut changed = tool.input.as_object().cloned().unwrap_or_default();
                 merge(&mut changed, change);
                 self.host.native_input(tool, &changed).map(|native| (changed, native))
             }

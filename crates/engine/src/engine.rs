@@ -5,10 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhook_model::json::shorten;
+use anyhook_model::json::{Object, shorten, to_spaced};
 use anyhook_model::record::JOURNAL_VERSION;
 use anyhook_model::{
-    Caller, Event, EventKind, Host, OpenFormat, Outcome, Record, RecordId, Reply, Spelling, Verdict,
+    Caller, Effect, Event, EventKind, Host, Lost, OpenFormat, Outcome, Record, RecordId, Reply,
+    RunRecord, Spelling, Verdict,
 };
 use serde_json::Value;
 
@@ -22,7 +23,7 @@ use crate::plan::Plan;
 use crate::run::process::random_bits;
 use crate::run::{Command, Runner, detached};
 use crate::session::{self, Session};
-use crate::settings::Settings;
+use crate::settings::{AskFallback, Settings};
 
 /// What an event is about is kept to this length.
 const ABOUT_LIMIT: usize = 400;
@@ -101,7 +102,9 @@ impl Engine {
                 break;
             }
         }
+        let lost = self.answer_for_nobody(host, &first, &mut verdict);
         let mut reply = host.encode(&first, &verdict);
+        reply.lost.extend(lost);
         if let Some(last) = records.last_mut() {
             last.lost.clone_from(&reply.lost);
         }
@@ -109,6 +112,36 @@ impl Engine {
             reply.stderr.push_str(&format!("anyhook: the journal cannot be written: {error}\n"));
         }
         reply
+    }
+
+    /// Decides an `ask` where the host cannot ask anybody. Returns what was lost by it.
+    fn answer_for_nobody(
+        &self,
+        host: &dyn Host,
+        event: &Event,
+        verdict: &mut Verdict,
+    ) -> Option<Lost> {
+        let asks = verdict.effect == Some(Effect::Ask) && event.kind.takes_input_change();
+        if !asks || host.can_ask(event) {
+            return None;
+        }
+        let reason = verdict.reason.take().unwrap_or_default();
+        let instead = match Settings::load(&self.places, event.project_dir.as_deref()).ask_fallback
+        {
+            AskFallback::Deny => {
+                verdict.effect = Some(Effect::Deny);
+                verdict.reason = Some(format!(
+                    "a person must say yes to this, and {} cannot ask: {reason}\nTo approve it, the person runs it, or sets ask_fallback = \"pass\" in anyhook.toml.",
+                    host.id()
+                ));
+                "deny, with a reason that says how to approve"
+            }
+            AskFallback::Pass => {
+                verdict.effect = None;
+                "nothing (ask_fallback = \"pass\")"
+            }
+        };
+        Some(Lost { what: "ask".to_owned(), instead: instead.to_owned() })
     }
 
     /// Writes records to the journal.
@@ -156,6 +189,7 @@ impl Engine {
             let cap = host.stop_cap().map_or(cap, |host| host.min(cap));
             cap_stop(&mut finished.verdict, session.as_ref(), cap, &mut trouble);
         }
+        finished.verdict.warnings.extend(scene.installed.notes.iter().cloned());
         if let Some(error) = trouble {
             finished.verdict.warnings.push(format!("the session cannot be remembered: {error}"));
         }
@@ -288,7 +322,7 @@ impl Engine {
             input: due.input(),
             limit_ms: due.hook.definition.timeout_ms,
             stdout: due.hook.definition.stdout,
-            state: self.places.state.clone(),
+            state: self.places.state.clone().map(PathBuf::into_os_string),
             record,
         };
         match detached::launch(&self.places.binary, &job) {
@@ -315,7 +349,8 @@ fn remember(session: &Session, event: &mut Event, state: Option<&Path>) -> io::R
                 }
                 session.begin_turn()
             }
-            EventKind::BeforeAgent => session.begin_turn(),
+            // A subagent's prompt is part of the turn that started it.
+            EventKind::BeforeAgent if event.agent.is_none() => session.begin_turn(),
             EventKind::BeforeTool => session.count_step(),
             _ => Ok(()),
         }
@@ -364,28 +399,71 @@ fn cap_stop(
 
 fn new_record(id: RecordId, finished: &Finished, took: Duration) -> Record {
     let event = &finished.event;
+    let short = |text: &str| shorten(text, NAME_LIMIT);
+    let short_path = |path: &Path| short(&path.to_string_lossy());
+    let event_kind = match &event.kind {
+        EventKind::Other(name) => EventKind::Other(short(name)),
+        known => known.clone(),
+    };
     Record {
         v: JOURNAL_VERSION,
         id,
         of: None,
         at: now(),
         host: event.host.clone(),
-        event: event.kind.clone(),
-        native_name: event.native_name.clone(),
-        session: event.session.clone(),
-        work_dir: event.work_dir.to_string_lossy().into_owned(),
-        project_dir: event.project_dir.as_ref().map(|root| root.to_string_lossy().into_owned()),
-        tool: event.tool.as_ref().map(|tool| tool.name.clone()),
+        event: event_kind,
+        native_name: event.native_name.as_deref().map(short),
+        session: event.session.as_deref().map(short),
+        work_dir: short_path(&event.work_dir),
+        project_dir: event.project_dir.as_deref().map(short_path),
+        tool: event.tool.as_ref().map(|tool| short(&tool.name)),
         about: event.headline().map(|text| shorten(&text, ABOUT_LIMIT)),
-        runs: finished.runs.clone(),
+        runs: finished.runs.iter().cloned().map(short_run).collect(),
         skipped: finished.skipped.iter().take(SKIPPED_LIMIT).cloned().collect(),
         other_events: finished.other_events,
-        verdict: finished.verdict.clone(),
+        verdict: short_verdict(finished.verdict.clone()),
         lost: Vec::new(),
         took_us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
     }
 }
 
+/// Cuts what a hook said to what the journal keeps.
+fn short_run(mut run: RunRecord) -> RunRecord {
+    let decision = &mut run.decision;
+    decision.modified_input = decision.modified_input.take().map(short_input);
+    for text in [&mut decision.additional_context, &mut decision.log] {
+        *text = text.take().map(|text| shorten(&text, TEXT_LIMIT));
+    }
+    run
+}
+
+/// Cuts a verdict to what the journal keeps.
+fn short_verdict(mut verdict: Verdict) -> Verdict {
+    verdict.input = verdict.input.map(short_input);
+    // The same as `input`, in other words.
+    verdict.native_input = None;
+    verdict.context = verdict.context.map(|text| shorten(&text, TEXT_LIMIT));
+    verdict
+}
+
+/// Cuts the long values of an input; one of very many fields becomes a note of its size.
+fn short_input(input: Object) -> Object {
+    let size = to_spaced(&input).len();
+    if size <= TEXT_LIMIT {
+        return input;
+    }
+    let mut short = Object::new();
+    short.insert("(cut for the journal)".to_owned(), format!("{size} bytes").into());
+    for (key, value) in input.into_iter().take(20) {
+        short.insert(shorten(&key, NAME_LIMIT), shorten(&to_spaced(&value), ABOUT_LIMIT).into());
+    }
+    short
+}
+
+/// Names and paths in the journal are kept to this length.
+const NAME_LIMIT: usize = 1024;
+/// Texts and inputs in the journal are kept to this length.
+const TEXT_LIMIT: usize = 64 * 1024;
 /// So many hooks that were left out are named in the journal.
 const SKIPPED_LIMIT: usize = 200;
 

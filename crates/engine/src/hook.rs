@@ -164,7 +164,7 @@ impl Hook {
 }
 
 /// Reads a file, but no pipe, device or folder that calls itself one.
-fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
+pub(crate) fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
     // Without NONBLOCK, opening a named pipe would wait for a writer.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);

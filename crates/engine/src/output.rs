@@ -215,12 +215,7 @@ fn read_fields(fields: Vec<(String, Value)>) -> Said {
     }
     if decision.effect == Some(Effect::Deny) {
         let reason = decision.reason.take().filter(|reason| !reason.trim().is_empty());
-        let deny = Decision {
-            effect: Some(Effect::Deny),
-            reason,
-            log: decision.log,
-            ..Decision::default()
-        };
+        let deny = Decision { reason, modified_input: None, ..decision };
         return Said { decision: deny, failure: None, notes: wrong };
     }
     if wrong.is_empty() {

@@ -1,6 +1,7 @@
 //! Where things are. Told from outside: the engine reads neither `$HOME` nor the environment.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The folders the engine works with.
@@ -33,11 +34,18 @@ pub fn find_root(work_dir: &Path, home: Option<&Path>) -> Option<PathBuf> {
         if with_agents.is_none() && folder.join(PROJECT_LEVEL).is_dir() {
             with_agents = Some(folder.to_owned());
         }
-        if Some(folder) == home {
+        if home.is_some_and(|home| is_same_folder(folder, home)) {
             break;
         }
     }
     with_agents
+}
+
+/// Tells whether two paths lead to one folder, by whatever links.
+fn is_same_folder(one: &Path, other: &Path) -> bool {
+    let identity =
+        |path: &Path| fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
+    one == other || identity(one).is_some_and(|found| identity(other) == Some(found))
 }
 
 /// Returns the folders from `root` down to `work_dir`, without `root`.

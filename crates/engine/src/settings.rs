@@ -2,12 +2,12 @@
 //!
 //! A project's settings may only tighten what the levels above allow.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Deserialize;
 
 use crate::discover::not_roots_alone;
+use crate::hook::read_regular;
 use crate::places::{PROJECT_LEVEL, Places};
 
 /// The file's name, beside each level's `hooks` folder.
@@ -22,6 +22,18 @@ const STOP_CAP_MAX: u32 = 100;
 #[serde(deny_unknown_fields)]
 struct File {
     stop_cap: Option<u32>,
+    ask_fallback: Option<AskFallback>,
+}
+
+/// What becomes of an `ask` where the host cannot ask anybody.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AskFallback {
+    /// The call is denied, with a reason that says how to approve it.
+    #[default]
+    Deny,
+    /// The call goes on as if the hook had no opinion.
+    Pass,
 }
 
 /// The settings in force.
@@ -29,6 +41,8 @@ struct File {
 pub struct Settings {
     /// After how many blocks in one turn a stop passes nevertheless.
     pub stop_cap: u32,
+    /// What becomes of an `ask` where the host cannot ask anybody.
+    pub ask_fallback: AskFallback,
     /// Files that could not be read, and values that do not count.
     pub problems: Vec<String>,
 }
@@ -38,10 +52,17 @@ impl Settings {
     pub fn load(places: &Places, root: Option<&Path>) -> Self {
         let project = root.map(|root| root.join(PROJECT_LEVEL));
         // As with hooks: what others may write is not the machine's word.
-        let managed = Some(&places.managed)
-            .filter(|folder| not_roots_alone(folder).is_none())
-            .filter(|folder| not_roots_alone(&folder.join(FILE)).is_none());
-        Self::of_levels(managed.map(PathBuf::as_path), places.user.as_deref(), project.as_deref())
+        let file = places.managed.join(FILE);
+        let fault = file
+            .exists()
+            .then(|| not_roots_alone(&places.managed).or_else(|| not_roots_alone(&file)))
+            .flatten();
+        let managed = fault.is_none().then_some(places.managed.as_path());
+        let mut settings = Self::of_levels(managed, places.user.as_deref(), project.as_deref());
+        settings.problems.extend(fault.map(|fault| {
+            format!("managed settings do not count: `{}` or its folder {fault}", file.display())
+        }));
+        settings
     }
 
     fn of_levels(managed: Option<&Path>, user: Option<&Path>, project: Option<&Path>) -> Self {
@@ -62,13 +83,18 @@ impl Settings {
             problems
                 .push(format!("a project may only tighten: stop_cap = {asked} is below {above}"));
         }
-        Self { stop_cap, problems }
+        // Denying is the tighter: a lower level may turn to it, never away from the one above.
+        let ask_fallback = match (managed.ask_fallback, user.ask_fallback, project.ask_fallback) {
+            (Some(AskFallback::Deny), _, _) | (_, _, Some(AskFallback::Deny)) => AskFallback::Deny,
+            (managed, user, _) => user.or(managed).unwrap_or_default(),
+        };
+        Self { stop_cap, ask_fallback, problems }
     }
 }
 
 fn read_file(path: &Path, problems: &mut Vec<String>) -> Option<File> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
+    let text = match read_regular(path) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
         Err(error) => {
             problems.push(format!("`{}` cannot be read: {error}", path.display()));
@@ -92,6 +118,8 @@ fn read_file(path: &Path, problems: &mut Vec<String>) -> Option<File> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn caps(managed: Option<u32>, user: Option<u32>, project: Option<u32>) -> Settings {
@@ -120,6 +148,27 @@ mod tests {
         assert_eq!((refused.stop_cap, refused.problems.len()), (8, 1));
         assert_eq!(caps(Some(6), Some(3), None).stop_cap, 6);
         assert_eq!(caps(None, Some(0), None).stop_cap, 1);
+    }
+
+    #[test]
+    fn only_the_person_may_let_an_ask_pass() {
+        let fallback = |user: &str, project: &str| {
+            let scratch = tempfile::tempdir().unwrap();
+            for (level, text) in [("user", user), ("project", project)] {
+                fs::create_dir(scratch.path().join(level)).unwrap();
+                fs::write(scratch.path().join(level).join(FILE), text).unwrap();
+            }
+            Settings::of_levels(
+                None,
+                Some(&scratch.path().join("user")),
+                Some(&scratch.path().join("project")),
+            )
+            .ask_fallback
+        };
+        assert_eq!(fallback("", ""), AskFallback::Deny);
+        assert_eq!(fallback("ask_fallback = 'pass'", ""), AskFallback::Pass);
+        assert_eq!(fallback("", "ask_fallback = 'pass'"), AskFallback::Deny);
+        assert_eq!(fallback("ask_fallback = 'pass'", "ask_fallback = 'deny'"), AskFallback::Deny);
     }
 
     #[test]

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Permissions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
@@ -35,11 +35,39 @@ pub struct TrustRecord {
     /// The version of this file.
     pub v: u32,
     /// The hook's folder in the project.
+    #[serde(with = "path_text")]
     pub source: PathBuf,
     /// What it held.
     pub digest: String,
     /// When it was trusted.
     pub at: Timestamp,
+}
+
+/// A path as text; one that is no UTF-8 as `hex:` and its bytes, which no absolute path starts with.
+mod path_text {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    use std::path::{Path, PathBuf};
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+        match path.to_str() {
+            Some(text) => serializer.serialize_str(text),
+            None => serializer
+                .serialize_str(&format!("hex:{}", super::hex(path.as_os_str().as_bytes()))),
+        }
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let Some(digits) = text.strip_prefix("hex:") else { return Ok(PathBuf::from(text)) };
+        let byte = |at: usize| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok();
+        let bytes: Option<Vec<u8>> = (0..digits.len()).step_by(2).map(byte).collect();
+        bytes
+            .map(|bytes| OsString::from_vec(bytes).into())
+            .ok_or_else(|| serde::de::Error::custom("not a path"))
+    }
 }
 
 /// Why a hook's folder cannot be trusted.
@@ -93,17 +121,18 @@ impl TrustStore {
     }
 
     /// Returns what was trusted in a `hooks` folder, by the name of the hook's folder.
-    pub fn records(&self, hooks_folder: &Path) -> BTreeMap<PathBuf, TrustRecord> {
-        let Ok(entries) = fs::read_dir(self.records_folder(hooks_folder)) else {
-            return BTreeMap::new();
+    pub fn records(&self, hooks_folder: &Path) -> io::Result<BTreeMap<PathBuf, TrustRecord>> {
+        let entries = match fs::read_dir(self.records_folder(hooks_folder)) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+            Err(error) => return Err(error),
         };
-        entries
-            .flatten()
-            .filter_map(|entry| {
-                serde_json::from_slice::<TrustRecord>(&fs::read(entry.path()).ok()?).ok()
-            })
-            .map(|record| (record.source.clone(), record))
-            .collect()
+        let mut records = BTreeMap::new();
+        for entry in entries {
+            let record: TrustRecord = serde_json::from_slice(&fs::read(entry?.path())?)?;
+            records.insert(record.source.clone(), record);
+        }
+        Ok(records)
     }
 
     /// Returns the folder of the trusted copy.
@@ -148,8 +177,7 @@ impl TrustStore {
         let folder = path.parent().unwrap_or(&self.folder).to_owned();
         fs::create_dir_all(&folder).map_err(at(&folder))?;
         let mut file = tempfile::NamedTempFile::new_in(&folder).map_err(at(&folder))?;
-        let text = serde_json::to_string(&record).unwrap_or_default();
-        file.write_all(text.as_bytes()).map_err(at(&path))?;
+        serde_json::to_writer(&mut file, &record).map_err(io::Error::from).map_err(at(&path))?;
         file.persist(&path).map_err(|error| TrustError::Io { path, error: error.error })?;
         Ok(record)
     }
@@ -241,7 +269,7 @@ fn walk(
                 Item::File { runnable: metadata.permissions().mode() & 0o111 != 0 }
             } else if metadata.is_symlink() {
                 let target = fs::read_link(&path).map_err(at(&path))?;
-                if leads_out(&inner, &target) {
+                if leads_out(root, &inner, &target) {
                     return Err(TrustError::LinkOut(path));
                 }
                 Item::Link(target)
@@ -254,15 +282,42 @@ fn walk(
     Ok(())
 }
 
-/// Tells whether a link at `inner` points out of the folder, by its letters alone.
-fn leads_out(inner: &Path, target: &Path) -> bool {
-    let mut depth = inner.components().count() - 1;
-    for component in target.components() {
+/// Returns the first thing in a folder, or the folder itself, that `wrong` finds a fault with.
+pub(crate) fn find_fault(
+    root: &Path,
+    wrong: impl Fn(&Path) -> Option<String>,
+) -> Option<(PathBuf, String)> {
+    let mut found = wrong(root).map(|fault| (root.to_owned(), fault));
+    let walked = walk(root, &mut |_, path, item| {
+        if found.is_none() && !matches!(item, Item::Link(_)) {
+            found = wrong(path).map(|fault| (path.to_owned(), fault));
+        }
+        Ok(())
+    });
+    found.or_else(|| {
+        walked.err().map(|error| (root.to_owned(), format!("cannot be looked through: {error}")))
+    })
+}
+
+/// Tells whether a link at `inner` points out of the folder, or takes a way that could.
+///
+/// `..` behind another link goes wherever that link leads, so a way through one is refused.
+fn leads_out(root: &Path, inner: &Path, target: &Path) -> bool {
+    let mut way = inner.parent().map(Path::to_owned).unwrap_or_default();
+    let mut components = target.components().peekable();
+    while let Some(component) = components.next() {
         match component {
-            Component::Normal(_) => depth += 1,
+            Component::Normal(name) => way.push(name),
             Component::CurDir => {}
-            Component::ParentDir if depth > 0 => depth -= 1,
-            _ => return true,
+            Component::ParentDir => {
+                if !way.pop() {
+                    return true;
+                }
+            }
+            Component::RootDir | Component::Prefix(_) => return true,
+        }
+        if components.peek().is_some() && root.join(&way).is_symlink() {
+            return true;
         }
     }
     false
@@ -308,15 +363,19 @@ pub fn digest(root: &Path) -> Result<String, TrustError> {
 /// Copies a folder of files, folders and inner links into a new folder.
 pub fn copy_folder(source: &Path, target: &Path) -> Result<(), TrustError> {
     fs::create_dir(target).map_err(at(target))?;
+    let mut left = BYTES_LIMIT;
     walk(source, &mut |inner, path, item| {
         let copy = target.join(inner);
         match item {
             Item::Folder => fs::create_dir(&copy).map_err(at(&copy)),
             Item::Link(link) => symlink(link, &copy).map_err(at(&copy)),
             Item::File { runnable } => {
-                let mut from = File::open(path).map_err(at(path))?.take(BYTES_LIMIT + 1);
+                let mut from = File::open(path).map_err(at(path))?.take(left + 1);
                 let mut to = File::create(&copy).map_err(at(&copy))?;
-                io::copy(&mut from, &mut to).map_err(at(path))?;
+                let copied = io::copy(&mut from, &mut to).map_err(at(path))?;
+                left = left
+                    .checked_sub(copied)
+                    .ok_or_else(|| TrustError::TooLarge(source.to_owned()))?;
                 let mode = if *runnable { 0o755 } else { 0o644 };
                 to.set_permissions(Permissions::from_mode(mode)).map_err(at(&copy))
             }
@@ -324,15 +383,21 @@ pub fn copy_folder(source: &Path, target: &Path) -> Result<(), TrustError> {
     })
 }
 
-/// Takes the write bits away from files. Folders keep theirs, so that the copy can be removed.
+/// Takes the write bits away.
 fn make_read_only(root: &Path) -> Result<(), TrustError> {
+    let set = |path: &Path, mode: u32| {
+        fs::set_permissions(path, Permissions::from_mode(mode)).map_err(at(path))
+    };
+    let mut folders = vec![root.to_owned()];
     walk(root, &mut |_, path, item| match item {
-        Item::File { runnable } => {
-            let mode = if *runnable { 0o555 } else { 0o444 };
-            fs::set_permissions(path, Permissions::from_mode(mode)).map_err(at(path))
+        Item::File { runnable } => set(path, if *runnable { 0o555 } else { 0o444 }),
+        Item::Folder => {
+            folders.push(path.to_owned());
+            Ok(())
         }
-        _ => Ok(()),
-    })
+        Item::Link(_) => Ok(()),
+    })?;
+    folders.iter().try_for_each(|folder| set(folder, 0o555))
 }
 
 #[cfg(test)]
@@ -373,7 +438,7 @@ mod tests {
             fs::metadata(copy.join("scripts/run")).unwrap().permissions().mode() & 0o777,
             0o555
         );
-        let records = scratch.store.records(scratch.hook.parent().unwrap());
+        let records = scratch.store.records(scratch.hook.parent().unwrap()).unwrap();
         assert_eq!(records.get(&scratch.hook), Some(&record));
         assert!(trust(&scratch).is_ok(), "trusted again with its new content");
         assert!(scratch.store.forget(&scratch.hook).unwrap());
@@ -402,8 +467,9 @@ mod tests {
 
     #[test]
     fn links_out_and_special_files_are_refused() {
-        for target in ["/etc/passwd", "../../outside", "x/../../../outside"] {
+        for target in ["/etc/passwd", "../../outside", "x/../../../outside", "up/../outside"] {
             let scratch = scratch();
+            symlink("../scripts", scratch.hook.join("scripts/up")).unwrap();
             symlink(target, scratch.hook.join("scripts/link")).unwrap();
             assert!(matches!(trust(&scratch), Err(TrustError::LinkOut(_))), "{target}");
         }
@@ -421,6 +487,16 @@ mod tests {
         .unwrap();
         assert!(matches!(trust(&scratch), Err(TrustError::NotAFile(_))));
         drop(scratch.folder);
+    }
+
+    #[test]
+    fn a_path_that_is_no_text_is_remembered() {
+        use std::os::unix::ffi::OsStringExt;
+        let source = PathBuf::from(std::ffi::OsString::from_vec(b"/p\xff/hook".to_vec()));
+        let record =
+            TrustRecord { v: 1, source, digest: "d".to_owned(), at: Timestamp::UNIX_EPOCH };
+        let text = serde_json::to_string(&record).unwrap();
+        assert_eq!(serde_json::from_str::<TrustRecord>(&text).unwrap(), record);
     }
 
     #[test]

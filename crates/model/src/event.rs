@@ -116,7 +116,10 @@ impl Event {
             return self.data.get(name).map(FieldValue::Json);
         };
         match name {
-            "tool_name" => Some(FieldValue::Text(&tool.name)),
+            // An empty name is one that was not told.
+            "tool_name" => {
+                Some(&tool.name).filter(|name| !name.is_empty()).map(|name| FieldValue::Text(name))
+            }
             "tool_input" => Some(FieldValue::Json(&tool.input)),
             "tool_use_id" => tool.use_id.as_deref().map(FieldValue::Text),
             "files" => Some(FieldValue::Json(&tool.files)),

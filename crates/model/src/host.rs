@@ -80,8 +80,19 @@ pub trait Host {
         Ok(None)
     }
 
+    /// Tells whether the host can have a person asked at this event.
+    fn can_ask(&self, event: &Event) -> bool {
+        let _ = event;
+        true
+    }
+
     /// Words the answer to a payload that could not be read.
     fn refuse(&self, error: &DecodeError) -> Reply;
+
+    /// Returns the variables in which the host tells the project's folder, most telling first.
+    fn project_variables(&self) -> &'static [&'static str] {
+        &[]
+    }
 
     /// Returns after how many blocks in a turn the host itself lets a stop through, if it does.
     fn stop_cap(&self) -> Option<u32> {

@@ -1,5 +1,7 @@
 //! JSON as the specifications print it, and a reader that no payload can overturn.
 
+mod mend;
+
 use std::io;
 
 use serde::Serialize;
@@ -45,82 +47,32 @@ pub fn to_spaced<T: Serialize + ?Sized>(value: &T) -> String {
     String::from_utf8(bytes).unwrap_or_else(|_| "{}".to_owned())
 }
 
-/// Nesting up to which a value is read as a tree. (`serde_json` itself stops at 128.)
-const DEPTH_LIMIT: usize = 100;
-
 /// What [`read`] found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadValue {
     /// The value.
     pub value: Value,
-    /// Whether parts nested deeper than 100 levels were kept as text, so that the value is not exact.
-    pub flattened: bool,
+    /// Whether something had to be mended to read it, so that the value is not exact.
+    pub mended: bool,
 }
 
-/// Reads JSON from bytes that may carry a BOM, invalid UTF-8 or nesting of any depth.
+/// Reads JSON from bytes that may carry a BOM, invalid UTF-8, half a surrogate pair, or nesting of
+/// any depth.
 ///
-/// What is nested too deeply to be a tree is kept as a string holding its JSON text: a guard can
-/// still search it, and nobody slips past by nesting.
+/// Whoever sends an event must not get past a guard by making it hard to read: see [`mend`].
 pub fn read(bytes: &[u8]) -> Result<ReadValue, serde_json::Error> {
     let text = String::from_utf8_lossy(bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     match serde_json::from_str(text) {
-        Ok(value) => Ok(ReadValue { value, flattened: false }),
-        Err(error) => match flatten_below(text, DEPTH_LIMIT) {
-            Some(flat) => Ok(ReadValue { value: serde_json::from_str(&flat)?, flattened: true }),
+        Ok(value) => Ok(ReadValue { value, mended: false }),
+        Err(error) => match mend::mend(text) {
+            Some(mended) => Ok(ReadValue {
+                value: serde_json::from_str(&mended).map_err(|_| error)?,
+                mended: true,
+            }),
             None => Err(error),
         },
     }
-}
-
-/// Replaces every container nested deeper than `limit` by a string of its text.
-///
-/// Returns `None` if there is none or the brackets do not match up.
-fn flatten_below(text: &str, limit: usize) -> Option<String> {
-    let mut flat = String::with_capacity(text.len());
-    let mut depth = 0usize;
-    let mut in_string = false;
-    let mut escaped = false;
-    let mut copied = 0;
-    let mut deep_start = None;
-    let mut found = false;
-    for (at, byte) in text.bytes().enumerate() {
-        if in_string {
-            match byte {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = true,
-                b'"' => in_string = false,
-                _ => {}
-            }
-            continue;
-        }
-        match byte {
-            b'"' => in_string = true,
-            b'{' | b'[' => {
-                depth += 1;
-                if depth == limit + 1 {
-                    flat.push_str(&text[copied..at]);
-                    deep_start = Some(at);
-                    found = true;
-                }
-            }
-            b'}' | b']' => {
-                depth = depth.checked_sub(1)?;
-                if depth == limit
-                    && let Some(start) = deep_start.take()
-                {
-                    flat.push_str(&Value::from(&text[start..=at]).to_string());
-                    copied = at + 1;
-                }
-            }
-            _ => {}
-        }
-    }
-    if !found || depth != 0 {
-        return None;
-    }
-    flat.push_str(&text[copied..]);
-    Some(flat)
 }
 
 /// Merges `change` into `input` field by field; `null` removes a field.
@@ -201,6 +153,42 @@ mod tests {
         );
     }
 
+    fn leaves(text: &str) -> Vec<String> {
+        let read = read(text.as_bytes()).unwrap();
+        assert!(read.mended);
+        let mut leaves = Vec::new();
+        any_leaf(&read.value, &mut |leaf| {
+            leaves.push(leaf.to_owned());
+            false
+        });
+        leaves
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_is_replaced() {
+        assert_eq!(
+            leaves(r#"{"a": "mkfs \ud800", "b": "\udcff\ud83d\ude00 \\ud800"}"#),
+            ["mkfs \u{fffd}", "\u{fffd}😀 \\ud800"]
+        );
+    }
+
+    #[test]
+    fn a_key_that_means_something_to_the_parser_is_only_a_key() {
+        for key in ["$serde_json::private::Number", r"\u0024serde_json::private::Number"] {
+            assert_eq!(leaves(&format!(r#"{{"x": {{"{key}": "mkfs"}}}}"#)), ["mkfs"]);
+        }
+    }
+
+    #[test]
+    fn deep_values_are_leaves_and_deep_keys_are_not() {
+        let deep = format!(
+            "{{\"a\": {}{{\"key\": \"\\u006dkfs\", \"k\": [1, true, null]}}{}}}",
+            "[".repeat(200),
+            "]".repeat(200)
+        );
+        assert_eq!(leaves(&deep), ["mkfs", "1", "true"]);
+    }
+
     #[test]
     fn any_depth_is_read() {
         let deep = format!(
@@ -209,9 +197,9 @@ mod tests {
             "]".repeat(100_000)
         );
         let read = read(deep.as_bytes()).unwrap();
-        assert!(read.flattened);
+        assert!(read.mended);
         assert_eq!(read.value["b"], json!(1));
-        assert!(any_leaf(&read.value, &mut |leaf| leaf.contains("rm -rf /")));
+        assert!(any_leaf(&read.value, &mut |leaf| leaf == "rm -rf /"));
     }
 
     #[test]

@@ -42,7 +42,7 @@ impl Host for OpenFormat {
             event.context = context;
         }
         if event.kind.has_matcher() {
-            event.tool = Some(take_tool(&mut fields, read.flattened));
+            event.tool = Some(take_tool(&mut fields, read.mended));
         }
         for name in event.kind.own_fields() {
             if let Some(value) = fields.shift_remove(*name) {
@@ -105,7 +105,7 @@ impl Host for OpenFormat {
 }
 
 /// Takes the fields of a tool call out of the event's fields.
-fn take_tool(fields: &mut Object, flattened: bool) -> ToolCall {
+fn take_tool(fields: &mut Object, mended: bool) -> ToolCall {
     let native = fields.get("native").and_then(|native| {
         Some(NativeCall {
             tool_name: native.get("tool_name")?.as_str()?.to_owned(),
@@ -117,14 +117,11 @@ fn take_tool(fields: &mut Object, flattened: bool) -> ToolCall {
     }
     ToolCall {
         name: take_text(fields, "tool_name").unwrap_or_default(),
-        input: match fields.shift_remove("tool_input") {
-            None | Some(Value::Null) => Value::Object(Object::new()),
-            Some(input) => input,
-        },
+        input: fields.shift_remove("tool_input").unwrap_or_default(),
         use_id: take_text(fields, "tool_use_id"),
         files: fields.shift_remove("files").unwrap_or_default(),
         native,
-        fixed: flattened.then_some("it is nested too deeply"),
+        fixed: mended.then_some("it could not be read exactly"),
     }
 }
 

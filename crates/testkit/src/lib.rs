@@ -198,6 +198,17 @@ impl TestEnv {
     }
 }
 
+impl Drop for TestEnv {
+    fn drop(&mut self) {
+        // Trusted copies are read-only, and only root can remove what it may not write.
+        let _ = Command::new("chmod")
+            .args(["-R", "u+w"])
+            .arg(&self.path)
+            .stderr(Stdio::null())
+            .status();
+    }
+}
+
 impl Ran {
     /// Returns standard output as JSON.
     pub fn json(&self) -> Value {

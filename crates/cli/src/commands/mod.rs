@@ -18,12 +18,14 @@ mod trust;
 mod untrust;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhook_model::exit_code;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::environment::Environment;
 use crate::error::Trouble;
+use crate::hook;
 use crate::ui::Out;
 
 /// One hook engine for every AI coding agent.
@@ -82,7 +84,7 @@ enum Command {
     after_help = "Example: echo '{\"event_type\": \"before_tool\", \"tool_name\": \"Shell\", \"tool_input\": {\"command\": \"ls\"}}' | anyhook hook agent-hooks"
 )]
 struct HookArgs {
-    /// The agent: agent-hooks
+    /// The agent: agent-hooks, claude-code, codex, gemini-cli, opencode
     host: String,
     /// Answer within so many milliseconds; hooks that are not done by then fail
     #[arg(long, value_name = "N")]
@@ -90,10 +92,15 @@ struct HookArgs {
 }
 
 impl HookArgs {
-    /// Whatever could be answered was answered before clap; what comes here is a mistake.
+    /// Returns the request, written in an unusual way or it would have been answered before clap.
+    fn request(&self) -> Option<hook::Request> {
+        hook::Request::new(&self.host, self.deadline_ms.map(Duration::from_millis))
+    }
+
+    /// Says why there is no answer.
     fn explain(&self) -> Trouble {
         Trouble::usage(format!("unknown host `{}`", self.host))
-            .hint("this version speaks: agent-hooks")
+            .hint("this version speaks: agent-hooks, claude-code, codex, gemini-cli, opencode")
     }
 }
 
@@ -111,6 +118,11 @@ pub fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
+    if let Command::Hook(arguments) = &cli.command
+        && let Some(request) = arguments.request()
+    {
+        return hook::answer(&request);
+    }
     match cli.color {
         Colour::Auto => {}
         Colour::Always => anstream::ColorChoice::Always.write_global(),

@@ -124,7 +124,7 @@ fn present(
             out.line(&[(Tone::Warn, "  trusted before: "), (Tone::Plain, why)])?;
             let source = anyhook_engine::trust::absolute(&hook.folder)?;
             let records = store.records(source.parent().unwrap_or(&source));
-            records.get(&source).map(|record| store.copy_of(record))
+            records?.get(&source).map(|record| store.copy_of(record))
         }
         _ => None,
     };

@@ -16,6 +16,9 @@ use crate::problem::Place;
 /// The front matter must end within so many bytes.
 const LIMIT: usize = 256 * 1024;
 
+/// What some editors put before all text.
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
 /// The front matter as a tree.
 #[derive(Debug)]
 pub struct FrontMatter {
@@ -25,6 +28,7 @@ pub struct FrontMatter {
     pub odd_escapes: Vec<Place>,
     /// Whether bytes that are no UTF-8 were replaced.
     pub lossy: bool,
+    bom: bool,
     source: Source,
 }
 
@@ -69,7 +73,13 @@ impl FrontMatter {
             place: source.place(error.at, error.at + 1),
         })?;
         source.insertions.shrink_to_fit();
-        Ok(Self { root, odd_escapes, lossy, source })
+        Ok(Self { root, odd_escapes, lossy, bom: file.starts_with(BOM), source })
+    }
+
+    /// Returns the place of the line that opens the front matter.
+    pub fn head(&self) -> Place {
+        let start = if self.bom { 3 } else { 0 };
+        Place { line: 1, column: 1, start, end: start + 3 }
     }
 
     /// Returns the place of a node in the file.
@@ -109,7 +119,7 @@ fn block(file: &[u8]) -> Result<(&[u8], usize), Unreadable> {
         message: message.to_owned(),
         place: Place { line, column: 1, start, end: (start + 3).min(file.len()).max(start) },
     };
-    let bom = if file.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    let bom = if file.starts_with(BOM) { 3 } else { 0 };
     let line_end = |from: usize| {
         file[from..].iter().position(|byte| *byte == b'\n').map_or(file.len(), |at| from + at + 1)
     };

@@ -9,6 +9,9 @@ use rustix::process::{Pid, Signal, kill_process_group};
 /// The variable that marks every process of a run.
 pub const MARK: &str = "ANYHOOK_RUN";
 
+/// The mark of what runs aside.
+pub const ASIDE: &str = "detached";
+
 /// What tells the processes of one run from all others.
 #[derive(Debug)]
 pub struct Family {
@@ -18,6 +21,8 @@ pub struct Family {
     pub mark: String,
     /// Our own children before the run began, where orphans come to us.
     pub strangers: Option<Vec<i32>>,
+    /// The marks of runs that came before.
+    pub earlier: Vec<String>,
 }
 
 impl Family {
@@ -38,22 +43,19 @@ impl Family {
     /// Returns the members that are alive.
     #[cfg(target_os = "linux")]
     fn members(&self) -> Vec<i32> {
-        let processes = linux::processes();
         let own = i32::try_from(std::process::id()).unwrap_or(0);
+        let mut processes = linux::processes();
+        // Whoever was there before us belongs to somebody else.
+        let began =
+            processes.iter().find(|process| process.id == own).map_or(0, |process| process.began);
+        processes.retain(|process| process.began >= began);
         let leader = self.leader.as_raw_nonzero().get();
-        let mark = format!("{MARK}={}", self.mark);
         let mut family: std::collections::HashSet<i32> = processes
             .iter()
             .filter(|process| {
                 process.id == leader
                     || process.group == leader
-                    || if let Some(found) = linux::mark(process.id) {
-                        found == mark.as_bytes()
-                    } else {
-                        let strangers = self.strangers.as_ref();
-                        process.parent == own
-                            && strangers.is_some_and(|list| !list.contains(&process.id))
-                    }
+                    || self.is_marked_or_orphaned(process, own)
             })
             .map(|process| process.id)
             .collect();
@@ -75,6 +77,20 @@ impl Family {
             .filter(|process| !process.zombie && family.contains(&process.id))
             .map(|process| process.id)
             .collect()
+    }
+
+    /// Tells a member by its mark, or as an orphan that came to us since the run began.
+    #[cfg(target_os = "linux")]
+    fn is_marked_or_orphaned(&self, process: &linux::Process, own: i32) -> bool {
+        let mark = linux::mark(process.id);
+        if mark.as_deref() == Some(self.mark.as_str()) {
+            return true;
+        }
+        // An orphan may carry the mark of a call of ours inside the run; but what earlier runs left
+        // behind, and what runs aside, is not this run's.
+        let foreign = mark.is_some_and(|mark| mark == ASIDE || self.earlier.contains(&mark));
+        let is_new = self.strangers.as_ref().is_some_and(|list| !list.contains(&process.id));
+        process.parent == own && is_new && !foreign
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -122,6 +138,8 @@ mod linux {
         pub parent: i32,
         pub group: i32,
         pub zombie: bool,
+        /// When it started, in the kernel's ticks.
+        pub began: u64,
     }
 
     /// Lists our children, where the kernel keeps such lists: one small file for each thread.
@@ -149,18 +167,19 @@ mod linux {
                 let zombie = matches!(fields.next()?, "Z" | "X");
                 let parent = fields.next()?.parse().ok()?;
                 let group = fields.next()?.parse().ok()?;
-                Some(Process { id, parent, group, zombie })
+                // The 22nd field of the line, the 17th from here.
+                let began = fields.nth(16)?.parse().ok()?;
+                Some(Process { id, parent, group, zombie, began })
             })
             .collect()
     }
 
-    /// Returns the mark in a process's environment, `NAME=value`.
-    pub fn mark(id: i32) -> Option<Vec<u8>> {
+    /// Returns the mark in a process's environment.
+    pub fn mark(id: i32) -> Option<String> {
         let environment = fs::read(format!("/proc/{id}/environ")).ok()?;
         let prefix = format!("{MARK}=");
-        environment
-            .split(|byte| *byte == 0)
-            .find(|entry| entry.starts_with(prefix.as_bytes()))
-            .map(<[u8]>::to_vec)
+        let mut entries = environment.split(|byte| *byte == 0);
+        let mark = entries.find_map(|entry| entry.strip_prefix(prefix.as_bytes()))?;
+        Some(String::from_utf8_lossy(mark).into_owned())
     }
 }

@@ -4,17 +4,18 @@
 //! So another process of ours looks after it: it gets a [`Job`] on standard input and is in a
 //! process group of its own, out of reach for a host that ends ours.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
 use anyhook_model::{Record, StdoutUse};
 use serde::{Deserialize, Serialize};
 
-use super::descendants::MARK;
+use super::descendants::{ASIDE, MARK};
 use super::process::{Command, Runner};
 use crate::journal::Journal;
 use crate::output::interpret;
@@ -34,7 +35,7 @@ pub struct Job {
     /// How its output is read.
     pub stdout: StdoutUse,
     /// The state folder, for the journal.
-    pub state: Option<PathBuf>,
+    pub state: Option<OsString>,
     /// The record to complete: one run, still without outcome.
     pub record: Record,
 }
@@ -50,7 +51,7 @@ pub fn launch(binary: &Path, job: &Job) -> io::Result<()> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         // Not one of the run that started us: ending that run must not end this.
-        .env(MARK, "detached")
+        .env(MARK, ASIDE)
         .current_dir("/")
         .process_group(0)
         .spawn()
@@ -74,8 +75,7 @@ pub fn look_after(mut input: impl Read) -> io::Result<()> {
         serde_json::from_slice(&text)?;
     drop(text);
     super::descendants::adopt_orphans();
-    let result =
-        Runner { adopts_orphans: true }.run(&command, &input, Duration::from_millis(limit_ms));
+    let result = Runner::adopting().run(&command, &input, Duration::from_millis(limit_ms));
     record.took_us = u64::try_from(result.took.as_micros()).unwrap_or(u64::MAX);
     if let Some(run) = record.runs.first_mut() {
         let said = interpret(&run.hook, stdout, &result.outcome, &result.stdout, &result.stderr);
@@ -88,7 +88,7 @@ pub fn look_after(mut input: impl Read) -> io::Result<()> {
         run.took_us = record.took_us;
     }
     match state {
-        Some(state) => Journal::new(&state).append(&record),
+        Some(state) => Journal::new(Path::new(&state)).append(&record),
         None => Ok(()),
     }
 }

@@ -1,5 +1,6 @@
 //! One run of a hook's program: started, fed, drained, and answered in time.
 
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -85,9 +86,16 @@ impl Command {
 pub struct Runner {
     /// Whether orphans of our descendants come to us (see [`super::descendants::adopt_orphans`]).
     pub adopts_orphans: bool,
+    /// The marks of the runs so far.
+    marks: RefCell<Vec<String>>,
 }
 
 impl Runner {
+    /// Makes a runner to which orphans of its runs come.
+    pub fn adopting() -> Self {
+        Self { adopts_orphans: true, ..Self::default() }
+    }
+
     /// Runs a command to its end, or to the end of its time.
     pub fn run(&self, command: &Command, input: &str, limit: Duration) -> RunResult {
         let began = Instant::now();
@@ -102,7 +110,11 @@ impl Runner {
                 };
             }
         };
-        let run = Run::new(child, Family { leader: Pid::INIT, mark, strangers });
+        let run = Run::new(
+            child,
+            Family { leader: Pid::INIT, mark, strangers, earlier: self.marks.borrow().clone() },
+        );
+        self.marks.borrow_mut().push(run.family.mark.clone());
         let (outcome, stdout, stderr) = run.drive(input.as_bytes(), began + limit, limit);
         RunResult {
             outcome,
@@ -296,6 +308,9 @@ impl Run {
             let reaped = matches!(self.child.try_wait(), Ok(Some(_)) | Err(_));
             let now = Instant::now();
             if now >= last {
+                // On a busy machine the grace may be over before we could insist even once.
+                self.family.signal(Signal::KILL);
+                self.family.signal(Signal::KILL);
                 break;
             }
             let anybody = if now >= grace {

@@ -1,0 +1,31 @@
+//! A payload of Claude Code as events.
+
+use anyhook_model::{Caller, DecodeError, Event, EventKind};
+
+use super::facts::TOOLS;
+use crate::common::{Common, PromptSource};
+
+pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> {
+    Common { host: "claude-code", tools: TOOLS, prompt: PromptSource::Named }.decode(
+        bytes,
+        caller,
+        |native| {
+            Some(match native {
+                "SessionStart" => EventKind::SessionStart,
+                "SessionEnd" => EventKind::SessionEnd,
+                "UserPromptSubmit" => EventKind::BeforeAgent,
+                "PreToolUse" => EventKind::BeforeTool,
+                "PermissionRequest" => EventKind::PermissionRequest,
+                "PostToolUse" => EventKind::AfterTool,
+                "PostToolUseFailure" => EventKind::AfterToolFailure,
+                "Stop" => EventKind::BeforeStop,
+                "SubagentStart" => EventKind::SubagentStart,
+                "SubagentStop" => EventKind::SubagentStop,
+                "PreCompact" => EventKind::PreCompact,
+                "PostCompact" => EventKind::PostCompact,
+                "Notification" => EventKind::Notification,
+                _ => return None,
+            })
+        },
+    )
+}

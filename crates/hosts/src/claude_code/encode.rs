@@ -1,0 +1,117 @@
+//! A verdict in Claude Code's words.
+
+use anyhook_model::{Effect, Event, EventKind, Reply, Verdict};
+use serde_json::{Value, json};
+
+use crate::say::{Saying, reason};
+
+pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
+    let native = event.native_name.as_deref().unwrap_or("");
+    let mut saying = Saying::default();
+    match event.kind {
+        EventKind::BeforeTool => before_tool(verdict, &mut saying),
+        EventKind::PermissionRequest => permission(verdict, &mut saying),
+        EventKind::AfterTool | EventKind::AfterToolFailure | EventKind::BeforeAgent => {
+            block(verdict, &mut saying);
+            context(verdict, &mut saying);
+        }
+        EventKind::BeforeStop | EventKind::SubagentStop => {
+            block(verdict, &mut saying);
+            // Context alone would keep the agent from stopping.
+            if let Some(context) = &verdict.context {
+                saying.say("systemMessage", context.as_str());
+                saying.lose("additional_context", "a message for the person");
+            }
+        }
+        EventKind::PreCompact => {
+            block(verdict, &mut saying);
+            saying.lose_context(verdict);
+        }
+        EventKind::SessionStart | EventKind::SubagentStart => {
+            // Neither can be stopped; the reason goes where it can be read.
+            let mut told = verdict.context.clone();
+            if verdict.is_block() {
+                let reason = reason(verdict);
+                saying.say("systemMessage", reason.as_str());
+                saying.lose("deny", "the reason, to the person and the model");
+                told = Some(
+                    told.map_or_else(|| reason.clone(), |context| format!("{reason}\n\n{context}")),
+                );
+            }
+            if let Some(told) = told {
+                saying.say_specific("additionalContext", told);
+            }
+        }
+        _ => {
+            if verdict.is_block() {
+                saying.say("systemMessage", reason(verdict));
+                saying.lose("deny", "a message for the person");
+            }
+            saying.lose_context(verdict);
+        }
+    }
+    for warning in &verdict.warnings {
+        saying
+            .fields
+            .entry("systemMessage")
+            .or_insert_with(|| Value::from(format!("anyhook: {warning}")));
+    }
+    saying.reply(native)
+}
+
+fn before_tool(verdict: &Verdict, saying: &mut Saying) {
+    if let Some(effect) = verdict.effect {
+        saying.say_specific("permissionDecision", effect.word());
+        let why = match effect {
+            Effect::Allow => verdict.reason.clone(),
+            Effect::Ask | Effect::Deny => Some(reason(verdict)),
+        };
+        if let Some(why) = why {
+            saying.say_specific("permissionDecisionReason", why);
+        }
+    }
+    if let Some(input) = &verdict.native_input {
+        saying.say_specific("updatedInput", input.clone());
+    }
+    context(verdict, saying);
+}
+
+fn permission(verdict: &Verdict, saying: &mut Saying) {
+    match verdict.effect {
+        Some(Effect::Deny) => {
+            saying
+                .say_specific("decision", json!({"behavior": "deny", "message": reason(verdict)}));
+        }
+        Some(Effect::Allow) => {
+            let mut decision = json!({"behavior": "allow"});
+            if let Some(input) = &verdict.native_input {
+                decision["updatedInput"] = input.clone();
+            }
+            saying.say_specific("decision", decision);
+        }
+        // The host's own question is what `ask` wants.
+        Some(Effect::Ask) | None => {
+            if verdict.native_input.is_some() {
+                saying.lose("modified_input", "the host's own question, about the input as it was");
+            }
+        }
+    }
+    saying.lose_context(verdict);
+}
+
+fn block(verdict: &Verdict, saying: &mut Saying) {
+    match verdict.effect {
+        Some(Effect::Deny) => {
+            saying.say("decision", "block");
+            saying.say("reason", reason(verdict));
+        }
+        Some(Effect::Ask) => saying.lose("ask", "nothing: there is nobody to ask here"),
+        Some(Effect::Allow) | None => {}
+    }
+}
+
+fn context(verdict: &Verdict, saying: &mut Saying) {
+    if let Some(context) = &verdict.context {
+        saying.say_specific("additionalContext", context.as_str());
+    }
+}

@@ -1,0 +1,66 @@
+//! Claude Code.
+
+mod decode;
+mod encode;
+mod facts;
+
+use anyhook_model::json::Object;
+use anyhook_model::{Caller, DecodeError, Event, Host, Reply, ToolCall, Verdict};
+use serde_json::Value;
+
+use crate::Agent;
+use crate::facts::{Capability, Quirk};
+use crate::tool;
+
+/// Anthropic's Claude Code.
+#[derive(Clone, Copy, Debug)]
+pub struct ClaudeCode;
+
+impl Host for ClaudeCode {
+    fn id(&self) -> &'static str {
+        "claude-code"
+    }
+
+    fn decode(&self, payload: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> {
+        decode::decode(payload, caller)
+    }
+
+    fn encode(&self, event: &Event, verdict: &Verdict) -> Reply {
+        encode::encode(event, verdict)
+    }
+
+    fn native_input(&self, call: &ToolCall, changed: &Object) -> Result<Option<Value>, String> {
+        tool::native_input(facts::TOOLS, call, changed)
+    }
+
+    fn can_ask(&self, event: &Event) -> bool {
+        crate::facts::can_ask(&facts::capabilities(), event)
+    }
+
+    fn refuse(&self, error: &DecodeError) -> Reply {
+        crate::say::refuse(error)
+    }
+
+    fn project_variables(&self) -> &'static [&'static str] {
+        &["CLAUDE_PROJECT_DIR"]
+    }
+
+    // The host ends the turn itself after eight blocks in a row.
+    fn stop_cap(&self) -> Option<u32> {
+        Some(8)
+    }
+}
+
+impl Agent for ClaudeCode {
+    fn title(&self) -> &'static str {
+        "Claude Code"
+    }
+
+    fn capabilities(&self) -> Vec<Capability> {
+        facts::capabilities()
+    }
+
+    fn quirks(&self) -> &'static [Quirk] {
+        facts::QUIRKS
+    }
+}

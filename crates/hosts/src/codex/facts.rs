@@ -1,0 +1,111 @@
+//! What Codex can do, its tools and its quirks.
+
+use anyhook_model::EventKind;
+
+use crate::facts::{Capability, Quirk, can, lacks};
+use crate::tool::Tool;
+
+pub const TOOLS: &[Tool] = &[
+    Tool { native: "Bash", canonical: "Shell", renamed: &[], known: &["command"], files: &[] },
+    Tool {
+        native: "spawn_agent",
+        canonical: "Subagent",
+        renamed: &[("message", "prompt")],
+        known: &["agent_type"],
+        files: &[],
+    },
+    Tool {
+        native: "update_plan",
+        canonical: "Todo",
+        renamed: &[("plan", "todos")],
+        known: &["explanation"],
+        files: &[],
+    },
+    Tool {
+        native: "view_image",
+        canonical: "ReadFile",
+        renamed: &[],
+        known: &["path"],
+        files: &["path"],
+    },
+];
+
+pub fn capabilities() -> Vec<Capability> {
+    use EventKind as Kind;
+    vec![
+        can(Kind::SessionStart, "SessionStart", "BC"),
+        can(Kind::SessionEnd, "SessionEnd", ""),
+        can(Kind::BeforeAgent, "UserPromptSubmit", "BC"),
+        can(Kind::AfterAgent, "Stop", ""),
+        can(Kind::BeforeStop, "Stop", "B"),
+        can(Kind::AfterStop, "Stop", ""),
+        can(Kind::BeforeTool, "PreToolUse", "BMC"),
+        can(Kind::AfterTool, "PostToolUse", "BC"),
+        lacks(Kind::AfterToolFailure),
+        can(Kind::SubagentStart, "SubagentStart", "C"),
+        can(Kind::SubagentStop, "SubagentStop", "B"),
+        can(Kind::PreCompact, "PreCompact", "B"),
+        can(Kind::PostCompact, "PostCompact", ""),
+        lacks(Kind::Notification),
+        can(Kind::PermissionRequest, "PermissionRequest", "BA"),
+    ]
+}
+
+pub const QUIRKS: &[Quirk] = &[
+    Quirk {
+        id: "codex-strict-json",
+        versions: "0.166.0",
+        behaviour: "one unknown key in the JSON answer, or exit 2 without text, and the tool runs",
+        mitigation: "a deny is exit 2 with a reason on standard error, which is never empty",
+        evidence: "run",
+    },
+    Quirk {
+        id: "codex-silent-trust",
+        versions: "0.166.0",
+        behaviour: "hooks that are not trusted in its settings are skipped without a word",
+        mitigation: "install writes the trust state, and doctor compares it",
+        evidence: "run",
+    },
+    Quirk {
+        id: "codex-no-stop-cap",
+        versions: "0.166.0",
+        behaviour: "a stop can be blocked without end",
+        mitigation: "anyhook lets it pass after stop_cap blocks in a turn",
+        evidence: "run",
+    },
+    Quirk {
+        id: "codex-no-ask",
+        versions: "0.166.0",
+        behaviour: "`ask` is unknown, and the tool runs",
+        mitigation: "an ask becomes a deny that says how to approve (ask_fallback in anyhook.toml)",
+        evidence: "run",
+    },
+    Quirk {
+        id: "codex-no-plain-allow",
+        versions: "0.166.0",
+        behaviour: "`allow` without a changed input is an error",
+        mitigation: "allow is said by silence",
+        evidence: "run",
+    },
+    Quirk {
+        id: "codex-failure-is-success",
+        versions: "0.166.0",
+        behaviour: "a failing shell command is reported as a success, without its exit code",
+        mitigation: "it stays after_tool: nothing in the payload tells it from a success",
+        evidence: "run",
+    },
+    Quirk {
+        id: "codex-replaced-output",
+        versions: "0.166.0",
+        behaviour: "a block at PostToolUse replaces the tool's output",
+        mitigation: "the reason is what the model sees",
+        evidence: "run",
+    },
+    Quirk {
+        id: "codex-compaction-abort",
+        versions: "0.166.0",
+        behaviour: "stopping a compaction ends the turn",
+        mitigation: "said only when a hook blocks pre_compact",
+        evidence: "run",
+    },
+];

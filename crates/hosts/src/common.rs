@@ -1,0 +1,134 @@
+//! Decoding the payloads of Claude Code and of the hosts that follow its shape.
+
+use anyhook_model::{Caller, DecodeError, Event, EventKind};
+use serde_json::{Value, json};
+
+use crate::payload::{Payload, assistant_message, is_our_own, stop_events};
+use crate::tool::{self, Tool};
+
+/// How one host fills the common shape.
+#[derive(Debug)]
+pub struct Common {
+    /// The host's id.
+    pub host: &'static str,
+    /// Its tools.
+    pub tools: &'static [Tool],
+    /// Whether prompts say who sent them.
+    pub prompt: PromptSource,
+}
+
+/// Whether prompts say who sent them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PromptSource {
+    /// A field `source` tells a person's prompt from the host's own.
+    Named,
+    /// They do not.
+    Anybody,
+}
+
+impl Common {
+    /// Decodes a payload; `kind_of` names the kinds of the host's events.
+    pub fn decode(
+        &self,
+        bytes: &[u8],
+        caller: &Caller,
+        kind_of: impl Fn(&str) -> Option<EventKind>,
+    ) -> Result<Vec<Event>, DecodeError> {
+        let mut payload = Payload::read(bytes)?;
+        let (native, mut event) = payload.begin(self.host, caller)?;
+        if let Some(kind) = kind_of(&native) {
+            event.kind = kind;
+        }
+        self.own_fields(&mut event, &mut payload);
+        if event.kind.has_matcher() {
+            self.tool_call(&mut event, &mut payload);
+        }
+        event.raw = payload.fields;
+        Ok(if event.kind == EventKind::BeforeStop { stop_events(event) } else { vec![event] })
+    }
+
+    /// Moves the host's fields under their canonical names.
+    fn own_fields(&self, event: &mut Event, payload: &mut Payload) {
+        let mut own = |name: &str, value: Value| event.data.insert(name.to_owned(), value);
+        let text = |value: Option<String>| value.map_or(Value::Null, Value::String);
+        match event.kind {
+            EventKind::SessionStart => {
+                own("model", payload.value("model").unwrap_or_default());
+            }
+            EventKind::SessionEnd => {
+                own("exit_reason", text(payload.text("reason")));
+            }
+            EventKind::BeforeAgent => {
+                let source = payload.fields.get("source").and_then(Value::as_str);
+                let by_person = self.prompt == PromptSource::Anybody
+                    || matches!(source, None | Some("user" | "sdk"));
+                let prompt = payload.text("prompt").unwrap_or_default();
+                let is_prompt = by_person && !prompt.is_empty() && !is_our_own(&prompt);
+                own("prompt", prompt.into());
+                if !is_prompt {
+                    // What the host sends itself to go on working is nobody's prompt.
+                    event.kind = EventKind::Other("continuation".to_owned());
+                }
+            }
+            EventKind::BeforeStop => {
+                let message = payload
+                    .text("last_assistant_message")
+                    .or_else(|| payload.text("prompt_response"));
+                own("final_message", assistant_message(message));
+            }
+            EventKind::SubagentStart | EventKind::SubagentStop => {
+                own("subagent_type", text(payload.text("agent_type")));
+                if event.kind == EventKind::SubagentStop {
+                    let message = assistant_message(payload.text("last_assistant_message"));
+                    event.data.insert("final_message".to_owned(), message);
+                }
+            }
+            EventKind::PreCompact | EventKind::PostCompact => {
+                own("trigger", text(payload.text("trigger")));
+            }
+            EventKind::Notification => {
+                let kind = match payload.fields.get("notification_type").and_then(Value::as_str) {
+                    Some("idle_prompt") => "idle",
+                    Some("permission_prompt" | "ToolPermission") => "permission_prompt",
+                    _ => "other",
+                };
+                own("kind", kind.into());
+                own("message", text(payload.text("message")));
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes the tool call out of the payload.
+    fn tool_call(&self, event: &mut Event, payload: &mut Payload) {
+        let name = payload.text("tool_name").unwrap_or_default();
+        let input = payload.value("tool_input").unwrap_or_default();
+        let use_id = payload.text("tool_use_id");
+        let mut call = tool::canonical(self.tools, name, input, use_id, &event.work_dir);
+        if let Some(mcp) = mcp(&call.name, payload) {
+            payload.fields.insert("mcp".to_owned(), mcp);
+            "Mcp".clone_into(&mut call.name);
+        }
+        if payload.mended {
+            call.fixed = Some("it could not be read exactly");
+        }
+        event.tool = Some(call);
+        let outcome =
+            [("tool_response", "tool_output"), ("duration_ms", "duration_ms"), ("error", "error")];
+        for (native, canonical) in outcome {
+            if let Some(value) = payload.value(native) {
+                event.data.insert(canonical.to_owned(), value);
+            }
+        }
+    }
+}
+
+/// Returns the server and the tool of an MCP call.
+fn mcp(name: &str, payload: &Payload) -> Option<Value> {
+    if let Some((server, tool)) = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"))
+    {
+        return Some(json!({"server": server, "tool": tool}));
+    }
+    let context = payload.fields.get("mcp_context")?;
+    Some(json!({"server": context.get("server_name")?, "tool": context.get("tool_name")?}))
+}

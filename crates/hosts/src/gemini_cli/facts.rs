@@ -1,0 +1,153 @@
+//! What Gemini CLI can do, its tools and its quirks.
+
+use anyhook_model::EventKind;
+
+use crate::facts::{Capability, Quirk, can, lacks};
+use crate::tool::Tool;
+
+pub const TOOLS: &[Tool] = &[
+    Tool {
+        native: "run_shell_command",
+        canonical: "Shell",
+        renamed: &[],
+        known: &["command", "description", "dir_path", "is_background"],
+        files: &[],
+    },
+    Tool {
+        native: "read_file",
+        canonical: "ReadFile",
+        renamed: &[("file_path", "path")],
+        known: &["start_line", "end_line", "offset", "limit"],
+        files: &["path"],
+    },
+    Tool {
+        native: "write_file",
+        canonical: "WriteFile",
+        renamed: &[("file_path", "path")],
+        known: &["content"],
+        files: &["path"],
+    },
+    Tool {
+        native: "replace",
+        canonical: "EditFile",
+        renamed: &[("file_path", "path"), ("old_string", "old"), ("new_string", "new")],
+        known: &["instruction", "allow_multiple", "expected_replacements"],
+        files: &["path"],
+    },
+    Tool {
+        native: "glob",
+        canonical: "Glob",
+        renamed: &[("dir_path", "path")],
+        known: &["pattern"],
+        files: &[],
+    },
+    Tool {
+        native: "grep_search",
+        canonical: "Grep",
+        renamed: &[("dir_path", "path")],
+        known: &["pattern", "include_pattern"],
+        files: &[],
+    },
+    Tool {
+        native: "web_fetch",
+        canonical: "FetchURL",
+        renamed: &[],
+        known: &["prompt"],
+        files: &[],
+    },
+    Tool {
+        native: "google_web_search",
+        canonical: "SearchWeb",
+        renamed: &[],
+        known: &["query"],
+        files: &[],
+    },
+    Tool {
+        native: "invoke_agent",
+        canonical: "Subagent",
+        renamed: &[],
+        known: &["prompt", "agent_name"],
+        files: &[],
+    },
+    Tool { native: "write_todos", canonical: "Todo", renamed: &[], known: &["todos"], files: &[] },
+];
+
+pub fn capabilities() -> Vec<Capability> {
+    use EventKind as Kind;
+    vec![
+        can(Kind::SessionStart, "SessionStart", "C"),
+        can(Kind::SessionEnd, "SessionEnd", ""),
+        can(Kind::BeforeAgent, "BeforeAgent", "BC"),
+        can(Kind::AfterAgent, "AfterAgent", ""),
+        can(Kind::BeforeStop, "AfterAgent", "B"),
+        can(Kind::AfterStop, "AfterAgent", ""),
+        can(Kind::BeforeTool, "BeforeTool", "BMA"),
+        can(Kind::AfterTool, "AfterTool", "BC"),
+        can(Kind::AfterToolFailure, "AfterTool", "BC"),
+        lacks(Kind::SubagentStart),
+        lacks(Kind::SubagentStop),
+        can(Kind::PreCompact, "PreCompress", ""),
+        lacks(Kind::PostCompact),
+        can(Kind::Notification, "Notification", ""),
+        lacks(Kind::PermissionRequest),
+    ]
+}
+
+pub const QUIRKS: &[Quirk] = &[
+    Quirk {
+        id: "gemini-exit-codes",
+        versions: "0.61.0",
+        behaviour: "any exit code above 1 with text blocks, exit 2 without text does not",
+        mitigation: "always exit 0; a deny is JSON with a reason",
+        evidence: "run",
+    },
+    Quirk {
+        id: "gemini-retry-is-a-prompt",
+        versions: "0.61.0",
+        behaviour: "a blocked stop comes back as a new prompt, our own reason",
+        mitigation: "a prompt that ends with our mark is a continuation, not before_agent",
+        evidence: "run",
+    },
+    Quirk {
+        id: "gemini-precompress-always",
+        versions: "0.61.0",
+        behaviour: "PreCompress comes before every model call, although nothing is compressed",
+        mitigation: "only a manual one is pre_compact",
+        evidence: "run",
+    },
+    Quirk {
+        id: "gemini-failure-is-after-tool",
+        versions: "0.61.0",
+        behaviour: "a failed tool is AfterTool with an error inside its response",
+        mitigation: "it is after_tool_failure",
+        evidence: "run",
+    },
+    Quirk {
+        id: "gemini-input-replaced",
+        versions: "0.61.0",
+        behaviour: "a changed input replaces the whole input, though the documents say it is merged",
+        mitigation: "anyhook always sends the whole input",
+        evidence: "run",
+    },
+    Quirk {
+        id: "gemini-no-tool-context",
+        versions: "0.61.0",
+        behaviour: "context before a tool is ignored",
+        mitigation: "the journal says that it was lost",
+        evidence: "run",
+    },
+    Quirk {
+        id: "gemini-ask-headless",
+        versions: "0.61.0",
+        behaviour: "`ask` without a person at the screen ends the program without an answer",
+        mitigation: "none: the call does not run",
+        evidence: "run",
+    },
+    Quirk {
+        id: "gemini-fetch-without-url",
+        versions: "0.61.0",
+        behaviour: "web_fetch has no url field; addresses are inside its prompt",
+        mitigation: "a pattern finds them in the prompt",
+        evidence: "source",
+    },
+];

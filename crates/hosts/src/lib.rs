@@ -1,0 +1,57 @@
+//! What anyhook knows about agents, one folder an agent: how its payload is read, how it is
+//! answered, what it can do, and its quirks, with recorded payloads beside it.
+//!
+//! Pure functions of their arguments. A new agent is a folder with a table of tools, a table of
+//! capabilities, a `decode`, an `encode` and its fixtures.
+
+pub mod claude_code;
+pub mod codex;
+mod common;
+pub mod facts;
+pub mod gemini_cli;
+pub mod opencode;
+pub mod patch;
+mod patch_events;
+pub mod payload;
+mod say;
+pub mod tool;
+pub mod wiring;
+
+use anyhook_model::Host;
+use facts::{Capability, Quirk};
+
+/// An agent's program that anyhook can be wired into.
+pub trait Agent: Host + Sync {
+    /// Returns the name people know it by.
+    fn title(&self) -> &'static str;
+
+    /// Returns what it can do at each event.
+    fn capabilities(&self) -> Vec<Capability>;
+
+    /// Returns how it differs from what one would think.
+    fn quirks(&self) -> &'static [Quirk];
+}
+
+/// Every agent, by name.
+pub const AGENTS: [&dyn Agent; 4] =
+    [&claude_code::ClaudeCode, &codex::Codex, &gemini_cli::GeminiCli, &opencode::OpenCode];
+
+/// Finds an agent by its id.
+pub fn find(id: &str) -> Option<&'static dyn Agent> {
+    AGENTS.into_iter().find(|agent| agent.id() == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_agent_has_a_row_for_every_event() {
+        for agent in AGENTS {
+            let events: Vec<_> = agent.capabilities().into_iter().map(|row| row.event).collect();
+            let all: Vec<_> = anyhook_model::EventKind::all().collect();
+            assert_eq!(events, all, "{}", agent.id());
+            assert!(agent.quirks().iter().all(|quirk| !quirk.mitigation.is_empty()));
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! What our plugin sends, as events.
+
+use anyhook_model::{Caller, DecodeError, Event, EventKind};
+use serde_json::{Value, json};
+
+use super::facts::TOOLS;
+use crate::patch_events;
+use crate::payload::{Payload, is_our_own, path, stop_events};
+use crate::tool;
+
+pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> {
+    let mut payload = Payload::read(bytes)?;
+    let hook = payload.text("hook").ok_or(DecodeError::NoEventType)?;
+    let directory = path(payload.text("directory")).unwrap_or_else(|| caller.work_dir.clone());
+    let mut event = Event::new(EventKind::Other(hook.clone()), "opencode", &directory, caller.now);
+    event.native_name = Some(hook.clone());
+    // Outside a repository the worktree is the root of the disk, which is nobody's project.
+    event.project_dir = path(payload.text("worktree"))
+        .filter(|folder| folder.parent().is_some())
+        .or(Some(directory));
+    let parent = payload.text("parent");
+    event.session = session(&payload);
+    if let Some(parent) = &parent {
+        // A subagent works in a session of its own; hooks count it as part of the first.
+        event.agent = event.session.replace(parent.clone());
+    }
+    let is_subagent = parent.is_some();
+    match hook.as_str() {
+        "chat.message" => prompt(&mut event, &payload),
+        "tool.execute.before" | "tool.execute.after" => call(&mut event, &payload, &hook),
+        "message.part.updated" => failed_call(&mut event, &payload),
+        "session.created" => created(&mut event, &payload),
+        "session.idle" if is_subagent => event.kind = EventKind::SubagentStop,
+        "session.idle" => event.kind = EventKind::BeforeStop,
+        "session.deleted" => event.kind = EventKind::SessionEnd,
+        "experimental.session.compacting" => event.kind = EventKind::PreCompact,
+        "session.compacted" => event.kind = EventKind::PostCompact,
+        "permission.asked" => {
+            event.kind = EventKind::Notification;
+            event.data.insert("kind".to_owned(), "permission_prompt".into());
+            let asked = payload
+                .fields
+                .get("event")
+                .and_then(|event| event.pointer("/properties/permission"))
+                .cloned();
+            event.data.insert("message".to_owned(), asked.unwrap_or_default());
+        }
+        _ => {}
+    }
+    if payload.mended
+        && let Some(tool) = &mut event.tool
+    {
+        tool.fixed = Some("it could not be read exactly");
+    }
+    event.raw = payload.fields;
+    let is_patch = event
+        .tool
+        .as_ref()
+        .and_then(|tool| tool.native.as_ref())
+        .is_some_and(|native| native.tool_name == "apply_patch");
+    Ok(match event.kind {
+        EventKind::BeforeStop => stop_events(event),
+        _ if is_patch => patch_events::split(event, "patchText"),
+        _ => vec![event],
+    })
+}
+
+fn session(payload: &Payload) -> Option<String> {
+    let paths = ["/input/sessionID", "/event/properties/sessionID", "/event/properties/info/id"];
+    let root = Value::Object(payload.fields.clone());
+    paths.iter().find_map(|path| root.pointer(path)?.as_str()).map(str::to_owned)
+}
+
+fn field<'payload>(payload: &'payload Payload, part: &str, name: &str) -> Option<&'payload Value> {
+    payload.fields.get(part)?.get(name)
+}
+
+fn prompt(event: &mut Event, payload: &Payload) {
+    let parts = field(payload, "output", "parts").and_then(Value::as_array);
+    let texts = parts.into_iter().flatten().filter_map(|part| part.get("text")?.as_str());
+    let prompt = texts.collect::<Vec<_>>().join("\n");
+    event.kind = if is_our_own(&prompt) {
+        EventKind::Other("continuation".to_owned())
+    } else {
+        EventKind::BeforeAgent
+    };
+    event.data.insert("prompt".to_owned(), prompt.into());
+}
+
+fn call(event: &mut Event, payload: &Payload, hook: &str) {
+    let name =
+        field(payload, "input", "tool").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let arguments = field(payload, "output", "args").or_else(|| field(payload, "input", "args"));
+    let use_id = field(payload, "input", "callID").and_then(Value::as_str).map(str::to_owned);
+    event.tool = Some(tool::canonical(
+        TOOLS,
+        name,
+        arguments.cloned().unwrap_or_default(),
+        use_id,
+        &event.work_dir,
+    ));
+    event.kind = EventKind::BeforeTool;
+    if hook == "tool.execute.after" {
+        let output = field(payload, "output", "output").cloned().unwrap_or_default();
+        event.data.insert("tool_output".to_owned(), output);
+        // A shell command that fails is a success to the host; its exit code tells.
+        let code = field(payload, "output", "metadata")
+            .and_then(|metadata| metadata.get("exit")?.as_i64());
+        event.kind = match code {
+            Some(code) if code != 0 => {
+                event.data.insert("error".to_owned(), format!("exit {code}").into());
+                EventKind::AfterToolFailure
+            }
+            _ => EventKind::AfterTool,
+        };
+    }
+}
+
+fn failed_call(event: &mut Event, payload: &Payload) {
+    let Some(part) =
+        payload.fields.get("event").and_then(|event| event.pointer("/properties/part"))
+    else {
+        return;
+    };
+    if part.pointer("/state/status").and_then(Value::as_str) != Some("error") {
+        return;
+    }
+    let text = |name: &str| part.get(name).and_then(Value::as_str).map(str::to_owned);
+    let input = part.pointer("/state/input").cloned().unwrap_or_default();
+    event.kind = EventKind::AfterToolFailure;
+    event.tool = Some(tool::canonical(
+        TOOLS,
+        text("tool").unwrap_or_default(),
+        input,
+        text("callID"),
+        &event.work_dir,
+    ));
+    event
+        .data
+        .insert("error".to_owned(), part.pointer("/state/error").cloned().unwrap_or_default());
+}
+
+fn created(event: &mut Event, payload: &Payload) {
+    let info = payload.fields.get("event").and_then(|event| event.pointer("/properties/info"));
+    let parent = info.and_then(|info| info.get("parentID")?.as_str());
+    let Some(parent) = parent else {
+        event.kind = EventKind::SessionStart;
+        event.data.insert("model".to_owned(), Value::Null);
+        return;
+    };
+    event.kind = EventKind::SubagentStart;
+    if event.agent.is_none() {
+        event.agent = event.session.replace(parent.to_owned());
+    }
+    let title = info.and_then(|info| info.get("title")).cloned().unwrap_or_else(|| json!(null));
+    event.data.insert("task_description".to_owned(), title);
+}

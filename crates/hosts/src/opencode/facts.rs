@@ -1,0 +1,146 @@
+//! What OpenCode can do, its tools and its quirks.
+
+use anyhook_model::EventKind;
+
+use crate::facts::{Capability, Quirk, can, lacks};
+use crate::tool::Tool;
+
+pub const TOOLS: &[Tool] = &[
+    Tool {
+        native: "bash",
+        canonical: "Shell",
+        renamed: &[],
+        known: &["command", "timeout", "workdir", "description"],
+        files: &[],
+    },
+    Tool {
+        native: "read",
+        canonical: "ReadFile",
+        renamed: &[("filePath", "path")],
+        known: &["offset", "limit"],
+        files: &["path"],
+    },
+    Tool {
+        native: "write",
+        canonical: "WriteFile",
+        renamed: &[("filePath", "path")],
+        known: &["content"],
+        files: &["path"],
+    },
+    Tool {
+        native: "edit",
+        canonical: "EditFile",
+        renamed: &[("filePath", "path"), ("oldString", "old"), ("newString", "new")],
+        known: &["replaceAll"],
+        files: &["path"],
+    },
+    Tool {
+        native: "glob",
+        canonical: "Glob",
+        renamed: &[],
+        known: &["pattern", "path"],
+        files: &[],
+    },
+    Tool {
+        native: "grep",
+        canonical: "Grep",
+        renamed: &[],
+        known: &["pattern", "path", "include"],
+        files: &[],
+    },
+    Tool {
+        native: "webfetch",
+        canonical: "FetchURL",
+        renamed: &[],
+        known: &["url", "format", "timeout"],
+        files: &[],
+    },
+    Tool {
+        native: "websearch",
+        canonical: "SearchWeb",
+        renamed: &[],
+        known: &["query"],
+        files: &[],
+    },
+    Tool {
+        native: "task",
+        canonical: "Subagent",
+        renamed: &[],
+        known: &["description", "prompt", "subagent_type"],
+        files: &[],
+    },
+    Tool { native: "todowrite", canonical: "Todo", renamed: &[], known: &["todos"], files: &[] },
+];
+
+pub fn capabilities() -> Vec<Capability> {
+    use EventKind as Kind;
+    vec![
+        can(Kind::SessionStart, "session.created", ""),
+        can(Kind::SessionEnd, "session.deleted", ""),
+        can(Kind::BeforeAgent, "chat.message", "BC"),
+        can(Kind::AfterAgent, "session.idle", ""),
+        can(Kind::BeforeStop, "session.idle", "B"),
+        can(Kind::AfterStop, "session.idle", ""),
+        can(Kind::BeforeTool, "tool.execute.before", "BM"),
+        can(Kind::AfterTool, "tool.execute.after", "BC"),
+        can(Kind::AfterToolFailure, "message.part.updated", ""),
+        can(Kind::SubagentStart, "session.created", ""),
+        can(Kind::SubagentStop, "session.idle", ""),
+        can(Kind::PreCompact, "experimental.session.compacting", "C"),
+        can(Kind::PostCompact, "session.compacted", ""),
+        can(Kind::Notification, "permission.asked", ""),
+        lacks(Kind::PermissionRequest),
+    ]
+}
+
+pub const QUIRKS: &[Quirk] = &[
+    Quirk {
+        id: "opencode-plugin-only",
+        versions: "1.18.33",
+        behaviour: "there are no hook commands, only plugins in its own process",
+        mitigation: "install writes a small plugin that calls anyhook",
+        evidence: "run",
+    },
+    Quirk {
+        id: "opencode-no-time-limit",
+        versions: "1.18.33",
+        behaviour: "a hook that hangs hangs the agent",
+        mitigation: "the plugin has a time limit, and anyhook answers before it",
+        evidence: "run",
+    },
+    Quirk {
+        id: "opencode-no-stop-gate",
+        versions: "1.18.33",
+        behaviour: "the end of a turn is only told; in `opencode run` the program may be gone by then",
+        mitigation: "the agent is sent a follow-up prompt with the reason",
+        evidence: "run",
+    },
+    Quirk {
+        id: "opencode-no-ask",
+        versions: "1.18.33",
+        behaviour: "permission.ask is in the types and never called",
+        mitigation: "an ask becomes a deny that says how to approve (ask_fallback in anyhook.toml)",
+        evidence: "run",
+    },
+    Quirk {
+        id: "opencode-failure-is-success",
+        versions: "1.18.33",
+        behaviour: "a shell command that exits 3 is a success",
+        mitigation: "its exit code makes it after_tool_failure",
+        evidence: "run",
+    },
+    Quirk {
+        id: "opencode-no-after-on-error",
+        versions: "1.18.33",
+        behaviour: "tool.execute.after is not called when a tool fails",
+        mitigation: "the failure is taken from message.part.updated",
+        evidence: "run",
+    },
+    Quirk {
+        id: "opencode-pure",
+        versions: "1.18.33",
+        behaviour: "`--pure` and OPENCODE_DISABLE_PROJECT_CONFIG=1 leave plugins out without a word",
+        mitigation: "none: doctor shows when the last event was seen",
+        evidence: "run",
+    },
+];

@@ -1,0 +1,93 @@
+//! Reading payloads of the common shape: a flat JSON object that names its event.
+
+use std::path::PathBuf;
+
+use anyhook_model::json::{self, Object, ReadValue};
+use anyhook_model::{Caller, DecodeError, Event, EventKind};
+use serde_json::{Value, json};
+
+/// A payload's fields, taken one by one; what is left is the host's own.
+#[derive(Debug)]
+pub struct Payload {
+    /// The fields not yet taken.
+    pub fields: Object,
+    /// Whether it had to be mended, so that it is not exact.
+    pub mended: bool,
+}
+
+impl Payload {
+    /// Reads a payload.
+    pub fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let ReadValue { value, mended } =
+            json::read(bytes).map_err(|error| DecodeError::NotJson(error.to_string()))?;
+        match value {
+            Value::Object(fields) => Ok(Self { fields, mended }),
+            _ => Err(DecodeError::NotAnObject("something else")),
+        }
+    }
+
+    /// Takes a text; a number counts as its digits, and empty text as none.
+    pub fn text(&mut self, name: &str) -> Option<String> {
+        match self.fields.shift_remove(name)? {
+            Value::String(text) => Some(text).filter(|text| !text.is_empty()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        }
+    }
+
+    /// Takes a value.
+    pub fn value(&mut self, name: &str) -> Option<Value> {
+        self.fields.shift_remove(name)
+    }
+
+    /// Begins an event from the fields that Claude Code, Codex and Gemini CLI have in common.
+    pub fn begin(&mut self, host: &str, caller: &Caller) -> Result<(String, Event), DecodeError> {
+        let native = self.text("hook_event_name").ok_or(DecodeError::NoEventType)?;
+        let work_dir = self
+            .text("cwd")
+            .map_or_else(|| caller.work_dir.clone(), |cwd| caller.work_dir.join(cwd));
+        let at = self.text("timestamp").and_then(|text| text.parse().ok()).unwrap_or(caller.now);
+        let mut event = Event::new(EventKind::Other(native.clone()), host, &work_dir, at);
+        event.native_name = Some(native.clone());
+        event.session = self.text("session_id");
+        event.agent = self.fields.get("agent_id").and_then(Value::as_str).map(str::to_owned);
+        event.project_dir.clone_from(&caller.project_dir);
+        Ok((native, event))
+    }
+}
+
+/// Returns an assistant's message in the specification's form.
+pub fn assistant_message(text: Option<String>) -> Value {
+    text.map_or(Value::Null, |content| json!({"role": "assistant", "content": content}))
+}
+
+/// Returns the events of an agent's stop: the gate, and what follows if it passes.
+pub fn stop_events(before_stop: Event) -> Vec<Event> {
+    let message = before_stop.data.get("final_message").cloned().unwrap_or_default();
+    let mut after_agent = Event { kind: EventKind::AfterAgent, ..before_stop.clone() };
+    after_agent.data = Object::new();
+    after_agent.data.insert("final_message".to_owned(), message);
+    let after_stop = Event { kind: EventKind::AfterStop, ..before_stop.clone() };
+    vec![before_stop, after_agent, after_stop]
+}
+
+/// The mark at the end of every reason we give, by which it is known when it comes back.
+const MARK: &str = "(anyhook log show ";
+
+/// Returns a reason with the id under which the journal explains it.
+pub fn marked(reason: &str, id: Option<&anyhook_model::RecordId>) -> String {
+    match id {
+        Some(id) => format!("{reason}\n{MARK}{id})"),
+        None => reason.to_owned(),
+    }
+}
+
+/// Tells whether a prompt is only our own reason, sent back by the host to go on working.
+pub fn is_our_own(prompt: &str) -> bool {
+    prompt.lines().last().is_some_and(|line| line.contains(MARK))
+}
+
+/// Returns the path of the project that a payload or the caller names.
+pub fn path(text: Option<String>) -> Option<PathBuf> {
+    text.map(PathBuf::from).filter(|path| path.is_absolute())
+}

@@ -1,0 +1,100 @@
+//! Words for replies: JSON that a host reads, and what could not be said.
+
+use anyhook_model::json::{Object, to_spaced};
+use anyhook_model::{DecodeError, Lost, Reply, Verdict, exit_code};
+use serde_json::Value;
+
+use crate::payload::marked;
+
+/// A reply in the making.
+#[derive(Debug, Default)]
+pub struct Saying {
+    /// Top-level fields.
+    pub fields: Object,
+    /// Fields of `hookSpecificOutput`.
+    pub specific: Object,
+    /// What could not be said.
+    pub lost: Vec<Lost>,
+}
+
+impl Saying {
+    /// Says a top-level field.
+    pub fn say(&mut self, key: &str, value: impl Into<Value>) {
+        self.fields.insert(key.to_owned(), value.into());
+    }
+
+    /// Says a field of `hookSpecificOutput`.
+    pub fn say_specific(&mut self, key: &str, value: impl Into<Value>) {
+        self.specific.insert(key.to_owned(), value.into());
+    }
+
+    /// Notes that a part of the verdict could not be said.
+    pub fn lose(&mut self, what: &str, instead: &str) {
+        self.lost.push(Lost { what: what.to_owned(), instead: instead.to_owned() });
+    }
+
+    /// Notes the loss of a context that the host does not take at this event.
+    pub fn lose_context(&mut self, verdict: &Verdict) {
+        if verdict.context.is_some() {
+            self.lose("additional_context", "nothing");
+        }
+    }
+
+    /// Ends with exit 0; nothing to say is said by silence.
+    pub fn reply(mut self, native_event: &str) -> Reply {
+        if !self.specific.is_empty() {
+            self.specific.shift_insert(0, "hookEventName".to_owned(), native_event.into());
+            self.fields.insert("hookSpecificOutput".to_owned(), Value::Object(self.specific));
+        }
+        let stdout =
+            if self.fields.is_empty() { String::new() } else { to_spaced(&self.fields) + "\n" };
+        Reply { stdout, lost: self.lost, ..Reply::default() }
+    }
+
+    /// Ends with exit 2 and the reason on standard error.
+    pub fn block(self, reason: &str) -> Reply {
+        Reply {
+            stderr: format!("{reason}\n"),
+            exit_code: exit_code::BLOCKED,
+            lost: self.lost,
+            ..Reply::default()
+        }
+    }
+}
+
+/// Returns the reason of a verdict, never empty, with the journal's id.
+pub fn reason(verdict: &Verdict) -> String {
+    marked(&bare_reason(verdict), verdict.id.as_ref())
+}
+
+/// Returns the reason with the context under it, for hosts that take one text only.
+pub fn reason_and_context(verdict: &Verdict) -> String {
+    match &verdict.context {
+        // The mark stays at the end, where it is looked for when the text comes back.
+        Some(context) => {
+            marked(&format!("{}\n\n{context}", bare_reason(verdict)), verdict.id.as_ref())
+        }
+        None => reason(verdict),
+    }
+}
+
+fn bare_reason(verdict: &Verdict) -> String {
+    let text = verdict.reason.as_deref().map(str::trim).filter(|text| !text.is_empty());
+    match (text, &verdict.by) {
+        (Some(text), _) => text.to_owned(),
+        (None, Some(by)) => format!("blocked by hook {by}"),
+        (None, None) => "blocked".to_owned(),
+    }
+}
+
+/// Answers a payload that could not be read, loudly and without blocking by accident.
+///
+/// Exit 1 is a failure to every host, which `onFailure: block` turns into a block where the host
+/// has such a word.
+pub fn refuse(error: &DecodeError) -> Reply {
+    Reply {
+        stderr: format!("anyhook: {error}\n"),
+        exit_code: exit_code::PROBLEM,
+        ..Reply::default()
+    }
+}

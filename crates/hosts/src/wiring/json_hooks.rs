@@ -1,0 +1,255 @@
+//! Settings in JSON, with comments or without, that hold `hooks` by event, as Claude Code, Codex
+//! and Gemini CLI have them. What is there keeps its place, its comments and its form.
+
+use std::path::Path;
+
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
+use serde_json::{Value, json};
+
+use super::{SettingsError, is_ours};
+
+/// One handler of ours.
+#[derive(Clone, Debug)]
+pub struct Handler {
+    /// The host's event.
+    pub event: &'static str,
+    /// The handler, as the host reads it.
+    pub handler: Value,
+}
+
+/// Adds our handlers, one for each event; one of ours that is there already is replaced.
+pub fn wire(
+    path: &Path,
+    text: Option<&str>,
+    host: &str,
+    handlers: &[Handler],
+) -> Result<String, SettingsError> {
+    let root = parse(path, text.unwrap_or(""))?;
+    let settings = top(path, &root)?;
+    let hooks = settings
+        .object_value_or_create("hooks")
+        .ok_or_else(|| unexpected(path, "`hooks`", "an object"))?;
+    for handler in handlers {
+        let groups = hooks
+            .array_value_or_create(handler.event)
+            .ok_or_else(|| unexpected(path, &format!("`hooks.{}`", handler.event), "a list"))?;
+        let group = json!({"hooks": [handler.handler]});
+        let ours: Vec<CstNode> = our_groups(&groups, host);
+        if ours.len() == 1 && to_value(&ours[0]) == Some(group.clone()) {
+            continue;
+        }
+        for old in ours {
+            old.remove();
+        }
+        groups.append(input(&group));
+    }
+    let mut after = root.to_string();
+    if text.is_none() && !after.ends_with('\n') {
+        after.push('\n');
+    }
+    Ok(after)
+}
+
+/// Takes our handlers away, and what only held them.
+pub fn unwire(path: &Path, text: &str, host: &str) -> Result<String, SettingsError> {
+    let root = parse(path, text)?;
+    let Some(hooks) = top(path, &root)?.object_value("hooks") else { return Ok(text.to_owned()) };
+    let mut changed = false;
+    for event in hooks.properties() {
+        let Some(groups) = event.array_value() else { continue };
+        let ours = our_groups(&groups, host);
+        changed |= !ours.is_empty();
+        let emptied = !ours.is_empty() && ours.len() == groups.elements().len();
+        for group in ours {
+            group.remove();
+        }
+        if emptied {
+            event.remove();
+        }
+    }
+    let property = top(path, &root)?.get("hooks");
+    if let Some(property) = property.filter(|_| changed && hooks.properties().is_empty()) {
+        property.remove();
+    }
+    Ok(if changed { root.to_string() } else { text.to_owned() })
+}
+
+/// Returns the commands of all handlers, with their events.
+pub fn commands(path: &Path, text: &str) -> Result<Vec<(String, String)>, SettingsError> {
+    let root = parse(path, text)?;
+    let Some(hooks) = top(path, &root)?.object_value("hooks") else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    for event in hooks.properties() {
+        let name = event.decoded_name().unwrap_or_default();
+        let groups = event.array_value().map(|groups| groups.elements()).unwrap_or_default();
+        for command in groups.iter().filter_map(to_value).flat_map(|group| group_commands(&group)) {
+            found.push((name.clone(), command));
+        }
+    }
+    Ok(found)
+}
+
+/// Returns a value of the settings by its path of keys.
+pub fn value(path: &Path, text: &str, keys: &[&str]) -> Result<Option<Value>, SettingsError> {
+    let root = parse(path, text)?;
+    let whole = root.value().and_then(|node| to_value(&node));
+    Ok(keys.iter().fold(whole, |value, key| value?.get(*key).cloned()))
+}
+
+fn parse(path: &Path, text: &str) -> Result<CstRootNode, SettingsError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    CstRootNode::parse(text, &ParseOptions::default())
+        .map_err(|error| SettingsError::Broken { path: path.to_owned(), why: error.to_string() })
+}
+
+fn top(path: &Path, root: &CstRootNode) -> Result<CstObject, SettingsError> {
+    root.object_value_or_create().ok_or_else(|| unexpected(path, "the file", "an object"))
+}
+
+fn unexpected(path: &Path, what: &str, expected: &'static str) -> SettingsError {
+    SettingsError::Unexpected { path: path.to_owned(), what: what.to_owned(), expected }
+}
+
+/// Returns the groups that hold nothing but handlers of ours.
+fn our_groups(groups: &CstArray, host: &str) -> Vec<CstNode> {
+    let is_our_group = |node: &CstNode| {
+        let commands = to_value(node).map(|group| group_commands(&group)).unwrap_or_default();
+        !commands.is_empty() && commands.iter().all(|command| is_ours(command, host))
+    };
+    groups.elements().into_iter().filter(is_our_group).collect()
+}
+
+fn group_commands(group: &Value) -> Vec<String> {
+    let handlers = group.get("hooks").and_then(Value::as_array);
+    let command = |handler: &Value| Some(handler.get("command")?.as_str()?.to_owned());
+    handlers.into_iter().flatten().filter_map(command).collect()
+}
+
+/// Reads a node as plain JSON.
+fn to_value(node: &CstNode) -> Option<Value> {
+    node.to_serde_value()
+}
+
+/// Makes a node of plain JSON.
+fn input(value: &Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(flag) => CstInputValue::Bool(*flag),
+        Value::Number(number) => CstInputValue::Number(number.to_string()),
+        Value::String(text) => CstInputValue::String(text.clone()),
+        Value::Array(items) => CstInputValue::Array(items.iter().map(input).collect()),
+        Value::Object(fields) => CstInputValue::Object(
+            fields.iter().map(|(key, value)| (key.clone(), input(value))).collect(),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn handlers() -> Vec<Handler> {
+        ["PreToolUse", "Stop"]
+            .map(|event| Handler { event, handler: json!({"type": "command", "command": "/x/anyhook hook claude-code", "timeout": 600}) })
+            .to_vec()
+    }
+
+    fn wired(text: &str) -> String {
+        wire(Path::new("s.json"), Some(text), "claude-code", &handlers()).unwrap()
+    }
+
+    #[test]
+    fn what_is_there_stays_with_its_comments() {
+        let text = "// mine\n{\n  \"model\": \"x\", // why\n  \"hooks\": {\n    \"PreToolUse\": [\n      {\"matcher\": \"Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"mine.sh\"}]}\n    ]\n  }\n}\n";
+        let after = wired(text);
+        for kept in [
+            "// mine\n",
+            "\"model\": \"x\", // why",
+            "{\"matcher\": \"Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"mine.sh\"}]}",
+        ] {
+            assert!(after.contains(kept), "{after}");
+        }
+        let found = commands(Path::new("s.json"), &after).unwrap();
+        assert_eq!(found.len(), 3);
+        assert_eq!(wired(&after), after, "a second time changes nothing");
+        let back = unwire(Path::new("s.json"), &after, "claude-code").unwrap();
+        assert_eq!(
+            commands(Path::new("s.json"), &back).unwrap(),
+            [("PreToolUse".to_owned(), "mine.sh".to_owned())]
+        );
+    }
+
+    #[test]
+    fn an_older_entry_of_ours_is_replaced() {
+        let old = wire(
+            Path::new("s"),
+            None,
+            "codex",
+            &[Handler {
+                event: "Stop",
+                handler: json!({"type": "command", "command": "/old/anyhook hook codex"}),
+            }],
+        )
+        .unwrap();
+        let new = wire(
+            Path::new("s"),
+            Some(&old),
+            "codex",
+            &[Handler {
+                event: "Stop",
+                handler: json!({"type": "command", "command": "/new/anyhook hook codex"}),
+            }],
+        )
+        .unwrap();
+        assert_eq!(
+            commands(Path::new("s"), &new).unwrap(),
+            [("Stop".to_owned(), "/new/anyhook hook codex".to_owned())]
+        );
+    }
+
+    #[test]
+    fn broken_files_are_left_alone() {
+        for text in ["{", "[]", "{\"hooks\": 3}", "{\"hooks\": {\"PreToolUse\": {}}}"] {
+            assert!(
+                wire(Path::new("s"), Some(text), "claude-code", &handlers()).is_err(),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_new_file_is_made() {
+        let text = wire(Path::new("s"), None, "claude-code", &handlers()).unwrap();
+        assert!(serde_json::from_str::<Value>(&text).is_ok(), "{text}");
+        assert!(text.ends_with("}\n"));
+    }
+
+    proptest! {
+        /// Taking ours away again leaves the same settings, whatever they were.
+        #[test]
+        fn wire_and_unwire_keep_what_is_there(
+            keys in proptest::collection::btree_map("[a-z]{1,6}", 0u8..100, 0..5),
+            events in proptest::collection::btree_set(prop_oneof!["PreToolUse", "Stop", "Other"], 0..3),
+            spaces in prop_oneof![Just("  "), Just("    "), Just("\t"), Just("")],
+            comment in any::<bool>(),
+        ) {
+            let mut settings = json!({});
+            for (key, value) in &keys {
+                settings[key] = json!(value);
+            }
+            for event in &events {
+                settings["hooks"][event] = json!([{"matcher": "x", "hooks": [{"type": "command", "command": "theirs"}]}]);
+            }
+            let text = serde_json::to_string_pretty(&settings).unwrap().replace("  ", spaces);
+            let text = if comment { format!("// a note\n{text}\n") } else { text };
+            let after = wired(&text);
+            prop_assert_eq!(wired(&after), after.clone());
+            let back = unwire(Path::new("s"), &after, "claude-code").unwrap();
+            let plain = |text: &str| parse(Path::new("s"), text).unwrap().to_serde_value().unwrap();
+            prop_assert_eq!(plain(&back), settings);
+        }
+    }
+}

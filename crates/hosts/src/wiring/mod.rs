@@ -1,0 +1,101 @@
+//! Wiring anyhook into an agent's settings: texts in, texts out. The files themselves are read and
+//! written by the command line.
+
+pub mod codex_trust;
+pub mod json_hooks;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Where an agent's settings are.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    /// The user's home.
+    pub home: PathBuf,
+    /// The user's `XDG_CONFIG_HOME`.
+    pub config_home: PathBuf,
+    /// The project, if its settings are meant and not the user's.
+    pub project: Option<PathBuf>,
+    /// Folders that agents let people choose: variable and value.
+    pub variables: BTreeMap<&'static str, PathBuf>,
+}
+
+impl Scope {
+    /// Returns the folder a variable names, else one in the home folder.
+    pub fn folder(&self, variable: &'static str, inner: &str) -> PathBuf {
+        self.variables.get(variable).cloned().unwrap_or_else(|| self.home.join(inner))
+    }
+}
+
+/// The variables in which agents let people choose a folder.
+pub const FOLDER_VARIABLES: [&str; 2] = ["CLAUDE_CONFIG_DIR", "CODEX_HOME"];
+
+/// The texts of settings files, by path; a file that is not there is not in it.
+pub type Texts = BTreeMap<PathBuf, String>;
+
+/// Why settings cannot be changed. Nothing is.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SettingsError {
+    /// The file cannot be read as what it should be.
+    #[error("`{path}` is broken: {why}")]
+    Broken {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        why: String,
+    },
+    /// The file holds something else where hooks belong.
+    #[error("`{path}`: {what} is not {expected}")]
+    Unexpected {
+        /// Which file.
+        path: PathBuf,
+        /// What was looked at.
+        what: String,
+        /// What it should be.
+        expected: &'static str,
+    },
+}
+
+/// How an agent calls us.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The program's path.
+    pub binary: PathBuf,
+}
+
+impl Call {
+    /// Returns the command line for a shell, answering a little before the host's own limit.
+    pub fn command(&self, host: &str, limit_ms: u64) -> String {
+        format!("{} hook {host} --deadline-ms {}", quoted(&self.binary), limit_ms / 10 * 9)
+    }
+}
+
+/// Tells whether a command line is one of ours for this host.
+pub fn is_ours(command: &str, host: &str) -> bool {
+    command.contains("anyhook") && command.contains(&format!(" hook {host}"))
+}
+
+/// Quotes a path for a shell.
+fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+".contains(letter);
+    if text.chars().all(plain) {
+        text.into_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_quoted_and_known_again() {
+        let call = Call { binary: PathBuf::from("/home/a b/it's/anyhook") };
+        let command = call.command("codex", 600_000);
+        assert_eq!(command, r"'/home/a b/it'\''s/anyhook' hook codex --deadline-ms 540000");
+        assert!(is_ours(&command, "codex"));
+        assert!(!is_ours(&command, "claude-code"));
+    }
+}

@@ -1,0 +1,158 @@
+//! Every recorded payload, decoded, and answered with every kind of verdict.
+
+#![expect(clippy::unwrap_used, reason = "a test may")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhook_hosts::{AGENTS, Agent};
+use anyhook_model::{Caller, Effect, Event, RecordId, Reply, Spelling, Verdict};
+use serde_json::{Value, json};
+
+fn fixtures(agent: &dyn Agent) -> Vec<(String, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("src")
+        .join(agent.id().replace('-', "_"))
+        .join("fixtures");
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+        .into_iter()
+        .map(|path| {
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            let bytes = fs::read(&path).unwrap();
+            (
+                name.clone(),
+                if agent.id() == "opencode" { from_plugin(&name, &bytes) } else { bytes },
+            )
+        })
+        .collect()
+}
+
+/// Recorded inside OpenCode; our plugin sends the same with the hook's name and the folders.
+fn from_plugin(name: &str, bytes: &[u8]) -> Vec<u8> {
+    let mut value: Value = serde_json::from_slice(bytes).unwrap();
+    let hook = name.strip_prefix("event.").unwrap_or(name).split('-').next().unwrap();
+    value["hook"] = hook.into();
+    value["directory"] = "/home/user/project".into();
+    value["worktree"] = "/home/user/project".into();
+    value.to_string().into_bytes()
+}
+
+fn caller() -> Caller {
+    Caller {
+        work_dir: "/home/user/project".into(),
+        project_dir: Some("/home/user/project".into()),
+        now: "2026-11-15T12:00:00Z".parse().unwrap(),
+    }
+}
+
+fn verdicts(agent: &dyn Agent, event: &Event) -> Vec<(&'static str, Verdict)> {
+    let base = Verdict {
+        id: Some(RecordId::from_text("7k2m9x4q")),
+        by: Some("guard".to_owned()),
+        ..Verdict::default()
+    };
+    let with = |effect: Effect| Verdict {
+        effect: Some(effect),
+        reason: Some("because".to_owned()),
+        ..base.clone()
+    };
+    let context = Some("remember this".to_owned());
+    let mut all = vec![
+        ("silent", base.clone()),
+        ("allow", with(Effect::Allow)),
+        ("ask", with(Effect::Ask)),
+        ("deny", with(Effect::Deny)),
+        ("deny without a reason", Verdict { effect: Some(Effect::Deny), ..base.clone() }),
+        ("deny and context", Verdict { context: context.clone(), ..with(Effect::Deny) }),
+        ("context", Verdict { context, ..base.clone() }),
+    ];
+    let changed = json!({"command": "echo changed"});
+    let changed = changed.as_object().unwrap();
+    if let Some(tool) =
+        event.tool.as_ref().filter(|tool| tool.name == "Shell" && event.kind.takes_input_change())
+    {
+        let native_input = agent.native_input(tool, changed).unwrap();
+        all.push(("changed input", Verdict { input: Some(changed.clone()), native_input, ..base }));
+    }
+    all
+}
+
+fn shown(reply: &Reply) -> String {
+    let lost: Vec<String> =
+        reply.lost.iter().map(|lost| format!("{} → {}", lost.what, lost.instead)).collect();
+    format!(
+        "exit {} stdout {:?} stderr {:?}{}",
+        reply.exit_code,
+        reply.stdout.trim_end(),
+        reply.stderr.trim_end(),
+        if lost.is_empty() { String::new() } else { format!(" lost [{}]", lost.join("; ")) }
+    )
+}
+
+#[test]
+fn every_fixture_and_every_verdict() {
+    for agent in AGENTS {
+        let mut text = String::new();
+        for (name, bytes) in fixtures(agent) {
+            let events = agent.decode(&bytes, &caller()).unwrap();
+            text.push_str(&format!("# {name}\n"));
+            for event in &events {
+                text.push_str(&format!("{}\n", event.to_json(Spelling::Canonical)));
+            }
+            for (word, verdict) in verdicts(agent, &events[0]) {
+                text.push_str(&format!(
+                    "  {word}: {}\n",
+                    shown(&agent.encode(&events[0], &verdict))
+                ));
+            }
+            text.push('\n');
+        }
+        insta::assert_snapshot!(agent.id(), text);
+    }
+}
+
+#[test]
+fn a_deny_is_said_wherever_a_host_can_be_stopped() {
+    for agent in AGENTS {
+        for (name, bytes) in fixtures(agent) {
+            let events = agent.decode(&bytes, &caller()).unwrap();
+            let row = agent.capabilities().into_iter().find(|row| row.event == events[0].kind);
+            let Some(row) = row.filter(|row| row.block) else { continue };
+            let deny = Verdict { effect: Some(Effect::Deny), ..Verdict::default() };
+            let reply = agent.encode(&events[0], &deny);
+            assert!(reply.lost.is_empty(), "{name}: {reply:?}");
+            let said = format!("{}{}", reply.stdout, reply.stderr);
+            assert!(said.contains("blocked"), "{} {name}: no reason in {said:?}", row.event);
+            let silent = agent.encode(&events[0], &Verdict::default());
+            assert_eq!(
+                (silent.stdout.as_str(), silent.stderr.as_str(), silent.exit_code),
+                ("", "", 0),
+                "{name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn payloads_cut_anywhere_are_refused_or_read_but_never_panic() {
+    for agent in AGENTS {
+        for (_, bytes) in fixtures(agent) {
+            for cut in (0..bytes.len()).step_by(7) {
+                let _ = agent.decode(&bytes[..cut], &caller());
+            }
+        }
+    }
+}
+
+#[test]
+fn unknown_events_and_fields_pass_through() {
+    for agent in AGENTS {
+        let payload = json!({"hook_event_name": "BrandNew", "hook": "BrandNew", "session_id": "s", "fresh": {"a": [1]}});
+        let events = agent.decode(payload.to_string().as_bytes(), &caller()).unwrap();
+        assert_eq!(events[0].kind.to_string(), "BrandNew");
+        assert_eq!(events[0].raw["fresh"], json!({"a": [1]}));
+    }
+}
