@@ -7,4 +7,5 @@ fn environment() -> TestEnv {
     TestEnv::new(env!("CARGO_BIN_EXE_anyhook"))
 }
 
+mod reference;
 mod smoke;
