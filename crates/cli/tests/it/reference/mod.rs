@@ -13,6 +13,7 @@ use anyhook_testkit::{Ran, TestEnv, write};
 use serde_json::{Value, json};
 
 mod events;
+mod hook_file;
 
 /// A script that blocks.
 const BLOCK: &str = "echo no >&2; exit 2";
