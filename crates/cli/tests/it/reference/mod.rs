@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 mod events;
 mod hook_file;
+mod places_and_order;
 
 /// A script that blocks.
 const BLOCK: &str = "echo no >&2; exit 2";
