@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 mod events;
 mod hook_file;
 mod places_and_order;
+mod trust;
 
 /// A script that blocks.
 const BLOCK: &str = "echo no >&2; exit 2";
