@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 mod events;
 mod hook_file;
+mod matching;
 mod places_and_order;
 mod trust;
 
