@@ -16,6 +16,7 @@ mod events;
 mod hook_file;
 mod matching;
 mod places_and_order;
+mod running;
 mod trust;
 
 /// A script that blocks.
