@@ -12,6 +12,7 @@ use std::process::Command;
 use anyhook_testkit::{Ran, TestEnv, write};
 use serde_json::{Value, json};
 
+mod answers;
 mod events;
 mod hook_file;
 mod matching;
