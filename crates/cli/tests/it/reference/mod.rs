@@ -17,6 +17,7 @@ mod events;
 mod hook_file;
 mod matching;
 mod places_and_order;
+mod protocol;
 mod running;
 mod trust;
 
