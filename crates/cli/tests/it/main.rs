@@ -8,4 +8,5 @@ fn environment() -> TestEnv {
 }
 
 mod docs;
+mod reference;
 mod smoke;
