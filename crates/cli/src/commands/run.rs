@@ -41,17 +41,22 @@ pub fn run(arguments: RunArgs, environment: &Environment, out: &mut Out) -> Ende
     let dispatched =
         engine.dispatch_event(event, None, arguments.deadline_ms.map(Duration::from_millis));
     let journaled = engine.journal(std::slice::from_ref(&dispatched.record));
-    if arguments.json {
-        out.json(&dispatched.verdict)?;
-    } else {
-        show_runs(&dispatched.record.runs, out)?;
-        show_verdict(&dispatched.verdict, "", out)?;
-    }
     if let Err(error) = journaled {
         let text = format!("the journal cannot be written: {error}");
-        Out::stderr().line(&[(Tone::Warn, "warning: "), (Tone::Plain, &text)])?;
+        // The verdict counts even where nobody can be told.
+        let _ = Out::stderr().line(&[(Tone::Warn, "warning: "), (Tone::Plain, &text)]);
     }
-    Ok(if dispatched.verdict.is_block() { exit_code::BLOCKED } else { exit_code::OK })
+    let shown = if arguments.json {
+        out.json(&dispatched.verdict)
+    } else {
+        show_runs(&dispatched.record.runs, out)
+            .and_then(|()| show_verdict(&dispatched.verdict, "", out))
+    };
+    if dispatched.verdict.is_block() {
+        return Ok(exit_code::BLOCKED);
+    }
+    shown?;
+    Ok(exit_code::OK)
 }
 
 /// Returns a mark, a word and their tone for what a hook said.
@@ -108,7 +113,7 @@ pub fn show_runs(runs: &[RunRecord], out: &mut Out) -> std::io::Result<()> {
 pub fn show_verdict(verdict: &Verdict, indent: &str, out: &mut Out) -> std::io::Result<()> {
     let (tone, words) = match verdict.effect {
         Some(Effect::Deny) => (Tone::Bad, "blocked"),
-        Some(Effect::Ask) => (Tone::Warn, "ask the person"),
+        Some(Effect::Ask) => (Tone::Warn, "the person is asked"),
         Some(Effect::Allow) => (Tone::Good, "allowed"),
         None if verdict.capped => (Tone::Warn, "goes on (capped)"),
         None => (Tone::Good, "goes on"),
