@@ -77,9 +77,8 @@ pub fn run(arguments: &NewArgs, environment: &Environment, out: &mut Out) -> End
     let hook_file = hook_file(arguments, &kind);
     let read = definition::read(hook_file.as_bytes(), &arguments.name);
     if let Some(problem) = read.problems.first() {
-        return Err(
-            Trouble::usage(problem.message.clone()).hint("see `anyhook schema front-matter`")
-        );
+        let hint = problem.hint.as_deref().unwrap_or("see `anyhook schema front-matter`");
+        return Err(Trouble::usage(problem.message.clone()).hint(hint));
     }
     let folder = arguments.level.hooks_folder(environment)?.join(&arguments.name);
     if folder.symlink_metadata().is_ok() {
@@ -156,11 +155,8 @@ fn script(language: Language, kind: &EventKind) -> (&'static str, String) {
             )
         }
         Language::Py => {
-            let subject = if command {
-                "event[\"tool_input\"].get(\"command\", \"\")"
-            } else {
-                "json.dumps(event)"
-            };
+            let subject =
+                if command { "json.dumps(event[\"tool_input\"])" } else { "json.dumps(event)" };
             (
                 "run",
                 format!(
@@ -169,11 +165,8 @@ fn script(language: Language, kind: &EventKind) -> (&'static str, String) {
             )
         }
         Language::Js => {
-            let subject = if command {
-                "String(event.tool_input.command ?? \"\")"
-            } else {
-                "JSON.stringify(event)"
-            };
+            let subject =
+                if command { "JSON.stringify(event.tool_input)" } else { "JSON.stringify(event)" };
             (
                 "run",
                 format!(
