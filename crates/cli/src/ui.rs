@@ -106,7 +106,8 @@ impl Out {
                 self.pieces(&[(cell.tone, &cell.text)])?;
                 if column + 1 < filled {
                     let blanks = widths[column] - cell.width() + 2;
-                    write!(self.writer, "{:blanks$}", "")?;
+                    // Not `{:blanks$}`: a width above 65,535 is refused with a panic.
+                    self.writer.write_all(" ".repeat(blanks).as_bytes())?;
                 }
             }
             writeln!(self.writer)?;

@@ -82,7 +82,9 @@ fn show(hook: &Hook, environment: &Environment, out: &mut Out) -> std::io::Resul
     let path = hook.folder.join("HOOK.md");
     let path =
         path.strip_prefix(&environment.work_dir).unwrap_or(&path).to_string_lossy().into_owned();
-    let bytes = std::fs::read(hook.folder.join("HOOK.md")).unwrap_or_default();
+    // Only a finding with a place needs the text; without one it may be a pipe that never ends.
+    let placed = hook.problems.iter().any(|problem| problem.place.is_some());
+    let bytes = if placed { std::fs::read(hook.folder.join("HOOK.md"))? } else { Vec::new() };
     let text = String::from_utf8_lossy(&bytes);
     for problem in &hook.problems {
         let span = problem.place.map(|place| span(&text, place));

@@ -141,7 +141,10 @@ pub fn run(arguments: &LogArgs, environment: &Environment, out: &mut Out) -> End
         out.text("no records")?;
         arguments.filter.hint(out)?;
     }
-    while arguments.follow {
+    if !arguments.follow {
+        return Ok(exit_code::OK);
+    }
+    loop {
         out.flush()?;
         std::thread::sleep(LOOK_EVERY);
         let mut new = Vec::new();
@@ -149,7 +152,6 @@ pub fn run(arguments: &LogArgs, environment: &Environment, out: &mut Out) -> End
         new.retain(|record| arguments.filter.takes(record));
         print(&new, arguments.json, out)?;
     }
-    Ok(exit_code::OK)
 }
 
 fn print(records: &[Record], json: bool, out: &mut Out) -> std::io::Result<()> {
@@ -190,7 +192,7 @@ fn row(record: &Record) -> Vec<Cell> {
     vec![
         Cell::new(Tone::Dim, time.get(..19).unwrap_or(&time).replace('T', " ")),
         Cell::new(Tone::Plain, record.id.as_str()),
-        Cell::new(Tone::Plain, record.event.to_string()),
+        Cell::new(Tone::Plain, first_line(&record.event.to_string(), 40)),
         Cell::new(tone, verdict),
         Cell::new(Tone::Plain, who),
         Cell::new(Tone::Dim, milliseconds(record.took_us)),
