@@ -10,6 +10,9 @@ use anyhook_model::exit_code;
 
 use crate::ui::{Out, Tone};
 
+/// What most often keeps files from being read or written.
+const RIGHTS_OR_SPACE: &str = "look at the folder's rights, and whether the disk is full";
+
 /// Why a command ends early.
 #[derive(Debug)]
 pub struct Trouble {
@@ -36,13 +39,18 @@ impl Trouble {
 
     /// The command failed at a file.
     pub fn at(path: &Path, error: impl Display) -> Self {
-        Self::problem(format!("`{}`: {error}", path.display()))
+        Self::problem(format!("`{}` cannot be used: {error}", path.display())).hint(RIGHTS_OR_SPACE)
     }
 
     /// Adds the next step.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// Returns what failed, without the next step.
+    pub fn message(&self) -> &str {
+        &self.message
     }
 
     /// Tells the person and returns the exit code.
@@ -73,7 +81,7 @@ impl From<TrustError> for Trouble {
             TrustError::LinkOut(_) => "copy what it points to into the hook's folder",
             TrustError::NotAFile(_) => "remove it: a hook is made of files",
             TrustError::TooLarge(_) => "keep only what the hook needs in its folder",
-            TrustError::Io { .. } => "look at the folder's rights, and whether the disk is full",
+            TrustError::Io { .. } => RIGHTS_OR_SPACE,
         };
         Self::problem(error.to_string()).hint(hint)
     }

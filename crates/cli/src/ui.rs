@@ -99,11 +99,15 @@ impl Out {
             })
             .collect();
         for row in rows {
-            for (column, cell) in row.iter().enumerate() {
+            // Empty fields at the end leave no blanks behind.
+            let filled =
+                row.iter().rposition(|cell| !cell.text.is_empty()).map_or(0, |last| last + 1);
+            for (column, cell) in row[..filled].iter().enumerate() {
                 self.pieces(&[(cell.tone, &cell.text)])?;
-                if column + 1 < row.len() {
+                if column + 1 < filled {
                     let blanks = widths[column] - cell.width() + 2;
-                    write!(self.writer, "{:blanks$}", "")?;
+                    // Not `{:blanks$}`: a width above 65,535 is refused with a panic.
+                    self.writer.write_all(" ".repeat(blanks).as_bytes())?;
                 }
             }
             writeln!(self.writer)?;
@@ -142,6 +146,11 @@ fn printable(text: &str) -> String {
             if letter.is_control() && !matches!(letter, '\n' | '\t') { '\u{fffd}' } else { letter }
         })
         .collect()
+}
+
+/// Returns a number with its noun: `1 hook`, `2 hooks`.
+pub fn counted(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 /// Returns the first line of a text, cut to a width.

@@ -12,7 +12,7 @@ use super::Ended;
 use crate::environment::{Environment, shown};
 use crate::error::Trouble;
 use crate::level::LevelArgs;
-use crate::ui::{Out, Tone};
+use crate::ui::{Out, Tone, counted};
 
 /// Put a hook's folder in place, at the user's level or the project's
 #[derive(Args)]
@@ -63,7 +63,7 @@ pub fn run(arguments: &AddArgs, environment: &Environment, out: &mut Out) -> End
     let findings = hook.problems.iter().filter(|problem| problem.severity > Severity::Note).count();
     if findings > 0 {
         out.line(&[
-            (Tone::Warn, &format!("it has {findings} findings: ")),
+            (Tone::Warn, &format!("it has {}: ", counted(findings, "finding"))),
             (Tone::Plain, &format!("anyhook check {}", hook.name())),
         ])?;
     }

@@ -1,9 +1,11 @@
 //! `anyhook check`: lint hooks, with line, column and a caret.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use anyhook_engine::places::find_root;
+use anyhook_engine::problem::Place;
 use anyhook_engine::settings::Settings;
 use anyhook_engine::{Hook, Problem, Severity};
 use anyhook_model::exit_code;
@@ -13,7 +15,7 @@ use clap::Args;
 use super::Ended;
 use crate::environment::Environment;
 use crate::target;
-use crate::ui::{Out, Tone};
+use crate::ui::{Out, Tone, counted};
 
 /// Lint hooks: what is wrong, where and why; exit 1 if anything is
 #[derive(Args)]
@@ -61,15 +63,13 @@ pub fn run(arguments: &CheckArgs, environment: &Environment, out: &mut Out) -> E
             show(hook, environment, out)?;
         }
         for note in &notes {
-            out.line(&[(Tone::Warn, "note: "), (Tone::Plain, note)])?;
+            out.line(&[(Tone::Warn, "warning: "), (Tone::Plain, note)])?;
         }
         let (tone, words) = match count {
             0 => (Tone::Good, "no problems".to_owned()),
-            1 => (Tone::Bad, "1 problem".to_owned()),
-            many => (Tone::Bad, format!("{many} problems")),
+            many => (Tone::Bad, counted(many, "problem")),
         };
-        let hooks =
-            if hooks.len() == 1 { "1 hook".to_owned() } else { format!("{} hooks", hooks.len()) };
+        let hooks = counted(hooks.len(), "hook");
         out.line(&[(tone, &words), (Tone::Dim, " in "), (Tone::Dim, &hooks)])?;
     }
     Ok(if count == 0 { exit_code::OK } else { exit_code::PROBLEM })
@@ -80,25 +80,26 @@ fn show(hook: &Hook, environment: &Environment, out: &mut Out) -> std::io::Resul
     let path = hook.folder.join("HOOK.md");
     let path =
         path.strip_prefix(&environment.work_dir).unwrap_or(&path).to_string_lossy().into_owned();
-    let bytes = std::fs::read(hook.folder.join("HOOK.md")).unwrap_or_default();
+    // Only a finding with a place needs the text; without one it may be a pipe that never ends.
+    let placed = hook.problems.iter().any(|problem| problem.place.is_some());
+    let bytes = if placed { std::fs::read(hook.folder.join("HOOK.md"))? } else { Vec::new() };
     let text = String::from_utf8_lossy(&bytes);
     for problem in &hook.problems {
-        // Places count bytes of the file; with replaced bytes they would not fit the text.
-        let exact = text.len() == bytes.len();
-        let place = problem.place.filter(|place| exact && place.end <= text.len());
-        let report = render(problem, &path, &text, place.map(|place| place.start..place.end));
+        let span = problem.place.map(|place| span(&text, place));
+        let report = render(problem, &path, &text, span);
         out.text(&report)?;
         out.gap()?;
     }
     Ok(())
 }
 
-fn render(
-    problem: &Problem,
-    path: &str,
-    text: &str,
-    span: Option<std::ops::Range<usize>>,
-) -> String {
+/// Returns where a finding is in the text, at whole letters: a caret cannot stand inside one.
+fn span(text: &str, place: Place) -> Range<usize> {
+    let letter = |from: usize| (from..text.len()).find(|at| text.is_char_boundary(*at));
+    letter(place.start).unwrap_or(text.len())..letter(place.end).unwrap_or(text.len())
+}
+
+fn render(problem: &Problem, path: &str, text: &str, span: Option<Range<usize>>) -> String {
     let level = match problem.severity {
         Severity::Note => Level::NOTE,
         Severity::Warning => Level::WARNING,

@@ -18,6 +18,7 @@ pub struct CompletionsArgs {
 }
 
 pub fn run(arguments: &CompletionsArgs, command: &mut clap::Command, out: &mut Out) -> Ended {
+    // Written aside first: the generator panics when nobody reads.
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, command, "anyhook", &mut script);
     out.text(String::from_utf8_lossy(&script).trim_end())?;

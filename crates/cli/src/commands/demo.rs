@@ -51,7 +51,11 @@ struct Stage {
 }
 
 pub fn run(arguments: &DemoArgs, environment: &Environment, out: &mut Out) -> Ended {
-    let mut scratch = tempfile::Builder::new().prefix("anyhook-demo-").tempdir()?;
+    let mut scratch =
+        tempfile::Builder::new().prefix("anyhook-demo-").tempdir().map_err(|error| {
+            Trouble::at(&std::env::temp_dir(), error)
+                .hint("set TMPDIR to a folder you may write to")
+        })?;
     scratch.disable_cleanup(arguments.keep);
     let stage = set_up(scratch.path(), environment)?;
     introduce(scratch.path(), out)?;

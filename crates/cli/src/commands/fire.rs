@@ -80,25 +80,24 @@ impl EventArgs {
         }
         let bytes = std::fs::read(path).map_err(|error| {
             Trouble::input(format!("`{}` cannot be read: {error}", path.display()))
+                .hint("name a file that holds a JSON object, or - for standard input")
         })?;
-        object(&bytes, &path.display().to_string())
+        object(&bytes, &format!("`{}`", path.display()))
     }
 }
 
 /// Reads a JSON object; `source` says whose mistake it is if it is none.
 fn object(bytes: &[u8], source: &str) -> Result<Object, Trouble> {
+    let hint = if source == "--input" {
+        "in a shell, put single quotes around it: '{\"command\": \"ls\"}'"
+    } else {
+        "it holds the event's further fields, such as {\"session_id\": \"one\"}"
+    };
     match json::read(bytes) {
         Ok(read) => match read.value {
             Value::Object(fields) => Ok(fields),
-            _ => Err(Trouble::input(format!("{source} is not a JSON object"))),
+            _ => Err(Trouble::input(format!("{source} is not a JSON object")).hint(hint)),
         },
-        Err(error) => {
-            let trouble = Trouble::input(format!("{source} is not JSON: {error}"));
-            Err(if source == "--input" {
-                trouble.hint("in a shell, put single quotes around it: '{\"command\": \"ls\"}'")
-            } else {
-                trouble.hint("write one JSON object with the event's fields")
-            })
-        }
+        Err(error) => Err(Trouble::input(format!("{source} is not JSON: {error}")).hint(hint)),
     }
 }

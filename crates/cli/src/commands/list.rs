@@ -42,6 +42,10 @@ pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> En
         out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, "`anyhook new my-hook --trigger before_tool` makes one, `anyhook add PATH` puts one in place")])?;
     }
     let mut rows = Vec::new();
+    if !installed.hooks.is_empty() {
+        let titles = ["hook", "trigger", "level", "priority", "status"];
+        rows.push(titles.into_iter().map(|title| Cell::new(Tone::Dim, title)).collect());
+    }
     for standing in &installed.hooks {
         let hook = &standing.hook;
         let (tone, status) = status(standing);

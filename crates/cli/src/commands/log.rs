@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhook_engine::journal::{Journal, JournalReader};
+use anyhook_engine::problem::nearest;
 use anyhook_model::json::to_spaced;
 use anyhook_model::{EventKind, Record, exit_code};
 use clap::{Args, Subcommand};
@@ -11,7 +12,7 @@ use super::Ended;
 use super::run::{milliseconds, said, show_verdict};
 use crate::environment::Environment;
 use crate::error::Trouble;
-use crate::ui::{Cell, Out, Tone, first_line};
+use crate::ui::{Cell, Out, Tone, counted, first_line};
 
 /// How often `-f` looks for new records.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -79,6 +80,21 @@ enum Verdicts {
 }
 
 impl Filter {
+    /// Says so if an event was asked for that no agent is likely to send.
+    fn hint(&self, out: &mut Out) -> std::io::Result<()> {
+        let Some(event) = self.event.as_deref().filter(|name| EventKind::known(name).is_none())
+        else {
+            return Ok(());
+        };
+        match nearest(event, EventKind::all_names()) {
+            Some(near) => {
+                let text = format!("did you mean `--event {near}`?");
+                out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, &text)])
+            }
+            None => Ok(()),
+        }
+    }
+
     fn takes(&self, record: &Record) -> bool {
         let verdict = |word: &Verdicts| match word {
             Verdicts::Deny => record.verdict.word() == "deny",
@@ -105,22 +121,25 @@ pub fn run(arguments: &LogArgs, environment: &Environment, out: &mut Out) -> End
     }
     let mut reader = journal.reader();
     let mut last = std::collections::VecDeque::new();
-    reader.read_on(&mut |record| {
-        if arguments.filter.takes(&record) {
-            if arguments.lines > 0 && last.len() == arguments.lines {
-                last.pop_front();
+    reader
+        .read_on(&mut |record| {
+            if arguments.filter.takes(&record) {
+                if arguments.lines > 0 && last.len() == arguments.lines {
+                    last.pop_front();
+                }
+                last.push_back(record);
             }
-            last.push_back(record);
-        }
-    })?;
+        })
+        .map_err(|error| Trouble::at(&state.join("journal"), error))?;
     print(last.make_contiguous(), arguments.json, out)?;
     if reader.damaged() > 0 {
-        let text =
-            format!("{} lines of the journal are damaged and were passed over", reader.damaged());
+        let lines = counted(reader.damaged(), "damaged line");
+        let text = format!("{lines} of the journal passed over");
         Out::stderr().line(&[(Tone::Warn, "warning: "), (Tone::Plain, &text)])?;
     }
     if last.is_empty() && !arguments.follow && !arguments.json {
         out.text("no records")?;
+        arguments.filter.hint(out)?;
     }
     if arguments.follow {
         follow(&mut reader, arguments, out)?;
@@ -178,7 +197,7 @@ fn row(record: &Record) -> Vec<Cell> {
     vec![
         Cell::new(Tone::Dim, time.get(..19).unwrap_or(&time).replace('T', " ")),
         Cell::new(Tone::Plain, record.id.as_str()),
-        Cell::new(Tone::Plain, record.event.to_string()),
+        Cell::new(Tone::Plain, first_line(&record.event.to_string(), 40)),
         Cell::new(tone, verdict),
         Cell::new(Tone::Plain, who),
         Cell::new(Tone::Dim, milliseconds(record.took_us)),
@@ -216,6 +235,7 @@ fn show(journal: &Journal, id: &str, json: bool, out: &mut Out) -> Ended {
     show_record(record, out)?;
     for later in later {
         let time = later.at.to_string();
+        out.gap()?;
         out.line(&[(Tone::Strong, "later "), (Tone::Dim, &time)])?;
         show_turns(later, out)?;
     }
@@ -256,7 +276,7 @@ fn show_record(record: &Record, out: &mut Out) -> std::io::Result<()> {
     if record.other_events > 0 {
         out.line(&[(
             Tone::Dim,
-            &format!("  – {} hooks wait for other events", record.other_events),
+            &format!("  – {} of other events", counted(record.other_events, "hook")),
         )])?;
     }
     for lost in &record.lost {
@@ -295,7 +315,7 @@ fn show_turns(record: &Record, out: &mut Out) -> std::io::Result<()> {
         )])?;
         let mut detail = |name: &str, text: &str| {
             text.trim_end().lines().try_for_each(|line| {
-                out.line(&[(Tone::Dim, &format!("     {name:<7}│ ")), (Tone::Plain, line)])
+                out.line(&[(Tone::Dim, &format!("     {name:<8}│ ")), (Tone::Plain, line)])
             })
         };
         detail("stdout", &run.stdout)?;

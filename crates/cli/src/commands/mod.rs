@@ -40,8 +40,8 @@ use crate::ui::Out;
     after_help = "Start with: anyhook demo"
 )]
 struct Cli {
-    /// When to use colours
-    #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
+    /// When to use colours; auto: on a terminal, unless NO_COLOR is set
+    #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN", display_order = 900)]
     color: Colour,
     #[command(subcommand)]
     command: Command,
@@ -49,7 +49,6 @@ struct Cli {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Colour {
-    /// On a terminal, unless `NO_COLOR` is set
     Auto,
     Always,
     Never,
@@ -111,12 +110,7 @@ type Ended = Result<u8, Trouble>;
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => {
-            let code = if error.use_stderr() { exit_code::USAGE } else { exit_code::OK };
-            // Nothing can be done for a closed standard output.
-            let _ = error.print();
-            return ExitCode::from(code);
-        }
+        Err(error) => return told_by_clap(&error),
     };
     if let Command::Hook(arguments) = &cli.command
         && let Some(request) = arguments.request()
@@ -132,11 +126,32 @@ pub fn main() -> ExitCode {
     let mut out = Out::stdout();
     let ended = dispatch(cli.command, &environment, &mut out);
     let flushed = out.flush().map_err(Trouble::from);
-    match ended.and_then(|code| flushed.map(|()| code)) {
-        Ok(code) => ExitCode::from(code),
-        Err(trouble) if trouble.is_silent() => ExitCode::SUCCESS,
-        Err(trouble) => trouble.tell(),
+    match (ended, flushed) {
+        // That nobody reads the words does not change the answer; a block stays one in any case.
+        (Ok(code), Err(trouble)) if trouble.is_silent() || code == exit_code::BLOCKED => {
+            ExitCode::from(code)
+        }
+        (Ok(code), Ok(())) => ExitCode::from(code),
+        (Err(trouble), _) if trouble.is_silent() => ExitCode::SUCCESS,
+        (Err(trouble), _) | (Ok(_), Err(trouble)) => trouble.tell(),
     }
+}
+
+/// Prints the help that was asked for, or says how the command was used wrongly.
+fn told_by_clap(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        // Nothing can be done for a closed standard output.
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let _ = error.print();
+        return ExitCode::from(exit_code::USAGE);
+    }
+    let text = error.render().to_string();
+    let message = text.split("\n\nFor more information").next().unwrap_or(&text);
+    let message = message.strip_prefix("error: ").unwrap_or(message).trim_end();
+    Trouble::usage(message).hint("--help says more").tell()
 }
 
 fn dispatch(command: Command, environment: &Environment, out: &mut Out) -> Ended {

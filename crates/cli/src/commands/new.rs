@@ -67,9 +67,8 @@ pub fn run(arguments: &NewArgs, environment: &Environment, out: &mut Out) -> End
     let hook_file = hook_file(arguments, &kind);
     let read = definition::read(hook_file.as_bytes(), &arguments.name);
     if let Some(problem) = read.problems.first() {
-        return Err(
-            Trouble::usage(problem.message.clone()).hint("see `anyhook schema front-matter`")
-        );
+        let hint = problem.hint.as_deref().unwrap_or("see `anyhook schema front-matter`");
+        return Err(Trouble::usage(problem.message.clone()).hint(hint));
     }
     let folder = arguments.level.hooks_folder(environment)?.join(&arguments.name);
     if folder.symlink_metadata().is_ok() {

@@ -1,6 +1,7 @@
 //! `anyhook prompt`: the hooks as a short text for an agent's context.
 
 use anyhook_engine::Hook;
+use anyhook_engine::hook::Trust;
 use anyhook_model::exit_code;
 use anyhook_model::report::PromptedHook;
 use clap::Args;
@@ -25,6 +26,8 @@ pub fn run(arguments: &PromptArgs, environment: &Environment, out: &mut Out) -> 
         .hooks
         .iter()
         .filter(|standing| standing.out.is_none() && standing.hook.fault().is_none())
+        // What differs from what was trusted does not run.
+        .filter(|standing| !matches!(standing.hook.trust, Trust::Changed(_)))
         .map(|standing| &standing.hook)
         .collect();
     if arguments.json {

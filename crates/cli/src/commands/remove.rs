@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhook_engine::Level;
+use anyhook_engine::hook::Trust;
 use anyhook_engine::now;
 use anyhook_engine::trust::{TrustStore, absolute, copy_folder};
 use anyhook_model::exit_code;
@@ -69,6 +70,11 @@ pub fn run(arguments: &RemoveArgs, environment: &Environment, out: &mut Out) -> 
     TrustStore::new(state).forget(&source)?;
     out.line(&[(Tone::Good, "removed "), (Tone::Strong, name)])?;
     out.line(&[(Tone::Dim, "kept at "), (Tone::Dim, &shown(&kept, &environment.places))])?;
+    if matches!(hook.trust, Trust::Trusted | Trust::Changed(_)) {
+        // Whoever takes a trusted guard away silently must not switch it off: it now counts as failed.
+        let text = format!("it was trusted and is missed now; `anyhook untrust {name}` forgets it");
+        out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, &text)])?;
+    }
     Ok(exit_code::OK)
 }
 

@@ -43,18 +43,23 @@ pub fn run(arguments: &RunArgs, environment: &Environment, out: &mut Out) -> End
     let dispatched =
         engine.dispatch_event(&OpenFormat, event, arguments.deadline_ms.map(Duration::from_millis));
     let journaled = engine.journal(std::slice::from_ref(&dispatched.record));
-    if arguments.json {
-        out.json(&dispatched.verdict)?;
-    } else {
-        show_runs(&dispatched.record.runs, out)?;
-        show_left_out(&dispatched.record, out)?;
-        show_verdict(&dispatched.verdict, "", out)?;
-    }
     if let Err(error) = journaled {
         let text = format!("the journal cannot be written: {error}");
-        Out::stderr().line(&[(Tone::Warn, "warning: "), (Tone::Plain, &text)])?;
+        // The verdict counts even where nobody can be told.
+        let _ = Out::stderr().line(&[(Tone::Warn, "warning: "), (Tone::Plain, &text)]);
     }
-    Ok(if dispatched.verdict.is_block() { exit_code::BLOCKED } else { exit_code::OK })
+    let shown = if arguments.json {
+        out.json(&dispatched.verdict)
+    } else {
+        show_runs(&dispatched.record.runs, out)
+            .and_then(|()| show_left_out(&dispatched.record, out))
+            .and_then(|()| show_verdict(&dispatched.verdict, "", out))
+    };
+    if dispatched.verdict.is_block() {
+        return Ok(exit_code::BLOCKED);
+    }
+    shown?;
+    Ok(exit_code::OK)
 }
 
 /// Returns a mark, a word and their tone for what a hook said.

@@ -11,7 +11,7 @@ use anyhook_engine::{Engine, Hook, now};
 use anyhook_model::case::{Case, CaseFile, ExpectedDecision};
 use anyhook_model::json::to_spaced;
 use anyhook_model::report::TestedCase;
-use anyhook_model::{Caller, Effect, Host, OpenFormat, exit_code};
+use anyhook_model::{Caller, Effect, Host, OpenFormat, SkipReason, exit_code};
 use clap::Args;
 use serde_json::Value;
 
@@ -33,16 +33,15 @@ pub struct TestArgs {
 }
 
 pub fn run(arguments: &TestArgs, environment: &Environment, out: &mut Out) -> Ended {
-    let hooks = if arguments.hooks.is_empty() {
+    let (hooks, left_out): (Vec<Hook>, Vec<Hook>) = if arguments.hooks.is_empty() {
         // Nothing from a repository runs unasked: what is not trusted must be named.
         target::installed(environment)
             .hooks
             .into_iter()
-            .filter(|standing| matches!(standing.hook.trust, Trust::NotNeeded | Trust::Trusted))
             .map(|standing| standing.hook)
-            .collect()
+            .partition(|hook| matches!(hook.trust, Trust::NotNeeded | Trust::Trusted))
     } else {
-        target::find(&arguments.hooks, environment)?
+        (target::find(&arguments.hooks, environment)?, Vec::new())
     };
     let mut engine = Engine::new(environment.places.clone());
     engine.adopt_orphans();
@@ -61,11 +60,16 @@ pub fn run(arguments: &TestArgs, environment: &Environment, out: &mut Out) -> En
     let failed = tested.iter().filter(|one| !one.passed).count();
     if arguments.json {
         out.json(&tested)?;
-    } else if tested.is_empty() {
+    } else if tested.is_empty() && left_out.is_empty() {
         out.text("no test cases")?;
         out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, "a case is a file tests/NAME.json in the hook's folder; `anyhook schema case` says what it holds")])?;
     } else {
         out.text(&format!("{} passed, {failed} failed", tested.len() - failed))?;
+    }
+    if !arguments.json && !left_out.is_empty() {
+        let names: Vec<&str> = left_out.iter().map(Hook::name).collect();
+        let text = format!("not trusted, so tested only when named: {}", names.join(", "));
+        out.line(&[(Tone::Warn, "note: "), (Tone::Plain, &text)])?;
     }
     Ok(if failed == 0 { exit_code::OK } else { exit_code::PROBLEM })
 }
@@ -118,6 +122,7 @@ fn test(engine: &Engine, hook: &Hook, path: &Path) -> Result<TestedCase, Trouble
         Ok(case) => case,
         Err(error) => {
             tested.faults.push(format!("not a test case: {error}"));
+            tested.faults.push("hint: `anyhook schema case` says what one holds".to_owned());
             return Ok(tested);
         }
     };
@@ -125,7 +130,10 @@ fn test(engine: &Engine, hook: &Hook, path: &Path) -> Result<TestedCase, Trouble
     let scratch = tempfile::Builder::new().prefix("anyhook-test-").tempdir()?;
     let project = fs::canonicalize(scratch.path())?;
     for (name, file) in &case.files {
-        lay_out(&project, name, file)?;
+        if let Err(trouble) = lay_out(&project, name, file) {
+            tested.faults.push(trouble.message().to_owned());
+            return Ok(tested);
+        }
     }
     let caller =
         Caller { work_dir: project.clone(), project_dir: Some(project.clone()), now: now() };
@@ -221,13 +229,16 @@ fn compare(case: &Case, finished: &Finished, project: &Path, faults: &mut Vec<St
         let why = run.and_then(|run| run.failure.as_ref().or(run.decision.reason.as_ref()));
         let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
         faults.push(format!("expected {}, got {}{why}", expect.decision.word(), found.word()));
-        if let Some(skipped) = finished.skipped.first() {
-            faults.push(format!("skipped: {}", skipped.why));
+        if run.is_none() {
+            // Hooks of other events are only counted, so they are not in the list.
+            let why = finished.skipped.first().map_or(&SkipReason::OtherEvent, |left| &left.why);
+            faults.push(format!("skipped: {why}"));
         }
     }
+    let quoted = |text: Option<&str>| text.map_or("none".to_owned(), |text| format!("{text:?}"));
     let mut same = |what: &str, expected: Option<&str>, found: Option<&str>| {
         if let Some(expected) = expected.filter(|expected| found != Some(*expected)) {
-            faults.push(format!("expected {what} {expected:?}, got {found:?}"));
+            faults.push(format!("expected {what} {expected:?}, got {}", quoted(found)));
         }
     };
     let reason = decision.and_then(|decision| decision.reason.as_deref());
@@ -246,14 +257,15 @@ fn compare(case: &Case, finished: &Finished, project: &Path, faults: &mut Vec<St
         .as_deref()
         .filter(|part| !reason.is_some_and(|reason| reason.contains(part)))
     {
-        faults.push(format!("expected a reason with {part:?}, got {reason:?}"));
+        faults.push(format!("expected a reason with {part:?}, got {}", quoted(reason)));
     }
     for (name, expected) in &expect.files {
         let found = fs::read(project.join(name))
             .ok()
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         if found != *expected {
-            faults.push(format!("expected file {name} {expected:?}, got {found:?}"));
+            let (expected, found) = (quoted(expected.as_deref()), quoted(found.as_deref()));
+            faults.push(format!("expected file {name}: {expected}, got {found}"));
         }
     }
 }

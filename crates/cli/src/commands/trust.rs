@@ -1,6 +1,7 @@
 //! `anyhook trust`: approve a project's hooks, after showing what they are.
 
 use std::io::{BufRead, IsTerminal, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhook_engine::hook::Trust;
@@ -13,7 +14,7 @@ use super::Ended;
 use crate::environment::{Environment, shown};
 use crate::error::Trouble;
 use crate::target;
-use crate::ui::{Out, Tone};
+use crate::ui::{Out, Tone, counted};
 
 /// So many lines of a file are shown.
 const LINES_SHOWN: usize = 60;
@@ -46,7 +47,10 @@ pub fn run(arguments: &TrustArgs, environment: &Environment, out: &mut Out) -> E
     }
     let asked_for = arguments.all || !arguments.paths.is_empty();
     let mut left = 0;
-    for hook in &hooks {
+    for (index, hook) in hooks.iter().enumerate() {
+        if index > 0 {
+            out.gap()?;
+        }
         let staged = store.stage(&hook.folder)?;
         present(hook, &staged, &store, environment, out)?;
         out.flush()?;
@@ -62,7 +66,8 @@ pub fn run(arguments: &TrustArgs, environment: &Environment, out: &mut Out) -> E
     }
     if left > 0 && !std::io::stdin().is_terminal() {
         return Err(Trouble::problem(format!(
-            "{left} hooks are not trusted: nobody is there to ask"
+            "{} not trusted: nobody is there to ask",
+            counted(left, "hook")
         ))
         .hint("name them, or say --all"));
     }
@@ -115,47 +120,88 @@ fn present(
         (Tone::Dim, &shown(&hook.folder, &environment.places)),
     ])?;
     out.line(&[(Tone::Plain, "  "), (Tone::Plain, &copy.definition.description)])?;
-    out.line(&[(Tone::Plain, "  runs at "), (Tone::Plain, &triggers.join(", "))])?;
+    if !triggers.is_empty() {
+        out.line(&[(Tone::Plain, "  runs at "), (Tone::Plain, &triggers.join(", "))])?;
+    }
     if let Some(fault) = copy.fault() {
         out.line(&[(Tone::Bad, "  cannot run: "), (Tone::Plain, &fault.message)])?;
     }
     let before = match &hook.trust {
-        Trust::Changed(why) => {
-            out.line(&[(Tone::Warn, "  trusted before: "), (Tone::Plain, why)])?;
+        Trust::Changed(_) => {
+            out.line(&[(Tone::Warn, "  it was trusted before; what has changed since is marked")])?;
             let source = anyhook_engine::trust::absolute(&hook.folder)?;
             let records = store.records(source.parent().unwrap_or(&source));
             records?.get(&source).map(|record| store.copy_of(record))
         }
         _ => None,
     };
-    for inner in files(staged.folder())? {
-        let bytes = std::fs::read(staged.folder().join(&inner)).unwrap_or_default();
-        let change = before.as_ref().map(|before| match std::fs::read(before.join(&inner)) {
-            Ok(old) if old == bytes => "  as before",
-            Ok(_) => "  CHANGED",
-            Err(_) => "  NEW",
-        });
-        let heading =
-            format!("── {} ({} bytes){}", inner.display(), bytes.len(), change.unwrap_or_default());
+    let now = files(staged.folder())?;
+    for inner in &now {
+        let piece = Piece::read(&staged.folder().join(inner));
+        let old = before.as_ref().map(|before| Piece::read(&before.join(inner)));
+        let change = match &old {
+            None => "",
+            Some(Piece::Missing) => "  NEW",
+            Some(old) if *old == piece => "  as before",
+            Some(_) => "  CHANGED",
+        };
+        let heading = format!("── {}{}{change}", inner.display(), piece.words());
         out.line(&[(Tone::Dim, "  "), (Tone::Hint, &heading)])?;
-        if change == Some("  as before") {
-            continue;
+        if old.as_ref() != Some(&piece) {
+            let place = shown(&hook.folder.join(inner), &environment.places);
+            piece.show(&place, out)?;
         }
-        match std::str::from_utf8(&bytes) {
-            Ok(text) => {
-                for line in text.lines().take(LINES_SHOWN) {
-                    out.line(&[(Tone::Dim, "  │ "), (Tone::Plain, line)])?;
-                }
-                let more = text.lines().count().saturating_sub(LINES_SHOWN);
-                if more > 0 {
-                    let place = shown(&hook.folder.join(&inner), &environment.places);
-                    out.line(&[(Tone::Dim, &format!("  │ … {more} more lines in {place}"))])?;
-                }
-            }
-            Err(_) => out.line(&[(Tone::Warn, "  │ not a text")])?,
+    }
+    for gone in before.map_or(Ok(Vec::new()), |before| files(&before))? {
+        if !now.contains(&gone) {
+            let heading = format!("── {}  REMOVED", gone.display());
+            out.line(&[(Tone::Dim, "  "), (Tone::Hint, &heading)])?;
         }
     }
     Ok(())
+}
+
+/// One part of a hook's folder, with all that trust covers.
+#[derive(PartialEq, Eq)]
+enum Piece {
+    File { bytes: Vec<u8>, runnable: bool },
+    Link(PathBuf),
+    Missing,
+}
+
+impl Piece {
+    fn read(path: &Path) -> Self {
+        if let Ok(target) = std::fs::read_link(path) {
+            return Self::Link(target);
+        }
+        let Ok(bytes) = std::fs::read(path) else { return Self::Missing };
+        let mode = std::fs::metadata(path).map_or(0, |metadata| metadata.permissions().mode());
+        Self::File { bytes, runnable: mode & 0o111 != 0 }
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Self::File { bytes, runnable: true } => format!(" ({} bytes, may run)", bytes.len()),
+            Self::File { bytes, runnable: false } => format!(" ({} bytes)", bytes.len()),
+            Self::Link(target) => format!(" → {}", target.display()),
+            Self::Missing => " (cannot be read)".to_owned(),
+        }
+    }
+
+    /// Shows the first lines of a text; `place` is where the rest is.
+    fn show(&self, place: &str, out: &mut Out) -> std::io::Result<()> {
+        let Self::File { bytes, .. } = self else { return Ok(()) };
+        let Ok(text) = std::str::from_utf8(bytes) else {
+            return out.line(&[(Tone::Warn, "  │ not a text")]);
+        };
+        for line in text.lines().take(LINES_SHOWN) {
+            out.line(&[(Tone::Dim, "  │ "), (Tone::Plain, line)])?;
+        }
+        match text.lines().count().saturating_sub(LINES_SHOWN) {
+            0 => Ok(()),
+            more => out.line(&[(Tone::Dim, &format!("  │ … {more} more lines in {place}"))]),
+        }
+    }
 }
 
 /// Returns the files and links of a folder, HOOK.md first.

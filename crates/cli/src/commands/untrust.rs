@@ -37,6 +37,7 @@ pub fn run(arguments: &UntrustArgs, environment: &Environment, out: &mut Out) ->
         .map(|standing| standing.hook)
         .filter(|hook| hook.level == Level::Project && !matches!(hook.trust, Trust::Never))
         .collect();
+    let mut unknown = arguments.paths.clone();
     let mut forgotten = 0;
     for hook in &known {
         let named = |path: &PathBuf| {
@@ -50,12 +51,19 @@ pub fn run(arguments: &UntrustArgs, environment: &Environment, out: &mut Out) ->
         let source = absolute(&hook.folder).unwrap_or_else(|_| hook.folder.clone());
         if store.forget(&source)? {
             forgotten += 1;
+            unknown.retain(|path| !named(path));
             out.line(&[(Tone::Good, "no longer trusted: "), (Tone::Strong, hook.name())])?;
         }
     }
-    if forgotten == 0 && !arguments.all {
-        return Err(Trouble::input("none of these is a trusted hook of this project")
-            .hint("`anyhook list` shows which are"));
+    if let Some(path) = unknown.first() {
+        return Err(Trouble::input(format!(
+            "`{}` is no trusted hook of this project",
+            path.display()
+        ))
+        .hint("`anyhook list` shows which are"));
+    }
+    if forgotten == 0 {
+        out.text("no hook of this project was trusted")?;
     }
     Ok(exit_code::OK)
 }

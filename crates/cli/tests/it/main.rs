@@ -1,5 +1,13 @@
 //! Black-box tests of the `anyhook` program, written from its documents.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::format_collect,
+    clippy::format_push_string,
+    reason = "a test that cannot set up its world has failed, one that is left out says so, and speed is no matter"
+)]
+
 use anyhook_testkit::TestEnv;
 
 /// Makes a fresh environment for the program under test.
@@ -7,6 +15,10 @@ fn environment() -> TestEnv {
     TestEnv::new(env!("CARGO_BIN_EXE_anyhook"))
 }
 
+mod bad_input;
+mod commands;
 mod docs;
+mod namespace;
 mod reference;
 mod smoke;
+mod torture;

@@ -77,8 +77,9 @@ impl Mender<'_> {
                     matches!(byte, b'{' | b'}' | b'[' | b']' | b',' | b':' | b'"')
                         || byte.is_ascii_whitespace()
                 };
-                let end =
-                    bytes[at..].iter().position(is_end).map_or(bytes.len(), |length| at + length);
+                // At least one byte is taken, so that an odd one cannot stop us.
+                let rest = bytes[at + 1..].iter().position(is_end);
+                let end = rest.map_or(bytes.len(), |length| at + 1 + length);
                 self.value(&self.text[at..end]);
                 Some(end)
             }

@@ -1,0 +1,236 @@
+//! `anyhook hook HOST`.
+
+use serde_json::json;
+
+use crate::environment;
+
+#[test]
+fn nobody_has_an_opinion() {
+    let environment = environment();
+    assert_run!(environment, environment.shell("ls"), @"
+    exit code: 0
+    ----- stdout -----
+    {}
+    ");
+}
+
+#[test]
+fn a_block() {
+    let environment = environment();
+    environment.user_hook("guard", "trigger: before_tool", "echo 'not here' >&2; exit 2");
+    assert_run!(environment, environment.shell("ls"), @r#"
+    exit code: 2
+    ----- stdout -----
+    {"decision": "deny", "reason": "not here", "id": "[ID]"}
+
+    ----- stderr -----
+    not here
+    (anyhook log show [ID])
+    "#);
+}
+
+#[test]
+fn a_question() {
+    let environment = environment();
+    environment.user_hook(
+        "guard",
+        "trigger: before_tool",
+        r#"echo '{"decision": "ask", "reason": "sure?"}'"#,
+    );
+    assert_run!(environment, environment.shell("ls"), @r#"
+    exit code: 0
+    ----- stdout -----
+    {"decision": "ask", "reason": "sure?", "id": "[ID]"}
+    "#);
+}
+
+#[test]
+fn a_changed_input_and_a_context() {
+    let environment = environment();
+    environment.user_hook(
+        "changer",
+        "trigger: before_tool",
+        r#"echo '{"decision": "allow", "modified_input": {"command": "ls -l"}, "additional_context": "mind the gap"}'"#,
+    );
+    assert_run!(environment, environment.shell("ls"), @r#"
+    exit code: 0
+    ----- stdout -----
+    {"decision": "allow", "modified_input": {"command": "ls -l"}, "additional_context": "mind the gap", "id": "[ID]"}
+    "#);
+}
+
+#[test]
+fn a_failure_that_must_not_be_passed_by() {
+    let environment = environment();
+    environment.user_hook(
+        "guard",
+        "trigger: before_tool\non_failure: block",
+        "echo 'cannot reach the policy' >&2; exit 7",
+    );
+    assert_run!(environment, environment.shell("ls"), @r#"
+    exit code: 2
+    ----- stdout -----
+    {"decision": "deny", "reason": "hook guard failed and must not be passed by: exit 7: cannot reach the policy", "id": "[ID]"}
+
+    ----- stderr -----
+    hook guard failed and must not be passed by: exit 7: cannot reach the policy
+    (anyhook log show [ID])
+    "#);
+}
+
+#[test]
+fn a_capped_stop() {
+    let environment = environment();
+    anyhook_testkit::write(
+        &environment.home().join(".config/agents/anyhook.toml"),
+        "stop_cap = 1\n",
+        0o644,
+    );
+    environment.user_hook("gate", "trigger: before_stop", "echo 'tests fail' >&2; exit 2");
+    let stop = json!({"event_type": "before_stop", "session_id": "s"});
+    assert_eq!(environment.event(&stop).code, 2);
+    assert_run!(environment, environment.event(&stop), @"
+    exit code: 0
+    ----- stdout -----
+    {}
+
+    ----- stderr -----
+    anyhook: the stop passes although gate blocks it: 1 stops were blocked in this turn (stop_cap in anyhook.toml). It said: tests fail
+    ");
+}
+
+#[test]
+fn a_deadline() {
+    let environment = environment();
+    environment.user_hook("slow", "trigger: before_tool\non_failure: block", "sleep 60");
+    let event = r#"{"event_type": "before_tool"}"#;
+    for arguments in [
+        &["hook", "agent-hooks", "--deadline-ms", "200"][..],
+        &["hook", "--deadline-ms", "200", "agent-hooks"],
+        &["hook", "agent-hooks", "--deadline-ms=200"],
+    ] {
+        let ran = environment.run_with_input(arguments, event);
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert!(ran.stderr.contains("timed out after "), "{ran:?}");
+    }
+    let ran = environment.run_with_input(&["hook", "agent-hooks", "--deadline-ms", "0"], event);
+    assert_run!(environment, ran, @r#"
+    exit code: 2
+    ----- stdout -----
+    {"decision": "deny", "reason": "hook slow failed and must not be passed by: not started: the caller's deadline has passed", "id": "[ID]"}
+
+    ----- stderr -----
+    hook slow failed and must not be passed by: not started: the caller's deadline has passed
+    (anyhook log show [ID])
+    "#);
+}
+
+#[test]
+fn no_event() {
+    let environment = environment();
+    let ran = environment.run_with_input(&["hook", "agent-hooks"], "");
+    assert_run!(environment, ran, @"
+    exit code: 65
+    ----- stderr -----
+    anyhook: the event is not JSON: EOF while parsing a value at line 1 column 0
+    hint: send one event as a JSON object on standard input
+    ");
+}
+
+#[test]
+fn an_event_that_is_not_json() {
+    let environment = environment();
+    let ran = environment.run_with_input(&["hook", "agent-hooks"], "{\"event_type\": before}");
+    assert_run!(environment, ran, @"
+    exit code: 65
+    ----- stderr -----
+    anyhook: the event is not JSON: expected value at line 1 column 16
+    hint: send one event as a JSON object on standard input
+    ");
+}
+
+#[test]
+fn an_event_that_is_no_object() {
+    let environment = environment();
+    let ran = environment.run_with_input(&["hook", "agent-hooks"], "[1, 2]");
+    assert_run!(environment, ran, @"
+    exit code: 65
+    ----- stderr -----
+    anyhook: the event is not a JSON object but an array
+    hint: send one event as a JSON object on standard input
+    ");
+}
+
+#[test]
+fn an_event_without_a_type() {
+    let environment = environment();
+    let ran = environment.run_with_input(&["hook", "agent-hooks"], "{}");
+    assert_run!(environment, ran, @r#"
+    exit code: 65
+    ----- stderr -----
+    anyhook: the event has no `event_type`
+    hint: name the event, such as {"event_type": "before_tool"}
+    "#);
+}
+
+#[test]
+fn an_event_with_a_type_that_is_no_text() {
+    let environment = environment();
+    let ran = environment.run_with_input(&["hook", "agent-hooks"], r#"{"event_type": 7}"#);
+    assert_run!(environment, ran, @r#"
+    exit code: 65
+    ----- stderr -----
+    anyhook: `event_type` is not a string but a number
+    hint: name the event, such as {"event_type": "before_tool"}
+    "#);
+}
+
+#[test]
+fn an_unknown_host() {
+    let environment = environment();
+    assert_run!(environment, environment.run(&["hook", "vim"]), @"
+    exit code: 64
+    ----- stderr -----
+    error: unknown host `vim`
+    hint: this version speaks: agent-hooks
+    ");
+}
+
+#[test]
+fn no_host() {
+    let environment = environment();
+    assert_run!(environment, environment.run(&["hook"]), @"
+    exit code: 64
+    ----- stderr -----
+    error: the following required arguments were not provided:
+      <HOST>
+
+    Usage: anyhook hook <HOST>
+    hint: --help says more
+    ");
+}
+
+#[test]
+fn a_deadline_that_is_no_number() {
+    let environment = environment();
+    let ran = environment.run(&["hook", "agent-hooks", "--deadline-ms", "soon"]);
+    assert_run!(environment, ran, @"
+    exit code: 64
+    ----- stderr -----
+    error: invalid value 'soon' for '--deadline-ms <N>': invalid digit found in string
+    hint: --help says more
+    ");
+}
+
+#[test]
+fn two_hosts() {
+    let environment = environment();
+    let ran = environment.run(&["hook", "agent-hooks", "agent-hooks"]);
+    assert_eq!(ran.code, 64, "{ran:?}");
+}
+
+#[test]
+fn help() {
+    let environment = environment();
+    assert_run!(environment, environment.run(&["hook", "--help"]));
+}

@@ -1,0 +1,22 @@
+//! Every command's output and errors as a person sees them: one file a command.
+
+#[macro_use]
+mod snapshot;
+
+mod add;
+mod check;
+mod completions;
+mod demo;
+mod explain;
+mod general;
+mod hook;
+mod list;
+mod log;
+mod new;
+mod prompt;
+mod remove;
+mod run;
+mod schema;
+mod test;
+mod trust;
+mod untrust;

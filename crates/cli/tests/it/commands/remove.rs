@@ -1,0 +1,157 @@
+//! `anyhook remove`.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use anyhook_testkit::run;
+
+use crate::{environment, namespace};
+
+#[test]
+fn a_hook_of_the_user() {
+    let environment = environment();
+    let folder = environment.user_hook("guard", "trigger: before_tool", "exit 0");
+    assert_run!(environment, environment.run(&["remove", "guard"]), @"
+    exit code: 0
+    ----- stdout -----
+    removed guard
+    kept at ~/.local/state/anyhook/removed/guard-[TIME]
+    ");
+    assert!(!folder.exists());
+    let kept: Vec<_> =
+        fs::read_dir(environment.state().join("removed")).unwrap().flatten().collect();
+    assert!(kept[0].path().join("scripts/run").is_file());
+}
+
+/// What was removed can be had back.
+#[test]
+fn and_back() {
+    let environment = environment();
+    environment.user_hook("guard", "trigger: before_tool", "exit 2");
+    environment.run(&["remove", "guard"]);
+    assert_eq!(environment.shell("ls").code, 0);
+    let kept = fs::read_dir(environment.state().join("removed")).unwrap().flatten().next().unwrap();
+    fs::rename(kept.path(), environment.user_hooks().join("guard")).unwrap();
+    assert_eq!(environment.shell("ls").code, 2);
+}
+
+#[test]
+fn a_hook_of_the_project() {
+    let environment = environment();
+    let folder = environment.project_hook("guard", "trigger: before_tool", "exit 0");
+    assert_eq!(environment.run(&["trust", "guard"]).code, 0);
+    assert_run!(environment, environment.run(&["remove", "guard", "--project"]), @"
+    exit code: 0
+    ----- stdout -----
+    removed guard
+    kept at ~/.local/state/anyhook/removed/guard-[TIME]
+    hint: it was trusted and is missed now; `anyhook untrust guard` forgets it
+    ");
+    assert!(!folder.exists());
+    assert_run!(environment, environment.run(&["list"]), @"
+    exit code: 0
+    ----- stdout -----
+    hook   trigger      level    priority  status
+    guard  before_tool  project  100       fails: its folder is gone from the project; `anyhook untrust` forgets it
+    ");
+}
+
+#[test]
+fn one_of_two_levels() {
+    let environment = environment();
+    environment.user_hook("guard", "trigger: before_tool", "exit 0");
+    environment.project_hook("guard", "trigger: before_tool", "exit 0");
+    assert_run!(environment, environment.run(&["remove", "guard"]), @"
+    exit code: 64
+    ----- stderr -----
+    error: `guard` is there more than once: ~/.config/agents/hooks/guard, ~/project/.agents/hooks/guard
+    hint: say --user or --project
+    ");
+    assert_eq!(environment.run(&["remove", "guard", "--user"]).code, 0);
+    assert!(environment.project_hooks().join("guard").exists());
+}
+
+/// Only the link goes; what it leads to is somebody's.
+#[test]
+fn a_link() {
+    let environment = environment();
+    let shelf = environment.root().join("shelf");
+    let source = environment.hook(&shelf, "guard", "trigger: before_tool", "exit 0");
+    fs::create_dir_all(environment.user_hooks()).unwrap();
+    symlink(&source, environment.user_hooks().join("guard")).unwrap();
+    assert_eq!(environment.run(&["remove", "guard"]).code, 0);
+    assert!(source.join("HOOK.md").is_file());
+    assert!(environment.user_hooks().join("guard").symlink_metadata().is_err());
+}
+
+#[test]
+fn a_name_that_leads_out() {
+    let environment = environment();
+    environment.user_hook("guard", "trigger: before_tool", "exit 0");
+    let ran = environment.run(&["remove", "../hooks/guard"]);
+    assert_eq!(ran.code, 65, "{ran:?}");
+    assert!(environment.user_hooks().join("guard").exists());
+}
+
+#[test]
+fn not_there() {
+    let environment = environment();
+    assert_run!(environment, environment.run(&["remove", "nobody"]), @"
+    exit code: 65
+    ----- stderr -----
+    error: no hook `nobody` is installed
+    hint: `anyhook list` shows what is
+    ");
+}
+
+#[test]
+fn the_machines() {
+    if !namespace::can_mount() {
+        return;
+    }
+    let environment = environment();
+    let managed = environment.root().join("etc/agents/hooks");
+    environment.hook(&managed, "company", "trigger: before_tool", "exit 0");
+    let mounts = namespace::managed(&environment);
+    let remove = namespace::command(&environment, &mounts, &["remove", "company"]);
+    assert_run!(environment, run(remove, b""), @"
+    exit code: 1
+    ----- stderr -----
+    error: `company` is the machine's, at /etc/agents/hooks/company
+    hint: whoever looks after this machine put it there; root can remove the folder
+    ");
+}
+
+#[test]
+fn no_home() {
+    let environment = environment();
+    environment.project_hook("guard", "trigger: before_tool", "exit 0");
+    let mut command = environment.command(&["remove", "guard"]);
+    command.env_remove("HOME");
+    assert_run!(environment, run(command, b""), @"
+    exit code: 1
+    ----- stderr -----
+    error: there is no state folder to keep it in
+    hint: set HOME
+    ");
+}
+
+#[test]
+fn no_name() {
+    let environment = environment();
+    assert_run!(environment, environment.run(&["remove"]), @"
+    exit code: 64
+    ----- stderr -----
+    error: the following required arguments were not provided:
+      <NAME>
+
+    Usage: anyhook remove <NAME>
+    hint: --help says more
+    ");
+}
+
+#[test]
+fn help() {
+    let environment = environment();
+    assert_run!(environment, environment.run(&["remove", "--help"]));
+}

@@ -1,0 +1,305 @@
+//! `anyhook run`.
+
+use anyhook_testkit::{TestEnv, write};
+use serde_json::json;
+
+use crate::environment;
+
+const SHELL: [&str; 6] =
+    ["run", "before_tool", "--tool", "Shell", "--input", r#"{"command": "npm install"}"#];
+
+/// A hook for every thing a hook can say.
+fn choir() -> TestEnv {
+    let environment = environment();
+    let say = |name: &str, matter: &str, script: &str| {
+        environment.user_hook(name, &format!("trigger: before_tool\n{matter}"), script);
+    };
+    say("a-changer", "priority: 900", r#"echo '{"modified_input": {"command": "pnpm install"}}'"#);
+    say("b-notes", "priority: 800\nstdout: context", "echo 'the lock file is frozen'");
+    say("c-watcher", "priority: 700\nmode: shadow", "echo 'would block' >&2; exit 2");
+    say("d-broken", "priority: 600", "echo 'no such table' >&2; exit 1");
+    say("e-silent", "priority: 500", "exit 0");
+    say("f-aside", "priority: 400\nasync: true", "exit 0");
+    say("g-asks", "priority: 300", r#"echo '{"decision": "ask", "reason": "is it time?"}'"#);
+    environment
+}
+
+#[test]
+fn all_that_hooks_can_say() {
+    let environment = choir();
+    assert_run!(environment, environment.run(&SHELL));
+}
+
+#[test]
+fn all_that_hooks_can_say_as_json() {
+    let environment = choir();
+    let ran = environment.run(&[&SHELL[..], &["--json"]].concat());
+    assert_run!(environment, ran);
+}
+
+#[test]
+fn a_block() {
+    let environment = environment();
+    environment.user_hook("guard", "trigger: before_tool", "echo 'not here' >&2; exit 2");
+    environment.user_hook("later", "trigger: before_tool\npriority: 1", "exit 0");
+    assert_run!(environment, environment.run(&SHELL), @"
+    exit code: 2
+    ----- stdout -----
+        guard  deny: not here  [TOOK]
+    blocked by guard: not here
+    anyhook log show [ID]
+    ");
+}
+
+#[test]
+fn a_block_as_json() {
+    let environment = environment();
+    environment.user_hook("guard", "trigger: before_tool", "echo 'not here' >&2; exit 2");
+    assert_run!(environment, environment.run(&[&SHELL[..], &["--json"]].concat()), @r#"
+    exit code: 2
+    ----- stdout -----
+    {
+      "id": "[ID]",
+      "decision": "deny",
+      "reason": "not here",
+      "by": "guard"
+    }
+    "#);
+}
+
+#[test]
+fn a_grant() {
+    let environment = environment();
+    environment.user_hook(
+        "yes",
+        "trigger: permission_request",
+        r#"echo '{"decision": "allow", "reason": "it only reads"}'"#,
+    );
+    let ran = environment.run(&["run", "permission_request", "--tool", "Read"]);
+    assert_run!(environment, ran, @"
+    exit code: 0
+    ----- stdout -----
+        yes  allow: it only reads  [TOOK]
+    allowed by yes: it only reads
+    anyhook log show [ID]
+    ");
+}
+
+#[test]
+fn nobody_is_there() {
+    let environment = environment();
+    assert_run!(environment, environment.run(&["run", "session_start"]), @"
+    exit code: 0
+    ----- stdout -----
+    goes on
+    anyhook log show [ID]
+    ");
+}
+
+#[test]
+fn nobody_is_there_as_json() {
+    let environment = environment();
+    assert_run!(environment, environment.run(&["run", "session_start", "--json"]), @r#"
+    exit code: 0
+    ----- stdout -----
+    {
+      "id": "[ID]"
+    }
+    "#);
+}
+
+#[test]
+fn a_capped_stop() {
+    let environment = environment();
+    environment.user_hook("gate", "trigger: before_stop", "echo 'tests fail' >&2; exit 2");
+    let toml = environment.home().join(".config/agents/anyhook.toml");
+    write(&toml, "stop_cap = 1\n", 0o644);
+    let stop = || {
+        environment
+            .run_with_input(&["run", "before_stop", "--payload", "-"], r#"{"session_id": "s"}"#)
+    };
+    assert_eq!(stop().code, 2);
+    assert_run!(environment, stop(), @"
+    exit code: 0
+    ----- stdout -----
+        gate  deny: tests fail  [TOOK]
+    goes on (capped)
+    warning: the stop passes although gate blocks it: 1 stops were blocked in this turn (stop_cap in anyhook.toml). It said: tests fail
+    anyhook log show [ID]
+    ");
+}
+
+#[test]
+fn a_deadline() {
+    let environment = environment();
+    environment.user_hook("slow", "trigger: before_tool", "sleep 60");
+    let ran = environment.run(&[&SHELL[..], &["--deadline-ms", "0"]].concat());
+    assert_run!(environment, ran, @"
+    exit code: 0
+    ----- stdout -----
+        slow  failed: not started: the caller's deadline has passed
+    goes on
+    anyhook log show [ID]
+    ");
+}
+
+#[test]
+fn a_dry_run_runs_nobody() {
+    let environment = environment();
+    environment.user_hook("guard", "trigger: before_tool", "touch ran; exit 2");
+    let ran = environment.run(&[&SHELL[..], &["--dry-run"]].concat());
+    assert_run!(environment, ran, @"
+    exit code: 0
+    ----- stdout -----
+    before_tool Shell · project ~/project
+      1.  guard  user  priority 100
+    ");
+    assert!(!environment.project().join("ran").exists());
+    assert_eq!(environment.journal().len(), 0);
+}
+
+#[test]
+fn a_payload_from_a_file_and_from_standard_input() {
+    let environment = environment();
+    environment.user_hook("see", "trigger: before_agent", "cat > seen");
+    let payload = json!({"prompt": "hello", "session_id": "s", "further": [1]}).to_string();
+    write(&environment.project().join("event.json"), &payload, 0o644);
+    let seen = || std::fs::read_to_string(environment.project().join("seen")).unwrap();
+    assert_eq!(environment.run(&["run", "before_agent", "--payload", "event.json"]).code, 0);
+    let from_file: serde_json::Value = serde_json::from_str(&seen()).unwrap();
+    assert_eq!(from_file["prompt"], "hello");
+    assert_eq!(from_file["further"], json!([1]));
+    let ran = environment.run_with_input(&["run", "pre-agent-turn", "--payload", "-"], &payload);
+    assert_eq!(ran.code, 0);
+    let from_input: serde_json::Value = serde_json::from_str(&seen()).unwrap();
+    assert_eq!(from_input["session_id"], "s");
+}
+
+#[test]
+fn a_host_and_a_work_dir() {
+    let environment = environment();
+    environment.user_hook(
+        "see",
+        "trigger: before_tool\nhosts: [codex]",
+        "echo $ANYHOOK_HOST > seen",
+    );
+    std::fs::create_dir(environment.project().join("inner")).unwrap();
+    let ran = environment.run(&["run", "before_tool", "--host", "codex", "--work-dir", "inner"]);
+    assert_eq!(ran.code, 0);
+    assert_eq!(std::fs::read_to_string(environment.project().join("seen")).unwrap(), "codex\n");
+    let record = &environment.journal()[0];
+    assert_eq!(
+        record["work_dir"].as_str().unwrap(),
+        environment.project().join("inner").to_str().unwrap()
+    );
+}
+
+#[test]
+fn an_input_that_is_not_json() {
+    let environment = environment();
+    let ran = environment.run(&["run", "before_tool", "--input", "{command: ls}"]);
+    assert_run!(environment, ran, @r#"
+    exit code: 65
+    ----- stderr -----
+    error: --input is not JSON: key must be a string at line 1 column 2
+    hint: in a shell, put single quotes around it: '{"command": "ls"}'
+    "#);
+}
+
+#[test]
+fn an_input_that_is_no_object() {
+    let environment = environment();
+    assert_run!(environment, environment.run(&["run", "before_tool", "--input", "\"ls\""]), @r#"
+    exit code: 65
+    ----- stderr -----
+    error: --input is not a JSON object
+    hint: in a shell, put single quotes around it: '{"command": "ls"}'
+    "#);
+}
+
+#[test]
+fn a_payload_that_is_not_json() {
+    let environment = environment();
+    let ran = environment.run_with_input(&["run", "before_tool", "--payload", "-"], "nothing");
+    assert_run!(environment, ran, @r#"
+    exit code: 65
+    ----- stderr -----
+    error: standard input is not JSON: expected ident at line 1 column 2
+    hint: it holds the event's further fields, such as {"session_id": "one"}
+    "#);
+}
+
+#[test]
+fn a_payload_that_is_not_there() {
+    let environment = environment();
+    assert_run!(environment, environment.run(&["run", "before_tool", "--payload", "gone.json"]), @"
+    exit code: 65
+    ----- stderr -----
+    error: `gone.json` cannot be read: No such file or directory (os error 2)
+    hint: name a file that holds a JSON object, or - for standard input
+    ");
+}
+
+#[test]
+fn an_event_with_a_slip_of_the_pen() {
+    let environment = environment();
+    assert_run!(environment, environment.run(&["run", "befor_tool"]), @"
+    exit code: 64
+    ----- stderr -----
+    error: unknown event `befor_tool`
+    hint: did you mean `before_tool`?
+    ");
+}
+
+#[test]
+fn an_agents_own_event_name() {
+    let environment = environment();
+    assert_run!(environment, environment.run(&["run", "PreToolUse"]), @"
+    exit code: 64
+    ----- stderr -----
+    error: unknown event `PreToolUse`
+    hint: that is an agent's own name; the event is `before_tool` here
+    ");
+}
+
+#[test]
+fn an_event_nobody_knows() {
+    let environment = environment();
+    assert_run!(environment, environment.run(&["run", "xyzzy"]), @"
+    exit code: 64
+    ----- stderr -----
+    error: unknown event `xyzzy`
+    hint: events: session_start, session_end, before_agent, after_agent, before_stop, after_stop, before_tool, after_tool, after_tool_failure, subagent_start, subagent_stop, pre_compact, post_compact, notification, permission_request
+    ");
+}
+
+#[test]
+fn an_unknown_host() {
+    let environment = environment();
+    assert_run!(environment, environment.run(&["run", "before_tool", "--host", "claude"]), @"
+    exit code: 64
+    ----- stderr -----
+    error: unknown host `claude`
+    hint: did you mean `claude-code`?
+    ");
+}
+
+#[test]
+fn no_event() {
+    let environment = environment();
+    assert_run!(environment, environment.run(&["run"]), @"
+    exit code: 64
+    ----- stderr -----
+    error: the following required arguments were not provided:
+      <EVENT>
+
+    Usage: anyhook run <EVENT>
+    hint: --help says more
+    ");
+}
+
+#[test]
+fn help() {
+    let environment = environment();
+    assert_run!(environment, environment.run(&["run", "--help"]));
+}

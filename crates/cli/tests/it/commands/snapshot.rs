@@ -1,0 +1,47 @@
+//! A whole run as one text: exit code, standard output, standard error, without what differs from
+//! run to run.
+
+use anyhook_testkit::{Ran, TestEnv};
+
+/// The letters of a record's id.
+const ID: &str = "[0-9a-hjkmnp-tv-z]{8}";
+
+/// Compares a run with its snapshot: inline after `@`, else in a file.
+macro_rules! assert_run {
+    ($environment:expr, $ran:expr $(, @$inline:literal)?) => {{
+        let text = $crate::commands::snapshot::text(&$environment, &$ran);
+        $crate::commands::snapshot::settings().bind(|| {
+            insta::assert_snapshot!(text $(, @$inline)?);
+        });
+    }};
+}
+
+/// Writes a run down.
+pub fn text(environment: &TestEnv, ran: &Ran) -> String {
+    let mut text = format!("exit code: {}\n", ran.code);
+    for (name, stream) in [("stdout", &ran.stdout), ("stderr", &ran.stderr)] {
+        if !stream.is_empty() {
+            text.push_str(&format!("----- {name} -----\n{}\n", environment.normal(stream)));
+        }
+    }
+    text
+}
+
+/// Returns the filters for ids, times and durations.
+pub fn settings() -> insta::Settings {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_omit_expression(true);
+    // A table's line: time, id, and further on how long it took.
+    settings.add_filter(
+        &format!(r"\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d  {ID}  "),
+        "[DAY AND TIME]  [ID]  ",
+    );
+    settings.add_filter(&format!(r"(anyhook log show |record   |of       ){ID}\b"), "${1}[ID]");
+    settings.add_filter(&format!(r#"("(?:id|of)": ?"){ID}""#), r#"${1}[ID]""#);
+    settings.add_filter(r"\d{4}-\d\d-\d\dT\d\d:?\d\d:?\d\d(\.\d+)?Z", "[TIME]");
+    settings.add_filter(r#"("took_us": ?)\d+"#, "${1}[TOOK]");
+    settings.add_filter(r"(?m)(  |, )\d+(?:\.\d+)? m?s( ·|$)", "${1}[TOOK]${2}");
+    settings.add_filter(r"  \d+(?:\.\d+)? m?s +", "  [TOOK]  ");
+    settings.add_filter(r"(?m)^(took +)\d+(?:\.\d+)? m?s$", "${1}[TOOK]");
+    settings
+}

@@ -1,0 +1,402 @@
+//! `anyhook trust`.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+use anyhook_testkit::{Ran, TestEnv, run, write};
+
+use crate::environment;
+
+fn guard(environment: &TestEnv) -> std::path::PathBuf {
+    environment.project_hook(
+        "guard",
+        "trigger: before_tool",
+        "# Says no to everything.\necho no >&2\nexit 2",
+    )
+}
+
+/// Runs the program with a pseudo-terminal on which a person types `typed`.
+fn at_a_terminal(environment: &TestEnv, arguments: &[&str], typed: &str) -> Ran {
+    let original = environment.command(arguments);
+    let line: Vec<String> = std::iter::once(original.get_program())
+        .chain(original.get_args())
+        .map(|word| format!("'{}'", word.to_str().unwrap()))
+        .collect();
+    let mut command = Command::new("script");
+    command
+        .args(["--quiet", "--echo", "never", "--return", "--command", &line.join(" "), "/dev/null"])
+        .current_dir(environment.project())
+        .env_clear();
+    for (name, value) in original.get_envs() {
+        command.env(name, value.unwrap_or_default());
+    }
+    let ran = run(command, typed.as_bytes());
+    Ran { stdout: ran.stdout.replace('\r', ""), ..ran }
+}
+
+fn has_terminals() -> bool {
+    let has = Command::new("script").arg("--version").output().is_ok();
+    if !has {
+        println!("left out: `script` of util-linux is not here");
+    }
+    has
+}
+
+#[test]
+fn by_name() {
+    let environment = environment();
+    guard(&environment);
+    assert_eq!(environment.shell("ls").code, 0);
+    assert_run!(environment, environment.run(&["trust", "guard"]), @"
+    exit code: 0
+    ----- stdout -----
+    guard  ~/project/.agents/hooks/guard
+      the hook guard
+      runs at before_tool
+      ── HOOK.md (69 bytes)
+      │ ---
+      │ name: guard
+      │ description: the hook guard
+      │ trigger: before_tool
+      │ ---
+      ── scripts/run (54 bytes, may run)
+      │ #!/bin/sh
+      │ # Says no to everything.
+      │ echo no >&2
+      │ exit 2
+    trusted guard
+    ");
+    assert_eq!(environment.shell("ls").code, 2);
+}
+
+#[test]
+fn by_folder() {
+    let environment = environment();
+    let folder = guard(&environment);
+    assert_eq!(environment.run(&["trust", ".agents/hooks/guard"]).code, 0);
+    assert_eq!(environment.run(&["untrust", folder.to_str().unwrap()]).code, 0);
+    assert_eq!(environment.run(&["trust", folder.to_str().unwrap()]).code, 0);
+    assert_eq!(environment.shell("ls").code, 2);
+}
+
+#[test]
+fn all_at_once() {
+    let environment = environment();
+    guard(&environment);
+    environment.project_hook("other", "trigger: [before_stop, session_end]", "exit 0");
+    assert_run!(environment, environment.run(&["trust", "--all"]));
+    assert_run!(environment, environment.run(&["trust", "--all"]), @"
+    exit code: 0
+    ----- stdout -----
+    nothing to trust: every hook of this project is trusted already, or there is none
+    ");
+}
+
+#[test]
+fn only_show() {
+    let environment = environment();
+    guard(&environment);
+    assert_run!(environment, environment.run(&["trust", "--show"]), @"
+    exit code: 0
+    ----- stdout -----
+    guard  ~/project/.agents/hooks/guard
+      the hook guard
+      runs at before_tool
+      ── HOOK.md (69 bytes)
+      │ ---
+      │ name: guard
+      │ description: the hook guard
+      │ trigger: before_tool
+      │ ---
+      ── scripts/run (54 bytes, may run)
+      │ #!/bin/sh
+      │ # Says no to everything.
+      │ echo no >&2
+      │ exit 2
+    ");
+    assert_eq!(environment.shell("ls").code, 0, "nothing is trusted");
+}
+
+/// Nobody is there to ask, so nothing is trusted.
+#[test]
+fn without_a_terminal_and_without_names() {
+    let environment = environment();
+    guard(&environment);
+    assert_run!(environment, environment.run_with_input(&["trust"], "y\n"), @"
+    exit code: 1
+    ----- stdout -----
+    guard  ~/project/.agents/hooks/guard
+      the hook guard
+      runs at before_tool
+      ── HOOK.md (69 bytes)
+      │ ---
+      │ name: guard
+      │ description: the hook guard
+      │ trigger: before_tool
+      │ ---
+      ── scripts/run (54 bytes, may run)
+      │ #!/bin/sh
+      │ # Says no to everything.
+      │ echo no >&2
+      │ exit 2
+
+    ----- stderr -----
+    error: 1 hook not trusted: nobody is there to ask
+    hint: name them, or say --all
+    ");
+    assert_eq!(environment.shell("ls").code, 0);
+}
+
+#[test]
+fn a_person_says_yes() {
+    if !has_terminals() {
+        return;
+    }
+    let environment = environment();
+    guard(&environment);
+    assert_run!(environment, at_a_terminal(&environment, &["trust"], "y\n"), @"
+    exit code: 0
+    ----- stdout -----
+    guard  ~/project/.agents/hooks/guard
+      the hook guard
+      runs at before_tool
+      ── HOOK.md (69 bytes)
+      │ ---
+      │ name: guard
+      │ description: the hook guard
+      │ trigger: before_tool
+      │ ---
+      ── scripts/run (54 bytes, may run)
+      │ #!/bin/sh
+      │ # Says no to everything.
+      │ echo no >&2
+      │ exit 2
+    Trust guard? [y/N] trusted guard
+    ");
+    assert_eq!(environment.shell("ls").code, 2);
+}
+
+#[test]
+fn a_person_says_anything_else() {
+    if !has_terminals() {
+        return;
+    }
+    for answer in ["\n", "n\n", "no\n", "ye\n", "1\n", "\u{4}"] {
+        let environment = environment();
+        guard(&environment);
+        let ran = at_a_terminal(&environment, &["trust"], answer);
+        assert_eq!(ran.code, 0, "{answer:?}: {ran:?}");
+        assert!(ran.stdout.contains("Trust guard? [y/N] "), "{ran:?}");
+        assert!(!ran.stdout.contains("trusted guard"), "{answer:?}: {ran:?}");
+        assert_eq!(environment.shell("ls").code, 0, "{answer:?}");
+    }
+}
+
+#[test]
+fn what_has_changed_is_shown() {
+    let environment = environment();
+    let folder = guard(&environment);
+    write(&folder.join("scripts/words.txt"), "one\n", 0o644);
+    assert_eq!(environment.run(&["trust", "guard"]).code, 0);
+    write(&folder.join("scripts/words.txt"), "one\ntwo\n", 0o644);
+    write(&folder.join("scripts/more.txt"), "new\n", 0o644);
+    assert_eq!(environment.shell("ls").code, 0, "changed: it does not run");
+    assert_run!(environment, environment.run(&["trust", "guard"]), @"
+    exit code: 0
+    ----- stdout -----
+    guard  ~/project/.agents/hooks/guard
+      the hook guard
+      runs at before_tool
+      it was trusted before; what has changed since is marked
+      ── HOOK.md (69 bytes)  as before
+      ── scripts/more.txt (4 bytes)  NEW
+      │ new
+      ── scripts/run (54 bytes, may run)  as before
+      ── scripts/words.txt (8 bytes)  CHANGED
+      │ one
+      │ two
+    trusted guard
+    ");
+    assert_eq!(environment.shell("ls").code, 2);
+}
+
+/// A file with the same bytes and another run bit, or a link in its place, is another one.
+#[test]
+fn run_bits_and_links_are_changes_too() {
+    let environment = environment();
+    let folder = guard(&environment);
+    write(&folder.join("scripts/help"), "exit 0\n", 0o644);
+    write(&folder.join("scripts/link"), "exit 0\n", 0o644);
+    assert_eq!(environment.run(&["trust", "guard"]).code, 0);
+    write(&folder.join("scripts/help"), "exit 0\n", 0o755);
+    fs::remove_file(folder.join("scripts/link")).unwrap();
+    symlink("help", folder.join("scripts/link")).unwrap();
+    assert_run!(environment, environment.run(&["trust", "--show"]), @"
+    exit code: 0
+    ----- stdout -----
+    guard  ~/project/.agents/hooks/guard
+      the hook guard
+      runs at before_tool
+      it was trusted before; what has changed since is marked
+      ── HOOK.md (69 bytes)  as before
+      ── scripts/help (7 bytes, may run)  CHANGED
+      │ exit 0
+      ── scripts/link → help  CHANGED
+      ── scripts/run (54 bytes, may run)  as before
+    ");
+}
+
+/// A hook that loses a file is another hook.
+#[test]
+fn what_is_gone_is_shown() {
+    let environment = environment();
+    let folder = guard(&environment);
+    write(&folder.join("scripts/words.txt"), "one\n", 0o644);
+    assert_eq!(environment.run(&["trust", "guard"]).code, 0);
+    fs::remove_file(folder.join("scripts/words.txt")).unwrap();
+    assert_run!(environment, environment.run(&["trust", "--show"]), @"
+    exit code: 0
+    ----- stdout -----
+    guard  ~/project/.agents/hooks/guard
+      the hook guard
+      runs at before_tool
+      it was trusted before; what has changed since is marked
+      ── HOOK.md (69 bytes)  as before
+      ── scripts/run (54 bytes, may run)  as before
+      ── scripts/words.txt  REMOVED
+    ");
+}
+
+#[test]
+fn long_and_strange_files() {
+    let environment = environment();
+    let folder = guard(&environment);
+    let lines: String = (1..=100).map(|line| format!("line {line}\n")).collect();
+    write(&folder.join("scripts/long.txt"), lines, 0o644);
+    write(&folder.join("scripts/picture"), b"\x89PNG\xff\x00", 0o644);
+    write(&folder.join("scripts/steers"), "\x1b[2Jclear\n", 0o644);
+    symlink("run", folder.join("scripts/link")).unwrap();
+    assert_run!(environment, environment.run(&["trust", "--show"]));
+}
+
+#[test]
+fn a_hook_that_cannot_run() {
+    let environment = environment();
+    environment.project_hook("broken", "trigger: never", "exit 0");
+    assert_run!(environment, environment.run(&["trust", "--show"]), @"
+    exit code: 0
+    ----- stdout -----
+    broken  ~/project/.agents/hooks/broken
+      the hook broken
+      cannot run: unknown trigger `never`
+      ── HOOK.md (65 bytes)
+      │ ---
+      │ name: broken
+      │ description: the hook broken
+      │ trigger: never
+      │ ---
+      ── scripts/run (17 bytes, may run)
+      │ #!/bin/sh
+      │ exit 0
+    ");
+}
+
+#[test]
+fn a_link_that_leads_out() {
+    let environment = environment();
+    let folder = guard(&environment);
+    symlink("../../../../secrets", folder.join("scripts/secrets")).unwrap();
+    assert_run!(environment, environment.run(&["trust", "guard"]), @"
+    exit code: 1
+    ----- stderr -----
+    error: `[ROOT]/home/project/.agents/hooks/guard/scripts/secrets` is a link that leads out of the hook's folder
+    hint: copy what it points to into the hook's folder
+    ");
+}
+
+#[test]
+fn a_folder_that_is_too_large() {
+    let environment = environment();
+    let folder = guard(&environment);
+    let file = fs::File::create(folder.join("large")).unwrap();
+    file.set_len(40 * 1024 * 1024).unwrap();
+    let mut settings = super::snapshot::settings();
+    settings.add_filter(r"\.staged-\w+", ".staged-[RANDOM]");
+    let ran = environment.run(&["trust", "guard"]);
+    settings.bind(|| assert_run!(environment, ran, @"
+    exit code: 1
+    ----- stderr -----
+    error: `[ROOT]/home/.local/state/anyhook/trust/copies/.staged-[RANDOM]/guard` holds more than 2000 files or 32 MiB, too much for a hook
+    hint: keep only what the hook needs in its folder
+    "));
+}
+
+#[test]
+fn nothing_to_trust() {
+    let environment = environment();
+    assert_run!(environment, environment.run(&["trust"]), @"
+    exit code: 0
+    ----- stdout -----
+    nothing to trust: every hook of this project is trusted already, or there is none
+    ");
+}
+
+/// The user's own hooks need no trust.
+#[test]
+fn not_the_projects() {
+    let environment = environment();
+    environment.user_hook("mine", "trigger: before_tool", "exit 0");
+    assert_run!(environment, environment.run(&["trust", "mine"]), @"
+    exit code: 65
+    ----- stderr -----
+    error: `mine` is no hook of this project
+    hint: only a project's hooks need trust: those in .agents/hooks of the repository
+    ");
+}
+
+#[test]
+fn all_and_a_name() {
+    let environment = environment();
+    assert_run!(environment, environment.run(&["trust", "--all", "guard"]), @"
+    exit code: 64
+    ----- stderr -----
+    error: the argument '--all' cannot be used with '[PATHS]...'
+
+    Usage: anyhook trust --all [PATHS]...
+    hint: --help says more
+    ");
+}
+
+#[test]
+fn no_home() {
+    let environment = environment();
+    guard(&environment);
+    let mut command = environment.command(&["trust", "guard"]);
+    command.env_remove("HOME");
+    assert_run!(environment, run(command, b""), @"
+    exit code: 1
+    ----- stderr -----
+    error: there is no state folder to remember it in
+    hint: set HOME
+    ");
+}
+
+#[test]
+fn a_state_folder_that_cannot_be_written() {
+    let environment = environment();
+    guard(&environment);
+    write(&environment.home().join(".local"), "a file", 0o644);
+    assert_run!(environment, environment.run(&["trust", "guard"]), @"
+    exit code: 1
+    ----- stderr -----
+    error: `[ROOT]/home/.local/state/anyhook/trust/copies`: Not a directory (os error 20)
+    hint: look at the folder's rights, and whether the disk is full
+    ");
+}
+
+#[test]
+fn help() {
+    let environment = environment();
+    assert_run!(environment, environment.run(&["trust", "--help"]));
+}
