@@ -5,11 +5,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up its world has failed")]
 
+pub mod agents;
+pub mod model_server;
+
 use std::fs::{self, Permissions};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -225,7 +229,6 @@ pub fn write(path: &Path, content: impl AsRef<[u8]>, mode: u32) {
 
 /// Runs a command to its end.
 pub fn run(mut command: Command, input: &[u8]) -> Ran {
-    use std::os::unix::process::ExitStatusExt;
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -233,11 +236,16 @@ pub fn run(mut command: Command, input: &[u8]) -> Ran {
         .spawn()
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    let output = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         // A program need not read its input.
         scope.spawn(move || drop(stdin.write_all(input)));
-        child.wait_with_output().unwrap()
-    });
+        finish(child)
+    })
+}
+
+/// Waits for a process to end.
+fn finish(child: Child) -> Ran {
+    let output = child.wait_with_output().unwrap();
     Ran {
         code: output.status.code().unwrap_or_else(|| 128 + output.status.signal().unwrap_or(0)),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),

@@ -239,7 +239,6 @@ fn a_hooks_folder_its_user_may_not_read() {
 
 /// Guards that cannot even be looked for: whoever waits for the answer is told.
 #[test]
-#[ignore = "finding 2"]
 fn a_hooks_folder_that_cannot_be_read_is_reported_at_every_event() {
     if !is_root() {
         return;
@@ -364,7 +363,6 @@ fn a_ten_megabyte_event() {
 
 /// What a hook changes in a large input must not make the journal unreadable.
 #[test]
-#[ignore = "finding 3"]
 fn a_change_of_a_ten_megabyte_input_is_journaled() {
     let environment = environment();
     environment.user_hook(
@@ -572,7 +570,6 @@ fn texts_of_a_megabyte() {
 
 /// A session's id may be long; the journal stays one that can be read.
 #[test]
-#[ignore = "finding 3"]
 fn an_id_of_ten_megabytes_is_journaled() {
     let environment = guarded();
     let mut event: Value = serde_json::from_str(&shell("mkfs")).unwrap();
@@ -684,7 +681,6 @@ fn settings_that_cannot_be_read() {
 
 /// A project must not be able to hold up every answer.
 #[test]
-#[ignore = "finding 1"]
 fn settings_that_are_a_named_pipe() {
     let environment = guarded();
     fs::create_dir_all(environment.project().join(".agents")).unwrap();

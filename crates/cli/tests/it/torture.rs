@@ -143,7 +143,6 @@ fn two_hundred_dispatches_at_once() {
 
 /// Nothing of the hooks' processes outlives its time limit, however busy the machine is.
 #[test]
-#[ignore = "finding 4"]
 fn two_hundred_dispatches_leave_nothing_behind() {
     let environment = house_of_horrors();
     let mark = environment.root().to_str().unwrap().to_owned();

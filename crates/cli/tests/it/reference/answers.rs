@@ -425,7 +425,6 @@ fn contexts_of_earlier_hooks_come_with_a_block() {
 }
 
 #[test]
-#[ignore = "finding 15"]
 fn the_context_of_a_hook_that_denies_counts_too() {
     let environment = environment();
     says(&environment, "", r#"{"decision": "deny", "reason": "r", "additional_context": "c"}"#);

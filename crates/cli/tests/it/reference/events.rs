@@ -118,7 +118,6 @@ fn own_fields_that_are_not_told_are_null_and_stand_in_order() {
 }
 
 #[test]
-#[ignore = "finding 17"]
 fn a_tool_name_and_input_that_are_not_told_are_null_and_not_invented() {
     let environment = environment();
     environment.user_hook("look", "trigger: before_tool", "cat > seen.json");

@@ -289,7 +289,6 @@ fn a_cosmetic_mistake_does_not_switch_a_guard_off() {
 }
 
 #[test]
-#[ignore = "finding 18"]
 fn a_missing_name_or_description_is_reported_with_line_and_column() {
     let environment = environment();
     for (text, code) in [
@@ -406,7 +405,6 @@ fn a_guard_with_nothing_to_run_and_on_failure_block_blocks_whatever_its_matcher(
 }
 
 #[test]
-#[ignore = "finding 12"]
 fn a_guard_whose_yaml_is_broken_elsewhere_blocks_if_its_trigger_can_be_read() {
     let environment = environment();
     for lines in [

@@ -212,7 +212,6 @@ fn empty_is_not_given() {
 }
 
 #[test]
-#[ignore = "finding 19"]
 fn an_empty_text_as_matcher_is_not_given_either() {
     let environment = environment();
     environment.user_hook("guard", "trigger: before_tool\nmatcher: ''", BLOCK);

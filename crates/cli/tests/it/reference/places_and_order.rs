@@ -222,7 +222,6 @@ fn a_locked_user_hook_is_never_replaced() {
 }
 
 #[test]
-#[ignore = "finding 7"]
 fn a_locked_user_hook_is_not_replaced_when_it_is_unusable_either() {
     let environment = environment();
     environment.user_hook(
@@ -288,7 +287,6 @@ fn the_project_root_is_not_looked_for_past_the_home_folder() {
 }
 
 #[test]
-#[ignore = "finding 20"]
 fn the_home_folder_stops_the_search_under_whatever_name_it_goes() {
     let environment = environment();
     fs::create_dir_all(environment.root().join(".git")).unwrap();
@@ -398,7 +396,6 @@ fn a_nested_hook_does_not_get_past_a_locked_one() {
 }
 
 #[test]
-#[ignore = "finding 13"]
 fn a_hook_runs_once_however_the_work_dir_is_written() {
     let environment = environment();
     let project = environment.project();
@@ -560,7 +557,6 @@ fn a_managed_hook_that_others_can_write_does_not_run() {
 }
 
 #[test]
-#[ignore = "finding 9"]
 fn a_managed_hook_with_a_further_file_that_others_can_write_does_not_run() {
     if !is_root() {
         return;
@@ -592,7 +588,6 @@ fn managed_settings_count_like_any_others() {
 }
 
 #[test]
-#[ignore = "finding 8"]
 fn managed_settings_that_others_can_write_do_not_count() {
     if !is_root() {
         return;

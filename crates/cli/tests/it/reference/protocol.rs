@@ -137,7 +137,6 @@ fn a_bom_and_bytes_that_are_not_utf_8_do_not_keep_a_guard_from_running() {
 }
 
 #[test]
-#[ignore = "finding 1"]
 fn text_with_half_a_surrogate_pair_does_not_keep_a_guard_from_running() {
     let environment = environment();
     guard(&environment);
@@ -149,7 +148,6 @@ fn text_with_half_a_surrogate_pair_does_not_keep_a_guard_from_running() {
 }
 
 #[test]
-#[ignore = "finding 2"]
 fn no_key_in_an_event_keeps_a_guard_from_running() {
     let environment = environment();
     guard(&environment);
@@ -187,7 +185,6 @@ fn an_event_nested_a_hundred_thousand_levels_deep_is_still_guarded() {
 }
 
 #[test]
-#[ignore = "finding 3"]
 fn a_value_nested_very_deep_is_matched_like_any_other() {
     let environment = environment();
     for (pattern, value, hit) in [
@@ -290,7 +287,6 @@ fn every_right_way_to_write_the_command_is_answered() {
 }
 
 #[test]
-#[ignore = "finding 14"]
 fn flags_before_the_host_and_global_flags_are_right_ways_too() {
     let environment = environment();
     environment.user_hook("guard", "trigger: before_tool", BLOCK);

@@ -294,7 +294,6 @@ fn scripts_get_the_parents_environment_and_the_documented_variables() {
 }
 
 #[test]
-#[ignore = "finding 16"]
 fn a_tool_name_left_by_a_caller_is_not_handed_on_at_other_events() {
     let environment = environment();
     environment.user_hook("look", "trigger: before_agent", "env > env.txt");
@@ -408,7 +407,6 @@ while :; do sleep 1; done
 }
 
 #[test]
-#[ignore = "finding 10"]
 fn a_timeout_ends_what_a_nested_call_of_ours_started() {
     let environment = environment();
     environment.user_hook(
@@ -514,7 +512,6 @@ fn trap_a_timeout_does_not_touch_other_hooks_background_processes() {
 }
 
 #[test]
-#[ignore = "finding 11"]
 fn a_timeout_does_not_touch_what_another_hooks_background_process_starts_meanwhile() {
     let environment = environment();
     environment.user_hook(

@@ -107,7 +107,6 @@ fn the_trusted_copy_runs_and_is_read_only() {
 }
 
 #[test]
-#[ignore = "finding 6"]
 fn the_folders_of_the_trusted_copy_are_read_only_too() {
     let environment = environment();
     environment.project_hook("guard", GUARD, "printf %s \"$ANYHOOK_HOOK_DIR\" > dir.txt");
@@ -121,7 +120,6 @@ fn the_folders_of_the_trusted_copy_are_read_only_too() {
 }
 
 #[test]
-#[ignore = "finding 5"]
 fn a_trusted_copy_that_was_tampered_with_does_not_run() {
     let environment = environment();
     environment.project_hook("guard", GUARD, "printf %s \"$ANYHOOK_HOOK_DIR\" > dir.txt");
@@ -253,7 +251,6 @@ fn a_link_that_leads_out_of_the_folder_is_refused() {
 }
 
 #[test]
-#[ignore = "finding 4"]
 fn a_link_that_leads_out_by_way_of_another_link_is_refused() {
     let environment = environment();
     let folder = environment.project_hook("guard", GUARD, MARK);
@@ -294,7 +291,6 @@ fn untrust_makes_a_hook_one_that_was_never_seen() {
 }
 
 #[test]
-#[ignore = "finding 21"]
 fn a_project_whose_path_is_not_utf_8_can_be_trusted() {
     let environment = environment();
     let project = environment.home().join(OsStr::from_bytes(b"pro\xffject"));

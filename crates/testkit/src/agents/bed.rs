@@ -1,0 +1,192 @@
+//! The test bed: an agent's run in a fresh home, with no network but the scripted model.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::{Agent, namespace};
+use crate::TestEnv;
+use crate::model_server::{ModelServer, SideRequest, Turn, tells};
+
+/// A fresh home and project for an agent.
+///
+/// Tests put their hooks into [`Bed::home`] and [`Bed::project`], then [`Bed::run`] the agent.
+#[derive(Debug)]
+pub struct Bed {
+    agent: Agent,
+    folder: PathBuf,
+    environment: TestEnv,
+    variables: Vec<(OsString, OsString)>,
+    arguments: Vec<String>,
+    model: Option<String>,
+}
+
+/// How an agent's run ended and what the model was told.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The exit code; 124 if the run took too long.
+    pub exit_code: i32,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+    /// The requests of the main conversation: the first one got the first turn, and so on.
+    pub requests: Vec<Value>,
+    /// What else the agent asked.
+    pub side_requests: Vec<SideRequest>,
+}
+
+impl Outcome {
+    /// Tells whether a text was in the request with this number, counted from 0.
+    pub fn told(&self, request: usize, text: &str) -> bool {
+        self.requests.get(request).is_some_and(|request| tells(request, text))
+    }
+
+    /// Tells whether a text was in any request.
+    pub fn ever_told(&self, text: &str) -> bool {
+        self.requests.iter().any(|request| tells(request, text))
+    }
+}
+
+impl Bed {
+    /// Makes a bed, and installs the agent if need be.
+    ///
+    /// None if the agent cannot be installed or run here: then it says why, and the test is to be
+    /// left out. With `ANYHOOK_STRICT=1` that is a failure.
+    pub fn new(agent: Agent) -> Option<Self> {
+        Self::within(TestEnv::new("anyhook"), agent)
+    }
+
+    /// Makes a bed in an environment, which brings the program under test.
+    pub fn within(environment: TestEnv, agent: Agent) -> Option<Self> {
+        let folder = match agent.install() {
+            Ok(folder) => folder,
+            Err(error) => return leave_out(agent, &error.to_string()),
+        };
+        if let Err(error) = namespace::check() {
+            return leave_out(agent, &error);
+        }
+        let mut git = Command::new("git");
+        let repository = git.args(["init", "--quiet"]).arg(environment.project()).status().unwrap();
+        assert!(repository.success(), "git could not make a repository");
+        fs::create_dir_all(environment.root().join("tmp")).unwrap();
+        let (variables, arguments) = (Vec::new(), Vec::new());
+        let bed = Self { agent, folder, environment, variables, arguments, model: None };
+        agent.host().furnish(&bed);
+        Some(bed)
+    }
+
+    /// Returns the agent.
+    pub fn agent(&self) -> Agent {
+        self.agent
+    }
+
+    /// Returns the environment, where the program under test and its hooks are.
+    pub fn environment(&self) -> &TestEnv {
+        &self.environment
+    }
+
+    /// Returns the home folder.
+    pub fn home(&self) -> PathBuf {
+        self.environment.home()
+    }
+
+    /// Returns the project: a repository, where the agent works.
+    pub fn project(&self) -> PathBuf {
+        self.environment.project()
+    }
+
+    /// Sets a variable for the agent and for what it starts.
+    pub fn set_variable(&mut self, name: impl Into<OsString>, value: impl Into<OsString>) {
+        self.variables.push((name.into(), value.into()));
+    }
+
+    /// Adds an argument to the agent's command line.
+    pub fn add_argument(&mut self, argument: impl Into<String>) {
+        self.arguments.push(argument.into());
+    }
+
+    /// Sets the model's name, on which it may depend which tools an agent offers.
+    pub fn set_model(&mut self, model: impl Into<String>) {
+        self.model = Some(model.into());
+    }
+
+    pub(super) fn model_or<'a>(&'a self, default: &'a str) -> &'a str {
+        self.model.as_deref().unwrap_or(default)
+    }
+
+    /// Returns a call of the agent's shell.
+    pub fn shell_tool(&self, command: &str) -> Turn {
+        self.agent.host().shell_tool(command)
+    }
+
+    /// Returns a call that reads a file of the project.
+    pub fn read_tool(&self, path: &str) -> Turn {
+        self.agent.host().read_tool(&self.absolute(path))
+    }
+
+    /// Returns a call that writes a file of the project, a new one with Codex.
+    pub fn write_tool(&self, path: &str, content: &str) -> Turn {
+        self.agent.host().write_tool(&self.absolute(path), content)
+    }
+
+    /// Returns a call that replaces whole lines in a file of the project.
+    pub fn edit_tool(&self, path: &str, old: &str, new: &str) -> Turn {
+        self.agent.host().edit_tool(&self.absolute(path), old, new)
+    }
+
+    /// Returns a call that applies a patch; none if the agent has no such tool.
+    pub fn patch_tool(&self, patch: &str) -> Option<Turn> {
+        self.agent.host().patch_tool(patch)
+    }
+
+    fn absolute(&self, path: &str) -> String {
+        self.project().join(path).to_string_lossy().into_owned()
+    }
+
+    /// Runs the agent with a prompt; the model plays the script.
+    pub fn run(&self, prompt: &str, script: impl Into<Vec<Turn>>) -> Outcome {
+        let host = self.agent.host();
+        host.prepare(self);
+        let mut command = host.command(&self.folder, self, prompt);
+        command.extend_from_slice(&self.arguments);
+        let mut runner = namespace::runner(&command);
+        runner.current_dir(self.project()).env_clear().envs(self.common_variables());
+        runner
+            .envs(host.variables(self))
+            .envs(self.variables.iter().map(|(name, value)| (name, value)));
+        let (process, socket) = namespace::spawn(runner);
+        let server = ModelServer::on(socket, script.into());
+        let ran = crate::finish(process);
+        Outcome {
+            exit_code: ran.code,
+            stdout: ran.stdout,
+            stderr: ran.stderr,
+            requests: server.requests(),
+            side_requests: server.side_requests(),
+        }
+    }
+
+    fn common_variables(&self) -> [(&'static str, OsString); 7] {
+        [
+            ("HOME", self.home().into()),
+            ("PATH", std::env::var_os("PATH").unwrap_or_default()),
+            ("TMPDIR", self.environment.root().join("tmp").into()),
+            ("SHELL", "/bin/bash".into()),
+            ("LANG", "C.UTF-8".into()),
+            ("TERM", "dumb".into()),
+            ("NO_COLOR", "1".into()),
+        ]
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "a test that is left out must say so")]
+fn leave_out(agent: Agent, error: &str) -> Option<Bed> {
+    let strict = std::env::var_os("ANYHOOK_STRICT").is_some_and(|strict| strict == "1");
+    assert!(!strict, "{}: {error}", agent.name());
+    eprintln!("left out: {}: {error}", agent.name());
+    None
+}

@@ -1,0 +1,52 @@
+//! Claude Code: Anthropic Messages; settings in `~/.claude`, which are left to the test.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::namespace::MODEL_PORT;
+use super::{Bed, Host, npm_architecture};
+use crate::model_server::Turn;
+
+pub(super) struct ClaudeCode;
+
+impl Host for ClaudeCode {
+    fn variables(&self, bed: &Bed) -> Vec<(&'static str, String)> {
+        vec![
+            ("ANTHROPIC_API_KEY", "none".to_owned()),
+            ("ANTHROPIC_BASE_URL", format!("http://127.0.0.1:{MODEL_PORT}")),
+            ("ANTHROPIC_MODEL", bed.model_or("claude-opus-5-5").to_owned()),
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
+            // Root may skip the permission questions in a sandbox only, which this is.
+            ("IS_SANDBOX", "1".to_owned()),
+        ]
+    }
+
+    fn command(&self, folder: &Path, _bed: &Bed, prompt: &str) -> Vec<String> {
+        // The package's own launcher is put in place by an install script, which we do not run.
+        let package = format!("@anthropic-ai/claude-code-linux-{}", npm_architecture());
+        let program = folder.join("node_modules").join(package).join("claude");
+        let program = program.to_string_lossy();
+        [&*program, "-p", prompt, "--dangerously-skip-permissions"].map(str::to_owned).to_vec()
+    }
+
+    fn shell_tool(&self, command: &str) -> Turn {
+        Turn::tool("Bash", json!({"command": command, "description": "run it"}))
+    }
+
+    fn read_tool(&self, path: &str) -> Turn {
+        Turn::tool("Read", json!({"file_path": path}))
+    }
+
+    fn write_tool(&self, path: &str, content: &str) -> Turn {
+        Turn::tool("Write", json!({"file_path": path, "content": content}))
+    }
+
+    fn edit_tool(&self, path: &str, old: &str, new: &str) -> Turn {
+        Turn::tool("Edit", json!({"file_path": path, "old_string": old, "new_string": new}))
+    }
+
+    fn patch_tool(&self, _patch: &str) -> Option<Turn> {
+        None
+    }
+}

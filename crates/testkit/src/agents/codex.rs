@@ -1,0 +1,93 @@
+//! Codex: `OpenAI` Responses; settings in `~/.codex`, which are left to the test.
+//!
+//! Its hooks run only if they are trusted. A test that does not care for that adds the argument
+//! `--dangerously-bypass-hook-trust`.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::namespace::MODEL_PORT;
+use super::{Bed, Host, npm_architecture};
+use crate::model_server::Turn;
+
+pub(super) struct Codex;
+
+impl Host for Codex {
+    fn variables(&self, _bed: &Bed) -> Vec<(&'static str, String)> {
+        vec![("SCRIPTED_MODEL_KEY", "none".to_owned())]
+    }
+
+    fn command(&self, folder: &Path, bed: &Bed, prompt: &str) -> Vec<String> {
+        let package = format!("@openai/codex-linux-{}", npm_architecture());
+        let triple = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+        let program =
+            folder.join("node_modules").join(package).join("vendor").join(triple).join("bin/codex");
+        let program = program.to_string_lossy();
+        let mut command = [&*program, "exec", prompt, "--dangerously-bypass-approvals-and-sandbox"]
+            .map(str::to_owned)
+            .to_vec();
+        for setting in settings(bed) {
+            command.extend(["--config".to_owned(), setting]);
+        }
+        command
+    }
+
+    fn shell_tool(&self, command: &str) -> Turn {
+        Turn::tool("exec_command", json!({"cmd": command}))
+    }
+
+    fn read_tool(&self, path: &str) -> Turn {
+        // Codex has no tool for it.
+        self.shell_tool(&format!("cat '{path}'"))
+    }
+
+    fn write_tool(&self, path: &str, content: &str) -> Turn {
+        patch_file(&format!("Add File: {path}"), &marked(content, "+"))
+    }
+
+    fn edit_tool(&self, path: &str, old: &str, new: &str) -> Turn {
+        let change = format!("@@\n{}{}", marked(old, "-"), marked(new, "+"));
+        patch_file(&format!("Update File: {path}"), &change)
+    }
+
+    fn patch_tool(&self, text: &str) -> Option<Turn> {
+        Some(patch(text))
+    }
+}
+
+fn marked(lines: &str, mark: &str) -> String {
+    lines.lines().flat_map(|line| [mark, line, "\n"]).collect()
+}
+
+fn patch_file(what: &str, change: &str) -> Turn {
+    patch(&format!("*** Begin Patch\n*** {what}\n{change}*** End Patch\n"))
+}
+
+fn patch(text: &str) -> Turn {
+    Turn::tool("apply_patch", json!(text))
+}
+
+/// Returns what the agent needs to talk to the scripted model, and nothing else, quietly.
+fn settings(bed: &Bed) -> Vec<String> {
+    let model = bed.model_or("gpt-5.5");
+    let provider = format!(
+        "{{ name = 'scripted', base_url = 'http://127.0.0.1:{MODEL_PORT}/v1', \
+         wire_api = 'responses', env_key = 'SCRIPTED_MODEL_KEY', request_max_retries = 0, \
+         stream_max_retries = 0, supports_websockets = false }}"
+    );
+    let project = bed.project();
+    let project = format!("{{ '{}' = {{ trust_level = 'trusted' }} }}", project.display());
+    vec![
+        format!("model='{model}'"),
+        "model_provider='scripted'".to_owned(),
+        format!("model_providers.scripted={provider}"),
+        "model_context_window=100000".to_owned(),
+        format!("projects={project}"),
+        "check_for_update_on_startup=false".to_owned(),
+        "analytics.enabled=false".to_owned(),
+        "features.enable_request_compression=false".to_owned(),
+        "features.apps=false".to_owned(),
+        "features.plugins=false".to_owned(),
+    ]
+}

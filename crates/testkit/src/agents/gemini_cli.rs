@@ -1,0 +1,75 @@
+//! Gemini CLI: settings in `~/.gemini/settings.json`.
+//!
+//! They cannot be left to the test: only there can it be told to talk to another model with a key,
+//! as system-wide settings must not be below a folder like `/tmp`. Tests add theirs to that file.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::namespace::MODEL_PORT;
+use super::{Bed, Host};
+use crate::model_server::Turn;
+use crate::write;
+
+pub(super) struct GeminiCli;
+
+impl Host for GeminiCli {
+    fn furnish(&self, bed: &Bed) {
+        let settings = json!({
+            "general": {"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
+            "ide": {"enabled": false},
+            "privacy": {"usageStatisticsEnabled": false},
+            "security": {"auth": {"selectedType": "gemini-api-key"}},
+            // It would be downloaded.
+            "tools": {"useRipgrep": false},
+        });
+        let file = bed.home().join(".gemini/settings.json");
+        write(&file, format!("{settings:#}\n"), 0o644);
+    }
+
+    fn variables(&self, _bed: &Bed) -> Vec<(&'static str, String)> {
+        vec![
+            ("GEMINI_API_KEY", "none".to_owned()),
+            ("GOOGLE_GEMINI_BASE_URL", format!("http://127.0.0.1:{MODEL_PORT}")),
+            ("GEMINI_CLI_TRUST_WORKSPACE", "true".to_owned()),
+            // It would start itself again with more memory.
+            ("GEMINI_CLI_NO_RELAUNCH", "true".to_owned()),
+        ]
+    }
+
+    fn command(&self, folder: &Path, bed: &Bed, prompt: &str) -> Vec<String> {
+        let model = bed.model_or("gemini-2.5-flash");
+        let program = folder.join("node_modules/@google/gemini-cli/bundle/gemini.js");
+        let program = program.to_string_lossy();
+        ["node", &*program, "--prompt", prompt, "--approval-mode", "yolo", "--model", model]
+            .map(str::to_owned)
+            .to_vec()
+    }
+
+    fn shell_tool(&self, command: &str) -> Turn {
+        Turn::tool("run_shell_command", json!({"command": command, "description": "run it"}))
+    }
+
+    fn read_tool(&self, path: &str) -> Turn {
+        Turn::tool("read_file", json!({"file_path": path}))
+    }
+
+    fn write_tool(&self, path: &str, content: &str) -> Turn {
+        Turn::tool("write_file", json!({"file_path": path, "content": content}))
+    }
+
+    fn edit_tool(&self, path: &str, old: &str, new: &str) -> Turn {
+        let instruction = "replace it";
+        Turn::tool(
+            "replace",
+            json!({
+                "file_path": path, "instruction": instruction, "old_string": old, "new_string": new,
+            }),
+        )
+    }
+
+    fn patch_tool(&self, _patch: &str) -> Option<Turn> {
+        None
+    }
+}

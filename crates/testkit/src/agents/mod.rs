@@ -1,0 +1,103 @@
+//! Real agents, offline: the command lines that people use, talking to a scripted model.
+//!
+//! [`Bed`] makes a fresh home and project and runs an agent there, without login or questions, with
+//! every tool allowed. What differs between agents is in a file for each, behind `Host`.
+
+mod bed;
+mod claude_code;
+mod codex;
+mod gemini_cli;
+mod install;
+mod namespace;
+mod opencode;
+
+use std::path::Path;
+
+use crate::model_server::Turn;
+
+pub use bed::{Bed, Outcome};
+pub use install::InstallError;
+
+/// An agent that the test bed can run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Agent {
+    /// Anthropic's Claude Code.
+    ClaudeCode,
+    /// `OpenAI`'s Codex.
+    Codex,
+    /// Google's Gemini CLI.
+    GeminiCli,
+    /// `OpenCode`.
+    OpenCode,
+}
+
+impl Agent {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::ClaudeCode, Self::Codex, Self::GeminiCli, Self::OpenCode];
+
+    /// Returns the agent's name, as anyhook names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude-code",
+            Self::Codex => "codex",
+            Self::GeminiCli => "gemini-cli",
+            Self::OpenCode => "opencode",
+        }
+    }
+
+    /// Returns the npm package and its version.
+    pub fn package(self) -> (&'static str, &'static str) {
+        match self {
+            Self::ClaudeCode => ("@anthropic-ai/claude-code", "2.1.325"),
+            Self::Codex => ("@openai/codex", "0.166.0"),
+            Self::GeminiCli => ("@google/gemini-cli", "0.61.0"),
+            Self::OpenCode => ("opencode-ai", "1.18.33"),
+        }
+    }
+
+    fn host(self) -> &'static dyn Host {
+        match self {
+            Self::ClaudeCode => &claude_code::ClaudeCode,
+            Self::Codex => &codex::Codex,
+            Self::GeminiCli => &gemini_cli::GeminiCli,
+            Self::OpenCode => &opencode::OpenCode,
+        }
+    }
+}
+
+/// What the test bed must know of an agent.
+///
+/// The tools are given with the agent's own names and inputs; their paths are absolute.
+trait Host {
+    /// Writes the files that the agent needs, before the test puts its own beside them.
+    fn furnish(&self, _bed: &Bed) {}
+
+    /// Writes the files that the agent needs beside what the test has put there.
+    fn prepare(&self, _bed: &Bed) {}
+
+    /// Returns the environment variables that the agent needs.
+    fn variables(&self, bed: &Bed) -> Vec<(&'static str, String)>;
+
+    /// Returns the program, found in the agent's folder, and its arguments.
+    fn command(&self, folder: &Path, bed: &Bed, prompt: &str) -> Vec<String>;
+
+    fn shell_tool(&self, command: &str) -> Turn;
+
+    fn read_tool(&self, path: &str) -> Turn;
+
+    fn write_tool(&self, path: &str, content: &str) -> Turn;
+
+    fn edit_tool(&self, path: &str, old: &str, new: &str) -> Turn;
+
+    /// Returns a call that applies a patch; none if the agent has no such tool.
+    fn patch_tool(&self, patch: &str) -> Option<Turn>;
+}
+
+/// The machine's architecture, as npm packages name it.
+fn npm_architecture() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "x64",
+        "aarch64" => "arm64",
+        other => other,
+    }
+}

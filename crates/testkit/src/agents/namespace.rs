@@ -1,0 +1,102 @@
+//! A network that has nothing but the scripted model, for one process and all it starts.
+//!
+//! The model's socket is made in that network and handed out to the test, which then serves it: a
+//! socket belongs to the network in which it was made, whoever holds it.
+
+use std::io::{self, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::net::TcpListener;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+
+/// Where the model listens: always free, as every run has a network of its own.
+pub(super) const MODEL_PORT: &str = "8399";
+
+/// Seconds that a run may take.
+const TIME_LIMIT: &str = "120";
+
+/// Processes that the agent leaves behind get a moment to finish, then they are killed: the shell
+/// is the first process of its namespace, which ends with it.
+const INSIDE: &str = r#"
+PATH="$PATH:/usr/sbin:/sbin" ip link set lo up || exit 71
+python3 -c "$1" "$2" || exit 71
+shift 2
+timeout -k 5 "$@" </dev/null
+code=$?
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    set -- /proc/[0-9]*
+    [ $# -gt 1 ] || break
+    sleep 0.1
+done
+exit $code
+"#;
+
+const HAND_OUT_SOCKET: &str = "
+import socket, sys
+listener = socket.create_server(('127.0.0.1', int(sys.argv[1])), backlog=64)
+socket.send_fds(socket.socket(fileno=0), [b'-'], [listener.fileno()])
+";
+
+/// Tells why there can be no such network here, if so.
+pub(super) fn check() -> Result<(), String> {
+    let mut command = unshare();
+    command.args(["sh", "-c", "PATH=\"$PATH:/usr/sbin:/sbin\" ip link set lo up"]);
+    let message = match command.stdin(Stdio::null()).output() {
+        Ok(output) if output.status.success() => return Ok(()),
+        Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        Err(error) => error.to_string(),
+    };
+    Err(format!("a network namespace is needed (`unshare` and `ip`): {message}"))
+}
+
+/// Returns a command that runs another in namespaces of its own.
+pub(super) fn runner(command: &[String]) -> Command {
+    let mut runner = unshare();
+    runner.args(["sh", "-c", INSIDE, "sh", HAND_OUT_SOCKET, MODEL_PORT, TIME_LIMIT]).args(command);
+    runner
+}
+
+fn unshare() -> Command {
+    let mut command = Command::new("unshare");
+    if !rustix::process::geteuid().is_root() {
+        command.arg("--map-root-user");
+    }
+    command.args(["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]);
+    command
+}
+
+/// Starts such a command and takes the model's socket from it.
+pub(super) fn spawn(mut runner: Command) -> (Child, TcpListener) {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let mut child = runner
+        .stdin(OwnedFd::from(theirs))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It holds the other end of the pair: without it, a child that has failed closes the last one.
+    drop(runner);
+    match receive(&ours) {
+        Ok(Some(socket)) => (child, TcpListener::from(socket)),
+        received => {
+            drop(child.kill());
+            panic!("no network namespace: {received:?}: {:?}", child.wait_with_output())
+        }
+    }
+}
+
+fn receive(stream: &UnixStream) -> io::Result<Option<OwnedFd>> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let mut data = [0; 1];
+    let flags = RecvFlags::CMSG_CLOEXEC;
+    recvmsg(stream.as_fd(), &mut [IoSliceMut::new(&mut data)], &mut ancillary, flags)?;
+    let socket = ancillary.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut sockets) => sockets.next(),
+        _ => None,
+    });
+    Ok(socket)
+}

@@ -1,0 +1,65 @@
+//! Anthropic Messages, as Claude Code speaks it.
+
+use serde_json::{Value, json};
+
+use super::http::{Event, Reply};
+use super::{INPUT_TOKENS, OUTPUT_TOKENS, Turn, call_id};
+
+pub(super) fn reply(request: &Value, turn: &Turn, number: usize, streamed: bool) -> Reply {
+    let (content, reason) = match turn {
+        Turn::Text(text) => (vec![json!({"type": "text", "text": text})], "end_turn"),
+        Turn::Tools(_) => (tool_uses(turn, number), "tool_use"),
+    };
+    let message = json!({
+        "id": format!("msg_{number}"), "type": "message", "role": "assistant",
+        "model": request["model"], "content": content,
+        "stop_reason": reason, "stop_sequence": null,
+        "usage": {"input_tokens": INPUT_TOKENS, "output_tokens": OUTPUT_TOKENS},
+    });
+    if streamed { Reply::Events(events(message)) } else { Reply::Json(message) }
+}
+
+fn tool_uses(turn: &Turn, number: usize) -> Vec<Value> {
+    let calls = turn.calls().iter().enumerate();
+    calls
+        .map(|(position, call)| {
+            let id = format!("toolu_{}", call_id(number, position));
+            json!({"type": "tool_use", "id": id, "name": call.name, "input": call.input})
+        })
+        .collect()
+}
+
+fn events(mut message: Value) -> Vec<Event> {
+    let content = std::mem::replace(&mut message["content"], json!([]));
+    let reason = message["stop_reason"].take();
+    let usage = message["usage"].clone();
+    let mut events = vec![json!({"type": "message_start", "message": message})];
+    for (index, block) in content.as_array().into_iter().flatten().enumerate() {
+        let (empty, delta) = split(block);
+        events.extend([
+            json!({"type": "content_block_start", "index": index, "content_block": empty}),
+            json!({"type": "content_block_delta", "index": index, "delta": delta}),
+            json!({"type": "content_block_stop", "index": index}),
+        ]);
+    }
+    events.extend([
+        json!({
+            "type": "message_delta", "usage": usage,
+            "delta": {"stop_reason": reason, "stop_sequence": null},
+        }),
+        json!({"type": "message_stop"}),
+    ]);
+    events.iter().map(Event::named).collect()
+}
+
+/// Splits a block into its empty form and all that then comes.
+fn split(block: &Value) -> (Value, Value) {
+    let mut empty = block.clone();
+    if block["type"] == "text" {
+        let text = std::mem::replace(&mut empty["text"], json!(""));
+        (empty, json!({"type": "text_delta", "text": text}))
+    } else {
+        let input = std::mem::replace(&mut empty["input"], json!({}));
+        (empty, json!({"type": "input_json_delta", "partial_json": input.to_string()}))
+    }
+}

@@ -1,0 +1,332 @@
+//! A scripted model: the other side of an agent's conversation, on a socket of this machine.
+//!
+//! It speaks Anthropic Messages, `OpenAI` Responses, `OpenAI` Chat Completions and Gemini, streamed
+//! or whole as the client asks. Each request of the main conversation gets the script's next turn;
+//! after the last one the model says "done". What agents ask on the side (titles, lists of models,
+//! token counts) gets a harmless answer and uses up no turn. Everything asked is kept.
+
+mod anthropic;
+mod chat;
+mod gemini;
+mod http;
+mod responses;
+
+use std::io::{self, BufReader};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use rustix::net::Shutdown;
+use serde_json::{Value, json};
+
+use http::{Reply, Request};
+
+/// What the model says when it is asked something once.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Turn {
+    /// It says something, which ends its work.
+    Text(String),
+    /// It calls tools, all at once.
+    Tools(Vec<Call>),
+}
+
+/// A tool call of the model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// The agent's own name of the tool.
+    pub name: String,
+    /// The tool's input: an object, or a string for a tool that takes free text.
+    pub input: Value,
+}
+
+impl Turn {
+    /// Makes a turn that says something.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// Makes a turn that calls one tool.
+    pub fn tool(name: impl Into<String>, input: Value) -> Self {
+        Self::Tools(vec![Call { name: name.into(), input }])
+    }
+
+    /// Makes one turn of two that call tools: they are called together.
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Tools(calls), Self::Tools(more)) => Self::Tools([calls, more].concat()),
+            texts => panic!("only tool calls can be joined: {texts:?}"),
+        }
+    }
+
+    fn calls(&self) -> &[Call] {
+        match self {
+            Self::Text(_) => &[],
+            Self::Tools(calls) => calls,
+        }
+    }
+}
+
+/// A request that was not part of the main conversation.
+#[derive(Clone, Debug)]
+pub struct SideRequest {
+    /// The method and the path, as in `POST /v1/messages`.
+    pub target: String,
+    /// The body; null if there was none.
+    pub body: Value,
+}
+
+/// A model server in a thread of its own, stopped when dropped.
+#[derive(Debug)]
+pub struct ModelServer {
+    listener: Arc<TcpListener>,
+    conversation: Arc<Mutex<Conversation>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Conversation {
+    script: Vec<Turn>,
+    requests: Vec<Value>,
+    side_requests: Vec<SideRequest>,
+}
+
+impl ModelServer {
+    /// Starts a server on a free port.
+    pub fn start(script: Vec<Turn>) -> io::Result<Self> {
+        Ok(Self::on(TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0))?, script))
+    }
+
+    /// Starts a server on a socket, which may belong to another network namespace.
+    pub fn on(listener: TcpListener, script: Vec<Turn>) -> Self {
+        let listener = Arc::new(listener);
+        let conversation = Conversation { script, requests: Vec::new(), side_requests: Vec::new() };
+        let conversation = Arc::new(Mutex::new(conversation));
+        let thread = thread::spawn({
+            let (listener, conversation) = (Arc::clone(&listener), Arc::clone(&conversation));
+            move || serve(&listener, &conversation)
+        });
+        Self { listener, conversation, thread: Some(thread) }
+    }
+
+    /// Returns where the server listens.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Returns what the model was told so far: the bodies of the main conversation's requests.
+    pub fn requests(&self) -> Vec<Value> {
+        lock(&self.conversation).requests.clone()
+    }
+
+    /// Returns what else was asked so far.
+    pub fn side_requests(&self) -> Vec<SideRequest> {
+        lock(&self.conversation).side_requests.clone()
+    }
+}
+
+impl Drop for ModelServer {
+    fn drop(&mut self) {
+        // Wakes the thread that waits for a connection; a connection of our own could not reach a
+        // socket of another network namespace.
+        let _ = rustix::net::shutdown(&*self.listener, Shutdown::Both);
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+    }
+}
+
+/// Tells whether any string within a request contains a text.
+pub fn tells(request: &Value, text: &str) -> bool {
+    match request {
+        Value::String(string) => string.contains(text),
+        Value::Array(items) => items.iter().any(|item| tells(item, text)),
+        Value::Object(fields) => fields.values().any(|field| tells(field, text)),
+        _ => false,
+    }
+}
+
+fn serve(listener: &TcpListener, conversation: &Arc<Mutex<Conversation>>) {
+    while let Ok((stream, _)) = listener.accept() {
+        let conversation = Arc::clone(conversation);
+        // A client that goes away in the middle is the client's business.
+        thread::spawn(move || drop(converse(&stream, &conversation)));
+    }
+}
+
+fn converse(stream: &TcpStream, conversation: &Mutex<Conversation>) -> io::Result<()> {
+    let Some(request) = http::read(&mut BufReader::new(stream))? else { return Ok(()) };
+    let reply = lock(conversation).reply(&request);
+    http::write(stream, &reply)
+}
+
+impl Conversation {
+    fn reply(&mut self, request: &Request) -> Reply {
+        let body = &request.body;
+        let Some(dialect) = Dialect::of(request) else {
+            self.note_side_request(request);
+            return small_talk(request);
+        };
+        if !dialect.offers_tools(body) {
+            self.note_side_request(request);
+            return dialect.reply(request, &Turn::text("Scripted title"), self.side_requests.len());
+        }
+        let turn = self.script.get(self.requests.len()).cloned();
+        self.requests.push(body.clone());
+        dialect.reply(request, &turn.unwrap_or_else(|| Turn::text("done")), self.requests.len())
+    }
+
+    fn note_side_request(&mut self, request: &Request) {
+        let target = format!("{} {}", request.method, request.path);
+        self.side_requests.push(SideRequest { target, body: request.body.clone() });
+    }
+}
+
+/// How a client talks to a model.
+#[derive(Clone, Copy)]
+enum Dialect {
+    Anthropic,
+    Responses,
+    Chat,
+    Gemini,
+}
+
+impl Dialect {
+    fn of(request: &Request) -> Option<Self> {
+        let path = request.path.as_str();
+        match request.method.as_str() {
+            "POST" if path.ends_with("/messages") => Some(Self::Anthropic),
+            "POST" if path.ends_with("/responses") => Some(Self::Responses),
+            "POST" if path.ends_with("/chat/completions") => Some(Self::Chat),
+            "POST" if path.ends_with(":generateContent") => Some(Self::Gemini),
+            "POST" if path.ends_with(":streamGenerateContent") => Some(Self::Gemini),
+            _ => None,
+        }
+    }
+
+    /// Tells whether the model may call tools: it may in the main conversation alone.
+    fn offers_tools(self, body: &Value) -> bool {
+        let Some(tools) = body["tools"].as_array() else { return false };
+        tools.iter().any(|tool| match self {
+            // Without a schema it is a tool of the model's maker, such as a search of the web.
+            Self::Anthropic => tool.get("input_schema").is_some(),
+            Self::Gemini => tool.get("functionDeclarations").is_some(),
+            Self::Responses | Self::Chat => true,
+        })
+    }
+
+    fn reply(self, request: &Request, turn: &Turn, number: usize) -> Reply {
+        let streamed = request.body["stream"] == true;
+        match self {
+            Self::Anthropic => anthropic::reply(&request.body, turn, number, streamed),
+            Self::Responses => responses::reply(turn, number, streamed),
+            Self::Chat => chat::reply(&request.body, turn, number, streamed),
+            Self::Gemini => gemini::reply(turn, number, request.path.contains(":stream")),
+        }
+    }
+}
+
+/// Answers what is no question to a model.
+fn small_talk(request: &Request) -> Reply {
+    let path = request.path.as_str();
+    let body = if path.ends_with("/count_tokens") {
+        json!({"input_tokens": 100})
+    } else if path.ends_with(":countTokens") {
+        json!({"totalTokens": 100})
+    } else if path.ends_with("/models") {
+        let model = json!({"id": MODEL, "object": "model", "type": "model", "display_name": MODEL});
+        json!({"object": "list", "data": [model], "models": [], "has_more": false})
+    } else {
+        json!({})
+    };
+    Reply::Json(body)
+}
+
+const MODEL: &str = "scripted-model";
+
+/// The number of tokens that every request is said to have.
+const INPUT_TOKENS: u32 = 100;
+/// The number of tokens that every answer is said to have.
+const OUTPUT_TOKENS: u32 = 10;
+
+fn call_id(number: usize, position: usize) -> String {
+    format!("call_{number}_{position}")
+}
+
+fn lock(conversation: &Mutex<Conversation>) -> std::sync::MutexGuard<'_, Conversation> {
+    conversation.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+
+    use super::*;
+
+    fn ask(server: &ModelServer, path: &str, body: &Value) -> String {
+        let mut stream = TcpStream::connect(server.address().unwrap()).unwrap();
+        let body = body.to_string();
+        write!(stream, "POST {path} HTTP/1.1\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer.split_once("\r\n\r\n").unwrap().1.to_owned()
+    }
+
+    fn script() -> Vec<Turn> {
+        let run = Turn::tool("run", json!({"command": "ls"}));
+        vec![run.clone().and(run), Turn::text("hello")]
+    }
+
+    const PATHS: [&str; 4] = [
+        "/v1/messages",
+        "/v1/responses",
+        "/v1/chat/completions",
+        "/v1beta/models/x:generateContent",
+    ];
+
+    fn request(streamed: bool) -> Value {
+        json!({"stream": streamed, "tools": [{"input_schema": {}, "functionDeclarations": []}]})
+    }
+
+    #[test]
+    fn plays_the_script_whole() {
+        for path in PATHS {
+            let server = ModelServer::start(script()).unwrap();
+            let answer =
+                || -> Value { serde_json::from_str(&ask(&server, path, &request(false))).unwrap() };
+            let calls = answer().to_string();
+            assert_eq!(calls.matches("\"run\"").count(), 2, "{calls}");
+            assert!(tells(&answer(), "hello"), "{path}");
+            assert!(tells(&answer(), "done"), "{path}");
+            assert_eq!(server.requests(), [request(false), request(false), request(false)]);
+        }
+    }
+
+    #[test]
+    fn plays_the_script_streamed() {
+        for path in PATHS {
+            let path = path.replace(":generate", ":streamGenerate");
+            let server = ModelServer::start(script()).unwrap();
+            let calls = ask(&server, &path, &request(true));
+            for line in calls.lines().filter_map(|line| line.strip_prefix("data: ")) {
+                assert!(line == "[DONE]" || serde_json::from_str::<Value>(line).is_ok(), "{line}");
+            }
+            assert!(calls.contains("\"run\""), "{calls}");
+            assert!(ask(&server, &path, &request(true)).contains("hello"), "{path}");
+        }
+    }
+
+    #[test]
+    fn side_requests_use_up_no_turn() {
+        let server = ModelServer::start(script()).unwrap();
+        for path in PATHS {
+            ask(&server, path, &json!({"messages": []}));
+        }
+        assert!(ask(&server, "/v1/messages/count_tokens", &request(false)).contains("100"));
+        assert!(ask(&server, "/v1/telemetry", &json!([])).contains("{}"));
+        assert!(server.requests().is_empty());
+        assert_eq!(server.side_requests().len(), 6);
+        assert_eq!(server.side_requests()[0].target, "POST /v1/messages");
+        assert!(ask(&server, "/v1/messages", &request(false)).contains("tool_use"));
+    }
+}

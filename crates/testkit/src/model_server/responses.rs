@@ -1,0 +1,63 @@
+//! `OpenAI` Responses, as Codex speaks it.
+
+use serde_json::{Value, json};
+
+use super::http::{Event, Reply};
+use super::{Call, INPUT_TOKENS, OUTPUT_TOKENS, Turn, call_id};
+
+pub(super) fn reply(turn: &Turn, number: usize, streamed: bool) -> Reply {
+    let items = match turn {
+        Turn::Text(text) => vec![json!({
+            "type": "message", "id": format!("msg_{number}"), "role": "assistant",
+            "status": "completed",
+            "content": [{"type": "output_text", "text": text, "annotations": []}],
+        })],
+        Turn::Tools(calls) => {
+            calls.iter().enumerate().map(|(position, call)| item(call, number, position)).collect()
+        }
+    };
+    let response = json!({
+        "id": format!("resp_{number}"), "object": "response", "status": "completed",
+        "output": items,
+        "usage": {
+            "input_tokens": INPUT_TOKENS, "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": OUTPUT_TOKENS, "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": INPUT_TOKENS + OUTPUT_TOKENS,
+        },
+    });
+    if streamed { Reply::Events(events(&response, &items)) } else { Reply::Json(response) }
+}
+
+fn item(call: &Call, number: usize, position: usize) -> Value {
+    let call_id = call_id(number, position);
+    let (kind, field, input) = match &call.input {
+        // A tool that takes free text.
+        Value::String(text) => ("custom_tool_call", "input", text.clone()),
+        input => ("function_call", "arguments", input.to_string()),
+    };
+    json!({
+        "type": kind, "id": format!("item_{call_id}"), "call_id": call_id, "name": call.name,
+        "status": "completed", field: input,
+    })
+}
+
+fn events(response: &Value, items: &[Value]) -> Vec<Event> {
+    let started = json!({"id": response["id"], "object": "response", "status": "in_progress"});
+    let mut events = vec![json!({"type": "response.created", "response": started})];
+    for (index, item) in items.iter().enumerate() {
+        events.push(
+            json!({"type": "response.output_item.added", "output_index": index, "item": item}),
+        );
+        if let Some(text) = item["content"][0]["text"].as_str() {
+            events.push(json!({
+                "type": "response.output_text.delta", "item_id": item["id"],
+                "output_index": index, "content_index": 0, "delta": text,
+            }));
+        }
+        events.push(
+            json!({"type": "response.output_item.done", "output_index": index, "item": item}),
+        );
+    }
+    events.push(json!({"type": "response.completed", "response": response}));
+    events.iter().map(Event::named).collect()
+}
