@@ -24,7 +24,7 @@ pub fn find(names: &[PathBuf], environment: &Environment) -> Result<Vec<Hook>, T
         let by_name: Vec<Hook> = installed
             .hooks
             .iter()
-            .filter(|standing| Path::new(standing.hook.name()) == name)
+            .filter(|standing| is_called(&standing.hook, name))
             .map(|standing| as_written(&standing.hook))
             .collect();
         if !by_name.is_empty() && name.components().count() == 1 {
@@ -40,6 +40,12 @@ pub fn find(names: &[PathBuf], environment: &Environment) -> Result<Vec<Hook>, T
         })?);
     }
     Ok(found)
+}
+
+/// Tells whether a hook, or its folder, has this name.
+fn is_called(hook: &Hook, name: &Path) -> bool {
+    Path::new(hook.name()) == name
+        || hook.folder.file_name().is_some_and(|folder| folder == name.as_os_str())
 }
 
 /// Returns a hook as its author wrote it: the source, not the copy that was trusted.

@@ -74,7 +74,7 @@ pub fn read(file: &[u8], folder_name: &str) -> ReadDefinition {
 /// A guard that says `on_failure: block` must not be switched off by a slip in another line.
 fn salvage(file: &[u8], folder_name: &str) -> HookDefinition {
     const LINES: usize = 200;
-    const KEPT: [&str; 6] = ["name", "trigger", "on_failure", "async", "mode", "hosts"];
+    const KEPT: [&str; 5] = ["trigger", "on_failure", "async", "mode", "hosts"];
     let matter = |lines: &str| format!("---\n{lines}---\n").into_bytes();
     let is_kept = |line: &str| {
         KEPT.iter().any(|key| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')))

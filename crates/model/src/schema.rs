@@ -157,7 +157,7 @@ mod generated {
     fn field(kind: &EventKind, name: &str) -> Value {
         match name {
             "tool_input" => {
-                json!({"type": "object", "description": "The tool's input with canonical field names."})
+                json!({"type": ["object", "null"], "description": "The tool's input with canonical field names."})
             }
             "files" => {
                 json!({"type": ["array", "null"], "items": {"type": "string"}, "description": "Every file the call would touch, as far as that is certain."})

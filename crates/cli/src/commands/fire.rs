@@ -16,7 +16,7 @@ use crate::error::Trouble;
 /// The event to fire.
 #[derive(Args, Debug)]
 pub struct EventArgs {
-    /// The event, such as `before_tool` or pre-tool-call
+    /// The event, such as `before_tool` or `pre-tool-call`
     event: String,
     /// The tool's name, on tool events
     #[arg(long, value_name = "T")]

@@ -93,8 +93,12 @@ fn an_empty_front_matter() {
     exit code: 1
     ----- stdout -----
     error[unreadable]: the front matter is empty (the hook cannot run)
-    --> guard/HOOK.md
-     = hint: write at least name, description and trigger
+     --> guard/HOOK.md:1:1
+      |
+    1 | ---
+      | ^^^
+      |
+      = hint: write at least name, description and trigger
 
     1 problem in 1 hook
     ");
@@ -153,12 +157,20 @@ fn nothing_but_a_trigger() {
     exit code: 1
     ----- stdout -----
     error[name]: `name` is missing
-    --> guard/HOOK.md
-     = hint: write `name: guard`
+     --> guard/HOOK.md:1:1
+      |
+    1 | ---
+      | ^^^
+      |
+      = hint: write `name: guard`
 
     error[description]: `description` is missing
-    --> guard/HOOK.md
-     = hint: say in one sentence what the hook is for
+     --> guard/HOOK.md:1:1
+      |
+    1 | ---
+      | ^^^
+      |
+      = hint: say in one sentence what the hook is for
 
     2 problems in 1 hook
     ");
@@ -234,7 +246,7 @@ fn one_unknown_trigger_of_two() {
     6 |   - whenever
       |     ^^^^^^^^
       |
-      = hint: `anyhook schema front-matter` lists the events
+      = hint: events: session_start, session_end, before_agent, after_agent, before_stop, after_stop, before_tool, after_tool, after_tool_failure, subagent_start, subagent_stop, pre_compact, post_compact, notification, permission_request
 
     1 problem in 1 hook
     ");
@@ -246,8 +258,12 @@ fn no_trigger() {
     exit code: 1
     ----- stdout -----
     error[no-trigger]: `trigger` is missing (the hook cannot run)
-    --> guard/HOOK.md
-     = hint: name the event, such as `trigger: before_tool`
+     --> guard/HOOK.md:1:1
+      |
+    1 | ---
+      | ^^^
+      |
+      = hint: name the event, such as `trigger: before_tool`
 
     1 problem in 1 hook
     ");
@@ -566,7 +582,7 @@ fn a_place_after_wide_letters() {
     4 | trigger: [before_tool, 拦截危险命令]
       |                        ^^^^^^^^^^^^
       |
-      = hint: `anyhook schema front-matter` lists the events
+      = hint: events: session_start, session_end, before_agent, after_agent, before_stop, after_stop, before_tool, after_tool, after_tool_failure, subagent_start, subagent_stop, pre_compact, post_compact, notification, permission_request
 
     1 problem in 1 hook
     ");

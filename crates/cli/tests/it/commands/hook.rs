@@ -192,7 +192,7 @@ fn an_unknown_host() {
     exit code: 64
     ----- stderr -----
     error: unknown host `vim`
-    hint: this version speaks: agent-hooks
+    hint: this version speaks: agent-hooks, claude-code, codex, gemini-cli, opencode
     ");
 }
 

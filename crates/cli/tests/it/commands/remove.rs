@@ -51,8 +51,8 @@ fn a_hook_of_the_project() {
     assert_run!(environment, environment.run(&["list"]), @"
     exit code: 0
     ----- stdout -----
-    hook   trigger      level    priority  status
-    guard  before_tool  project  100       fails: its folder is gone from the project; `anyhook untrust` forgets it
+    no hooks are installed
+    hint: `anyhook new my-hook --trigger before_tool` makes one, `anyhook add PATH` puts one in place
     ");
 }
 

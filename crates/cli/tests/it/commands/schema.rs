@@ -34,10 +34,15 @@ fn all() {
     exit code: 0
     ----- stdout -----
     case          A test case of a hook
+    check         Findings in hooks
     event         An event
     front-matter  The front matter of a HOOK.md
+    list          The installed hooks
     output        What a hook prints
+    plan          Who would run at an event
+    prompt        The hooks in force
     record        A record of the journal
+    test          What became of test cases
     verdict       What all hooks say together
     ");
 }
@@ -62,7 +67,7 @@ fn an_unknown_schema() {
     exit code: 64
     ----- stderr -----
     error: unknown schema `hook`
-    hint: there are: case, event, front-matter, output, record, verdict
+    hint: there are: case, check, event, front-matter, list, output, plan, prompt, record, test, verdict
     ");
 }
 

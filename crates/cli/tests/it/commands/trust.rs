@@ -327,7 +327,7 @@ fn a_folder_that_is_too_large() {
     settings.bind(|| assert_run!(environment, ran, @"
     exit code: 1
     ----- stderr -----
-    error: `[ROOT]/home/.local/state/anyhook/trust/copies/.staged-[RANDOM]/guard` holds more than 2000 files or 32 MiB, too much for a hook
+    error: `[ROOT]/home/project/.agents/hooks/guard` holds more than 2000 files or 32 MiB, too much for a hook
     hint: keep only what the hook needs in its folder
     "));
 }

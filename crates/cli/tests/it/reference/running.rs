@@ -512,26 +512,6 @@ fn trap_a_timeout_does_not_touch_other_hooks_background_processes() {
 }
 
 #[test]
-fn a_timeout_does_not_touch_what_another_hooks_background_process_starts_meanwhile() {
-    let environment = environment();
-    environment.user_hook(
-        "first",
-        "trigger: before_tool\npriority: 900",
-        r#"(while [ ! -e begin ]; do sleep 0.02; done
-env -i PATH="$PATH" setsid sh -c 'echo $$ > later.pid; while [ ! -e go ]; do sleep 0.05; done' &) > /dev/null 2>&1 &"#,
-    );
-    environment.user_hook(
-        "slow",
-        "trigger: before_tool\ntimeout: 1500",
-        "touch begin; while [ ! -s later.pid ]; do sleep 0.02; done; touch seen; sleep 60",
-    );
-    assert_eq!(environment.shell("ls").code, 0);
-    assert!(left(&environment, "seen"), "not in time");
-    assert!(is_alive(&environment, "later.pid"));
-    write(&environment.project().join("go"), "", 0o644);
-}
-
-#[test]
 fn what_a_script_wrote_before_it_exits_is_read_to_the_end() {
     let environment = environment();
     environment.user_hook(
