@@ -4,6 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use anyhook_engine::Places;
+use anyhook_engine::places::find_root;
 
 /// What the process was given by its surroundings.
 #[derive(Clone, Debug)]
@@ -31,6 +32,14 @@ impl Environment {
             binary: env::current_exe().unwrap_or_else(|_| PathBuf::from("anyhook")),
         };
         Self { places, work_dir: env::current_dir().unwrap_or_else(|_| PathBuf::from("/")) }
+    }
+}
+
+impl Environment {
+    /// Returns the project's root, or the current folder where there is none.
+    pub fn project_root(&self) -> PathBuf {
+        find_root(&self.work_dir, self.places.home.as_deref())
+            .unwrap_or_else(|| self.work_dir.clone())
     }
 }
 

@@ -3,6 +3,7 @@
 //! The hook path ([`hook`]) is what an agent waits for: it is taken before anything else is set up.
 //! Everything a person types goes through [`commands`].
 
+mod agents;
 mod commands;
 mod environment;
 mod error;

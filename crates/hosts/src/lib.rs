@@ -17,8 +17,11 @@ mod say;
 pub mod tool;
 pub mod wiring;
 
+use std::path::PathBuf;
+
 use anyhook_model::Host;
 use facts::{Capability, Quirk};
+use wiring::{Call, Edits, Inspection, Scope, SettingsError, Texts};
 
 /// An agent's program that anyhook can be wired into.
 pub trait Agent: Host + Sync {
@@ -30,6 +33,24 @@ pub trait Agent: Host + Sync {
 
     /// Returns how it differs from what one would think.
     fn quirks(&self) -> &'static [Quirk];
+
+    /// Returns the name of its program.
+    fn program(&self) -> &'static str;
+
+    /// Returns the version everything here was tried with.
+    fn tried_version(&self) -> &'static str;
+
+    /// Returns the settings files that wiring touches.
+    fn settings_files(&self, scope: &Scope) -> Vec<PathBuf>;
+
+    /// Wires us in: returns the new texts of the files that change.
+    fn wire(&self, scope: &Scope, texts: &Texts, call: &Call) -> Result<Edits, SettingsError>;
+
+    /// Takes us out again: returns the new texts of the files that change.
+    fn unwire(&self, scope: &Scope, texts: &Texts) -> Result<Edits, SettingsError>;
+
+    /// Looks at how we are wired in.
+    fn inspect(&self, scope: &Scope, texts: &Texts) -> Result<Inspection, SettingsError>;
 }
 
 /// Every agent, by name.

@@ -146,3 +146,81 @@ pub struct PromptedHook {
     /// Where its HOOK.md is.
     pub location: String,
 }
+
+/// `anyhook hosts --json`: one of these for each agent
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HostReport {
+    /// The name used on the command line.
+    pub id: String,
+    /// The name people know it by.
+    pub title: String,
+    /// Where its program is, if it is on the `PATH`.
+    pub program: Option<String>,
+    /// The version everything was tried with.
+    pub tried_version: String,
+    /// Whether it calls us, by the user's settings.
+    pub wired: bool,
+    /// What it can do at each event.
+    pub capabilities: Vec<HostCapability>,
+    /// How it differs from what one would think.
+    pub quirks: Vec<HostQuirk>,
+}
+
+/// What an agent lets a hook do at one event.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[expect(clippy::struct_excessive_bools, reason = "four columns of a table, each a yes or no")]
+pub struct HostCapability {
+    /// The event.
+    pub event: EventKind,
+    /// The agent's own name of it; null if it has none.
+    pub native: Option<String>,
+    /// A hook can block.
+    pub block: bool,
+    /// A hook can change the tool's input.
+    pub modify: bool,
+    /// A hook can tell the model something.
+    pub context: bool,
+    /// A hook can have a person asked.
+    pub ask: bool,
+}
+
+/// A way in which an agent differs from what one would think.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HostQuirk {
+    /// A short, stable name.
+    pub id: String,
+    /// The versions it was seen in.
+    pub versions: String,
+    /// What the agent does.
+    pub behaviour: String,
+    /// What anyhook does about it.
+    pub mitigation: String,
+    /// How it is known: `run`, `docs` or `source`.
+    pub evidence: String,
+}
+
+/// `anyhook doctor --json`
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DoctorReport {
+    /// Everything that was looked at.
+    pub findings: Vec<DoctorFinding>,
+}
+
+/// One thing `doctor` looked at.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DoctorFinding {
+    /// What it is about: `anyhook`, `hooks`, or an agent.
+    pub about: String,
+    /// `good`, `note` or `bad`.
+    pub severity: String,
+    /// What was found.
+    pub message: String,
+    /// How to put it right.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}

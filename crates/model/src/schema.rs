@@ -22,8 +22,10 @@ macro_rules! schemas {
 schemas!(
     "case",
     "check",
+    "doctor",
     "event",
     "front-matter",
+    "hosts",
     "list",
     "output",
     "plan",
@@ -52,13 +54,17 @@ mod generated {
     use crate::hook::{FailMode, Mode, StdoutUse, limits};
     use crate::kind::EventKind;
     use crate::record::Record;
-    use crate::report::{CheckReport, ListReport, PlanReport, PromptedHook, TestedCase};
+    use crate::report::{
+        CheckReport, DoctorReport, HostReport, ListReport, PlanReport, PromptedHook, TestedCase,
+    };
     use crate::verdict::Verdict;
 
     /// Returns every schema's name and text, as they are to be committed.
     pub fn generate() -> Vec<(&'static str, String)> {
         let commands = [
             of::<CheckReport>("check", "Findings in hooks", "As `anyhook check --json` prints it."),
+            of::<DoctorReport>("doctor", "What is wrong", "As `anyhook doctor --json` prints it."),
+            of::<Vec<HostReport>>("hosts", "The agents", "As `anyhook hosts --json` prints it."),
             of::<ListReport>("list", "The installed hooks", "As `anyhook list --json` prints it."),
             of::<PlanReport>(
                 "plan",

@@ -4,8 +4,11 @@ mod add;
 mod check;
 mod completions;
 mod demo;
+mod doctor;
 mod explain;
 mod fire;
+mod hosts;
+mod install;
 mod list;
 mod log;
 mod new;
@@ -15,6 +18,7 @@ mod run;
 mod schema;
 mod test;
 mod trust;
+mod uninstall;
 mod untrust;
 
 use std::process::ExitCode;
@@ -40,7 +44,7 @@ use crate::ui::Out;
     after_help = "Start with: anyhook demo"
 )]
 struct Cli {
-    /// When to use colours; auto: on a terminal, unless NO_COLOR is set
+    /// When to use colours; auto: on a terminal, unless `NO_COLOR` is set
     #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN", display_order = 900)]
     color: Colour,
     #[command(subcommand)]
@@ -69,6 +73,10 @@ enum Command {
     Remove(remove::RemoveArgs),
     Trust(trust::TrustArgs),
     Untrust(untrust::UntrustArgs),
+    Install(install::InstallArgs),
+    Uninstall(uninstall::UninstallArgs),
+    Hosts(hosts::HostsArgs),
+    Doctor(doctor::DoctorArgs),
     Log(log::LogArgs),
     Schema(schema::SchemaArgs),
     Completions(completions::CompletionsArgs),
@@ -169,6 +177,10 @@ fn dispatch(command: Command, environment: &Environment, out: &mut Out) -> Ended
         Command::Remove(arguments) => remove::run(&arguments, environment, out),
         Command::Trust(arguments) => trust::run(&arguments, environment, out),
         Command::Untrust(arguments) => untrust::run(&arguments, environment, out),
+        Command::Install(arguments) => install::run(&arguments, environment, out),
+        Command::Uninstall(arguments) => uninstall::run(&arguments, environment, out),
+        Command::Hosts(arguments) => hosts::run(&arguments, environment, out),
+        Command::Doctor(arguments) => doctor::run(&arguments, environment, out),
         Command::Log(arguments) => log::run(&arguments, environment, out),
         Command::Schema(arguments) => schema::run(&arguments, out),
         Command::Completions(arguments) => completions::run(&arguments, &mut Cli::command(), out),

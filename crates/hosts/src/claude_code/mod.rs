@@ -4,13 +4,17 @@ mod decode;
 mod encode;
 mod facts;
 
+use std::path::PathBuf;
+
 use anyhook_model::json::Object;
 use anyhook_model::{Caller, DecodeError, Event, Host, Reply, ToolCall, Verdict};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::Agent;
 use crate::facts::{Capability, Quirk};
 use crate::tool;
+use crate::wiring::json_hooks::{self, Handler};
+use crate::wiring::{Call, Edits, Inspection, JsonSettings, Scope, SettingsError, Texts};
 
 /// Anthropic's Claude Code.
 #[derive(Clone, Copy, Debug)]
@@ -62,5 +66,74 @@ impl Agent for ClaudeCode {
 
     fn quirks(&self) -> &'static [Quirk] {
         facts::QUIRKS
+    }
+
+    fn program(&self) -> &'static str {
+        "claude"
+    }
+
+    fn tried_version(&self) -> &'static str {
+        "2.1.325"
+    }
+
+    fn settings_files(&self, scope: &Scope) -> Vec<PathBuf> {
+        vec![settings(scope).path]
+    }
+
+    fn wire(&self, scope: &Scope, texts: &Texts, call: &Call) -> Result<Edits, SettingsError> {
+        let file = settings(scope);
+        let handlers: Vec<Handler> = EVENTS.iter().map(|event| handler(event, call)).collect();
+        let text = file.wire(texts, &handlers)?;
+        Ok(Edits::from([(file.path, Some(text))]))
+    }
+
+    fn unwire(&self, scope: &Scope, texts: &Texts) -> Result<Edits, SettingsError> {
+        settings(scope).unwire(texts)
+    }
+
+    fn inspect(&self, scope: &Scope, texts: &Texts) -> Result<Inspection, SettingsError> {
+        let file = settings(scope);
+        let mut found = file.inspect(texts, EVENTS)?;
+        if let Some(text) = texts.get(&file.path)
+            && json_hooks::value(&file.path, text, &["disableAllHooks"])? == Some(true.into())
+        {
+            found.obstacles.push("disableAllHooks switches all hooks off".to_owned());
+        }
+        Ok(found)
+    }
+}
+
+/// The events we are called at: one entry each, without a matcher.
+const EVENTS: &[&str] = &[
+    "SessionStart",
+    "SessionEnd",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PermissionRequest",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "Stop",
+    "SubagentStart",
+    "SubagentStop",
+    "PreCompact",
+    "PostCompact",
+    "Notification",
+];
+
+fn settings(scope: &Scope) -> JsonSettings {
+    let folder = match &scope.project {
+        Some(project) => project.join(".claude"),
+        None => scope.folder("CLAUDE_CONFIG_DIR", ".claude"),
+    };
+    JsonSettings { host: "claude-code", path: folder.join("settings.json") }
+}
+
+fn handler(event: &&'static str, call: &Call) -> Handler {
+    // At the end of a session the host waits only a moment.
+    let seconds = if *event == "SessionEnd" { 5 } else { 600 };
+    let command = call.command("claude-code", seconds * 1000);
+    Handler {
+        event,
+        handler: json!({"type": "command", "command": command, "timeout": seconds, "onFailure": "block"}),
     }
 }

@@ -4,13 +4,18 @@ mod decode;
 mod encode;
 mod facts;
 
+use std::path::{Path, PathBuf};
+
 use anyhook_model::json::Object;
 use anyhook_model::{Caller, DecodeError, Event, Host, Reply, ToolCall, Verdict};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::Agent;
 use crate::facts::{Capability, Quirk};
 use crate::tool;
+use crate::wiring::codex_trust;
+use crate::wiring::json_hooks::{self, Handler};
+use crate::wiring::{Call, Edits, Inspection, JsonSettings, Scope, SettingsError, Texts, is_ours};
 
 /// OpenAI's Codex CLI.
 #[derive(Clone, Copy, Debug)]
@@ -54,4 +59,107 @@ impl Agent for Codex {
     fn quirks(&self) -> &'static [Quirk] {
         facts::QUIRKS
     }
+
+    fn program(&self) -> &'static str {
+        "codex"
+    }
+
+    fn tried_version(&self) -> &'static str {
+        "0.166.0"
+    }
+
+    fn settings_files(&self, scope: &Scope) -> Vec<PathBuf> {
+        vec![hooks_file(scope).path, config_file(scope)]
+    }
+
+    fn wire(&self, scope: &Scope, texts: &Texts, call: &Call) -> Result<Edits, SettingsError> {
+        let file = hooks_file(scope);
+        let config = config_file(scope);
+        let handlers: Vec<Handler> = EVENTS.iter().map(|event| handler(event, call)).collect();
+        let hooks = file.wire(texts, &handlers)?;
+        // Without its hash in the settings a hook is skipped in silence.
+        let trusted: Vec<(String, String)> = our_hashes(&file.path, &hooks)?;
+        let config_text =
+            codex_trust::trust(&config, texts.get(&config).map(String::as_str), &trusted)?;
+        Ok(Edits::from([(file.path, Some(hooks)), (config, Some(config_text))]))
+    }
+
+    fn unwire(&self, scope: &Scope, texts: &Texts) -> Result<Edits, SettingsError> {
+        let file = hooks_file(scope);
+        let config = config_file(scope);
+        let mut edits = file.unwire(texts)?;
+        if let (Some(hooks), Some(text)) = (texts.get(&file.path), texts.get(&config)) {
+            let keys: Vec<String> =
+                our_hashes(&file.path, hooks)?.into_iter().map(|(key, _)| key).collect();
+            let after = codex_trust::untrust(&config, text, &keys)?;
+            if after != *text {
+                edits.insert(config, Some(after));
+            }
+        }
+        Ok(edits)
+    }
+
+    fn inspect(&self, scope: &Scope, texts: &Texts) -> Result<Inspection, SettingsError> {
+        let file = hooks_file(scope);
+        let config = config_file(scope);
+        let mut found = file.inspect(texts, EVENTS)?;
+        let config_text = texts.get(&config).map(String::as_str).unwrap_or_default();
+        if codex_trust::switched_off(&config, config_text)? {
+            found.obstacles.push("[features] hooks = false switches all hooks off".to_owned());
+        }
+        if let Some(hooks) = texts.get(&file.path) {
+            for (key, hash) in our_hashes(&file.path, hooks)? {
+                if codex_trust::trusted_hash(&config, config_text, &key)?.as_deref()
+                    != Some(hash.as_str())
+                {
+                    found.obstacles.push(format!("{key} is not trusted in {}", config.display()));
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The events we are called at: one entry each, without a matcher.
+const EVENTS: &[&str] = &[
+    "SessionStart",
+    "SessionEnd",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PermissionRequest",
+    "PostToolUse",
+    "PreCompact",
+    "PostCompact",
+    "SubagentStart",
+    "SubagentStop",
+    "Stop",
+];
+
+fn hooks_file(scope: &Scope) -> JsonSettings {
+    let folder = match &scope.project {
+        Some(project) => project.join(".codex"),
+        None => scope.folder("CODEX_HOME", ".codex"),
+    };
+    JsonSettings { host: "codex", path: folder.join("hooks.json") }
+}
+
+/// Trust is the user's, also for a project's hooks.
+fn config_file(scope: &Scope) -> PathBuf {
+    scope.folder("CODEX_HOME", ".codex").join("config.toml")
+}
+
+/// Returns key and hash of each handler of ours.
+fn our_hashes(path: &Path, hooks: &str) -> Result<Vec<(String, String)>, SettingsError> {
+    let value = json_hooks::value(path, hooks, &[])?.unwrap_or_default();
+    let ours = codex_trust::hashes(path, &value)
+        .into_iter()
+        .filter(|(_, _, command)| is_ours(command, "codex"));
+    Ok(ours.map(|(key, hash, _)| (key, hash)).collect())
+}
+
+fn handler(event: &&'static str, call: &Call) -> Handler {
+    // At the end of a session the host waits three seconds at the most.
+    let seconds = if *event == "SessionEnd" { 3 } else { 600 };
+    let command = call.command("codex", seconds * 1000);
+    Handler { event, handler: json!({"type": "command", "command": command, "timeout": seconds}) }
 }

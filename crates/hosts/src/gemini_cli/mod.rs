@@ -4,13 +4,17 @@ mod decode;
 mod encode;
 mod facts;
 
+use std::path::PathBuf;
+
 use anyhook_model::json::Object;
 use anyhook_model::{Caller, DecodeError, Event, Host, Reply, ToolCall, Verdict};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::Agent;
 use crate::facts::{Capability, Quirk};
 use crate::tool;
+use crate::wiring::json_hooks::{self, Handler};
+use crate::wiring::{Call, Edits, Inspection, JsonSettings, Scope, SettingsError, Texts, is_ours};
 
 /// Google's Gemini CLI.
 #[derive(Clone, Copy, Debug)]
@@ -57,5 +61,77 @@ impl Agent for GeminiCli {
 
     fn quirks(&self) -> &'static [Quirk] {
         facts::QUIRKS
+    }
+
+    fn program(&self) -> &'static str {
+        "gemini"
+    }
+
+    fn tried_version(&self) -> &'static str {
+        "0.61.0"
+    }
+
+    fn settings_files(&self, scope: &Scope) -> Vec<PathBuf> {
+        vec![settings(scope).path]
+    }
+
+    fn wire(&self, scope: &Scope, texts: &Texts, call: &Call) -> Result<Edits, SettingsError> {
+        let file = settings(scope);
+        let handlers: Vec<Handler> = EVENTS.iter().map(|event| handler(event, call)).collect();
+        let text = file.wire(texts, &handlers)?;
+        Ok(Edits::from([(file.path, Some(text))]))
+    }
+
+    fn unwire(&self, scope: &Scope, texts: &Texts) -> Result<Edits, SettingsError> {
+        settings(scope).unwire(texts)
+    }
+
+    fn inspect(&self, scope: &Scope, texts: &Texts) -> Result<Inspection, SettingsError> {
+        let file = settings(scope);
+        let mut found = file.inspect(texts, EVENTS)?;
+        let Some(text) = texts.get(&file.path) else { return Ok(found) };
+        if json_hooks::value(&file.path, text, &["hooksConfig", "enabled"])? == Some(false.into()) {
+            found.obstacles.push("hooksConfig.enabled = false switches all hooks off".to_owned());
+        }
+        for keys in [["hooksConfig", "disabled"], ["hooks", "disabled"]] {
+            let disabled = json_hooks::value(&file.path, text, &keys)?.unwrap_or_default();
+            let is_off = |name: &Value| {
+                name.as_str().is_some_and(|name| name == NAME || is_ours(name, "gemini-cli"))
+            };
+            if disabled.as_array().is_some_and(|names| names.iter().any(is_off)) {
+                found.obstacles.push(format!("{} lists anyhook", keys.join(".")));
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The name of our entries, by which the host can switch them off.
+const NAME: &str = "anyhook";
+
+/// The events we are called at: one entry each, without a matcher.
+const EVENTS: &[&str] = &[
+    "SessionStart",
+    "SessionEnd",
+    "BeforeAgent",
+    "AfterAgent",
+    "BeforeTool",
+    "AfterTool",
+    "PreCompress",
+    "Notification",
+];
+
+fn settings(scope: &Scope) -> JsonSettings {
+    let folder = scope.project.as_ref().unwrap_or(&scope.home).join(".gemini");
+    JsonSettings { host: "gemini-cli", path: folder.join("settings.json") }
+}
+
+fn handler(event: &&'static str, call: &Call) -> Handler {
+    // In milliseconds, unlike the other hosts.
+    let limit = if *event == "SessionEnd" { 5_000 } else { 600_000 };
+    let command = call.command("gemini-cli", limit);
+    Handler {
+        event,
+        handler: json!({"type": "command", "name": NAME, "command": command, "timeout": limit}),
     }
 }

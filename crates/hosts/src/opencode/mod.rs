@@ -4,6 +4,8 @@ mod decode;
 mod encode;
 mod facts;
 
+use std::path::PathBuf;
+
 use anyhook_model::json::Object;
 use anyhook_model::{Caller, DecodeError, Event, Host, Reply, ToolCall, Verdict};
 use serde_json::Value;
@@ -11,6 +13,7 @@ use serde_json::Value;
 use crate::Agent;
 use crate::facts::{Capability, Quirk};
 use crate::tool;
+use crate::wiring::{Call, Edits, Inspection, Scope, SettingsError, Texts};
 
 /// OpenCode.
 #[derive(Clone, Copy, Debug)]
@@ -57,4 +60,69 @@ impl Agent for OpenCode {
     fn quirks(&self) -> &'static [Quirk] {
         facts::QUIRKS
     }
+
+    fn program(&self) -> &'static str {
+        "opencode"
+    }
+
+    fn tried_version(&self) -> &'static str {
+        "1.18.33"
+    }
+
+    fn settings_files(&self, scope: &Scope) -> Vec<PathBuf> {
+        vec![plugin_file(scope)]
+    }
+
+    fn wire(&self, scope: &Scope, texts: &Texts, call: &Call) -> Result<Edits, SettingsError> {
+        let path = plugin_file(scope);
+        if texts.get(&path).is_some_and(|text| !is_our_plugin(text)) {
+            return Err(SettingsError::Unexpected {
+                path,
+                what: "the file".to_owned(),
+                expected: "our plugin",
+            });
+        }
+        let binary = Value::from(call.binary.to_string_lossy());
+        let text = PLUGIN
+            .replace("\"@BINARY@\"", &binary.to_string())
+            .replace("@LIMIT_MS@", &LIMIT_MS.to_string());
+        Ok(Edits::from([(path, Some(text))]))
+    }
+
+    fn unwire(&self, scope: &Scope, texts: &Texts) -> Result<Edits, SettingsError> {
+        let path = plugin_file(scope);
+        let is_ours = texts.get(&path).is_some_and(|text| is_our_plugin(text));
+        Ok(if is_ours { Edits::from([(path, None)]) } else { Edits::new() })
+    }
+
+    fn inspect(&self, scope: &Scope, texts: &Texts) -> Result<Inspection, SettingsError> {
+        let path = plugin_file(scope);
+        let mut found = Inspection::default();
+        match texts.get(&path).and_then(|text| binary_of(text)) {
+            Some(binary) => found.ours.push(binary),
+            None => found.missing.push("all".to_owned()),
+        }
+        Ok(found)
+    }
+}
+
+/// How long a hook may take.
+const LIMIT_MS: u64 = 600_000;
+
+fn plugin_file(scope: &Scope) -> PathBuf {
+    let folder = match &scope.project {
+        Some(project) => project.join(".opencode"),
+        None => scope.config_home.join("opencode"),
+    };
+    folder.join("plugins/anyhook.js")
+}
+
+fn is_our_plugin(text: &str) -> bool {
+    text.starts_with("// anyhook for OpenCode")
+}
+
+/// Returns the program a plugin of ours calls.
+fn binary_of(text: &str) -> Option<String> {
+    let line = text.lines().find_map(|line| line.strip_prefix("const BINARY = "))?;
+    serde_json::from_str(line.trim_end_matches(';')).ok()
 }

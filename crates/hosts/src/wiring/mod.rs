@@ -3,6 +3,9 @@
 
 pub mod codex_trust;
 pub mod json_hooks;
+mod settings;
+
+pub(crate) use settings::JsonSettings;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -32,6 +35,22 @@ pub const FOLDER_VARIABLES: [&str; 2] = ["CLAUDE_CONFIG_DIR", "CODEX_HOME"];
 
 /// The texts of settings files, by path; a file that is not there is not in it.
 pub type Texts = BTreeMap<PathBuf, String>;
+
+/// New texts of settings files; none for a file that is to go.
+pub type Edits = BTreeMap<PathBuf, Option<String>>;
+
+/// How we are wired into an agent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inspection {
+    /// The commands or files by which the agent calls us.
+    pub ours: Vec<String>,
+    /// Events without an entry of ours.
+    pub missing: Vec<String>,
+    /// Other hooks at the same events, which run beside ours.
+    pub rivals: Vec<String>,
+    /// What keeps the agent from calling us although we are wired in.
+    pub obstacles: Vec<String>,
+}
 
 /// Why settings cannot be changed. Nothing is.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,0 +1,213 @@
+//! Agents on this machine: which are here, and their settings files, read and written.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhook_hosts::wiring::{Edits, FOLDER_VARIABLES, Scope, SettingsError, Texts};
+use anyhook_hosts::{AGENTS, Agent};
+use serde::{Deserialize, Serialize};
+
+use crate::environment::{Environment, folder};
+use crate::error::Trouble;
+
+/// Returns where agents' settings are, the user's or the project's.
+pub fn scope(environment: &Environment, project: bool) -> Result<Scope, Trouble> {
+    let Some(home) = environment.places.home.clone() else {
+        return Err(Trouble::problem("there is no home folder").hint("set HOME"));
+    };
+    let project = project.then(|| environment.project_root());
+    let variables =
+        FOLDER_VARIABLES.into_iter().filter_map(|name| Some((name, folder(name)?))).collect();
+    let config_home = folder("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
+    Ok(Scope { home, config_home, project, variables })
+}
+
+/// Finds an agent by name.
+pub fn find(name: &str) -> Result<&'static dyn Agent, Trouble> {
+    anyhook_hosts::find(name).ok_or_else(|| {
+        let names: Vec<&str> = AGENTS.iter().map(|agent| agent.id()).collect();
+        Trouble::usage(format!("unknown agent `{name}`"))
+            .hint(format!("there are: {}", names.join(", ")))
+    })
+}
+
+/// Returns where an agent's program is, if it is on the `PATH`.
+pub fn program(agent: &dyn Agent) -> Option<PathBuf> {
+    std::env::split_paths(&std::env::var_os("PATH")?)
+        .map(|folder| folder.join(agent.program()))
+        .find(|path| {
+            fs::metadata(path).is_ok_and(|metadata| {
+                metadata.is_file() && metadata.permissions().mode() & 0o111 != 0
+            })
+        })
+}
+
+/// Tells whether an agent is on this machine: its program, or the folder of its settings.
+pub fn is_here(agent: &dyn Agent, scope: &Scope) -> bool {
+    let has_folder = |file: &PathBuf| {
+        file.parent().is_some_and(|folder| {
+            let folder = if folder.ends_with("plugins") {
+                folder.parent().unwrap_or(folder)
+            } else {
+                folder
+            };
+            folder.is_dir() && folder != scope.home
+        })
+    };
+    program(agent).is_some() || agent.settings_files(scope).iter().any(has_folder)
+}
+
+/// Reads the settings files of an agent.
+pub fn read(agent: &dyn Agent, scope: &Scope) -> Result<Texts, Trouble> {
+    let mut texts = Texts::new();
+    for path in agent.settings_files(scope) {
+        match fs::read_to_string(&path) {
+            Ok(text) => {
+                texts.insert(path, text);
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if path.is_symlink() {
+                    return Err(Trouble::problem(format!(
+                        "`{}` is a link that leads nowhere",
+                        path.display()
+                    ))
+                    .hint("mend or remove the link"));
+                }
+            }
+            Err(error) => {
+                return Err(Trouble::at(&path, format!("cannot be read: {error}"))
+                    .hint("nothing was changed"));
+            }
+        }
+    }
+    Ok(texts)
+}
+
+/// What an installation changed, so that it can be taken back to the byte.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Installation {
+    /// The version of this file.
+    pub v: u32,
+    /// Each file, before and after.
+    pub files: BTreeMap<String, Change>,
+}
+
+/// A file before and after; none for a file that is not there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// The text before.
+    pub before: Option<String>,
+    /// The text after.
+    pub after: Option<String>,
+}
+
+impl Installation {
+    /// Returns where the record of an installation is kept.
+    fn path(state: &Path, agent: &dyn Agent, scope: &Scope) -> PathBuf {
+        let place = match &scope.project {
+            Some(project) => project.to_string_lossy().replace('/', "%"),
+            None => "user".to_owned(),
+        };
+        state.join("installed").join(format!("{}-{place}.json", agent.id()))
+    }
+
+    /// Reads the record of an installation, if there is one.
+    pub fn load(state: &Path, agent: &dyn Agent, scope: &Scope) -> Option<Self> {
+        serde_json::from_slice(&fs::read(Self::path(state, agent, scope)).ok()?).ok()
+    }
+
+    /// Keeps the record.
+    pub fn keep(&self, state: &Path, agent: &dyn Agent, scope: &Scope) -> Result<(), Trouble> {
+        let text = serde_json::to_string_pretty(self)
+            .map_err(|error| Trouble::problem(error.to_string()))?;
+        write_atomically(&Self::path(state, agent, scope), &text)
+    }
+
+    /// Forgets the record.
+    pub fn forget(state: &Path, agent: &dyn Agent, scope: &Scope) {
+        // If it stays, the next installation writes over it.
+        let _ = fs::remove_file(Self::path(state, agent, scope));
+    }
+}
+
+/// Writes edits; a file that is a link is written where the link leads.
+pub fn write(edits: &Edits) -> Result<(), Trouble> {
+    for (path, text) in edits {
+        match text {
+            Some(text) => write_atomically(path, text)?,
+            None => fs::remove_file(path).map_err(|error| Trouble::at(path, error))?,
+        }
+    }
+    Ok(())
+}
+
+fn write_atomically(path: &Path, text: &str) -> Result<(), Trouble> {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let parent = path.parent().unwrap_or(&path);
+    fs::create_dir_all(parent).map_err(|error| Trouble::at(parent, error))?;
+    let refused = |error: io::Error| {
+        Trouble::at(&path, format!("cannot be written: {error}"))
+            .hint("nothing in it was changed; look at its rights")
+    };
+    let mode = match fs::metadata(&path) {
+        // Renaming over it would change a file its owner has locked.
+        Ok(metadata) if metadata.permissions().mode() & 0o222 == 0 => {
+            return Err(refused(io::ErrorKind::PermissionDenied.into()));
+        }
+        Ok(metadata) => metadata.permissions(),
+        Err(_) => fs::Permissions::from_mode(0o644),
+    };
+    let mut file = tempfile::NamedTempFile::new_in(parent).map_err(refused)?;
+    file.write_all(text.as_bytes()).map_err(refused)?;
+    file.as_file().set_permissions(mode).map_err(refused)?;
+    file.persist(&path).map_err(|error| refused(error.error))?;
+    Ok(())
+}
+
+/// Copies the running program to a place that stays, and returns it.
+pub fn stable_binary(environment: &Environment) -> Result<PathBuf, Trouble> {
+    let target = stable_path(environment)?;
+    let source = &environment.places.binary;
+    if fs::canonicalize(source).ok() == fs::canonicalize(&target).ok() && target.exists() {
+        return Ok(target);
+    }
+    let bytes = fs::read(source).map_err(|error| Trouble::at(source, error))?;
+    if fs::read(&target).is_ok_and(|there| there == bytes) {
+        return Ok(target);
+    }
+    let parent = target.parent().unwrap_or(&target);
+    fs::create_dir_all(parent).map_err(|error| Trouble::at(parent, error))?;
+    let mut file =
+        tempfile::NamedTempFile::new_in(parent).map_err(|error| Trouble::at(parent, error))?;
+    file.write_all(&bytes).map_err(|error| Trouble::at(&target, error))?;
+    file.as_file()
+        .set_permissions(fs::Permissions::from_mode(0o755))
+        .map_err(|error| Trouble::at(&target, error))?;
+    file.persist(&target).map_err(|error| Trouble::at(&target, error.error))?;
+    Ok(target)
+}
+
+/// Returns where the program is copied to: `~/.local/share/anyhook/bin/anyhook`.
+pub fn stable_path(environment: &Environment) -> Result<PathBuf, Trouble> {
+    let data = folder("XDG_DATA_HOME")
+        .or_else(|| environment.places.home.as_ref().map(|home| home.join(".local/share")));
+    let data = data.ok_or_else(|| Trouble::problem("there is no home folder").hint("set HOME"))?;
+    Ok(data.join("anyhook/bin/anyhook"))
+}
+
+impl From<SettingsError> for Trouble {
+    fn from(error: SettingsError) -> Self {
+        let hint = match &error {
+            SettingsError::Broken { .. } => {
+                "nothing was changed; mend the file, or move it away, and try again"
+            }
+            SettingsError::Unexpected { .. } => {
+                "nothing was changed; anyhook does not know what this is, so look at it first"
+            }
+        };
+        Self::problem(error.to_string()).hint(hint)
+    }
+}

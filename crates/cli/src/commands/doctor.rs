@@ -1,0 +1,249 @@
+//! `anyhook doctor`: what is wrong and how to put it right.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhook_engine::hook::Trust;
+use anyhook_engine::journal::Journal;
+use anyhook_engine::settings::Settings;
+use anyhook_hosts::{AGENTS, Agent};
+use anyhook_model::report::{DoctorFinding, DoctorReport};
+use anyhook_model::{SkipReason, exit_code};
+use clap::Args;
+
+use super::Ended;
+use crate::agents;
+use crate::environment::{Environment, shown};
+use crate::target;
+use crate::ui::{Out, Tone};
+
+/// Look for what is wrong, and say how to put it right; exit 1 if anything is
+#[derive(Args)]
+#[command(after_help = "Example: anyhook doctor")]
+pub struct DoctorArgs {
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Findings about one subject.
+struct Ward<'report> {
+    findings: &'report mut Vec<DoctorFinding>,
+    about: String,
+}
+
+impl Ward<'_> {
+    fn good(&mut self, message: impl Into<String>) {
+        self.add("good", message.into(), None);
+    }
+
+    fn note(&mut self, message: impl Into<String>) {
+        self.add("note", message.into(), None);
+    }
+
+    fn bad(&mut self, message: impl Into<String>, hint: &str) {
+        self.add("bad", message.into(), Some(hint.to_owned()));
+    }
+
+    fn add(&mut self, severity: &str, message: String, hint: Option<String>) {
+        self.findings.push(DoctorFinding {
+            about: self.about.clone(),
+            severity: severity.to_owned(),
+            message,
+            hint,
+        });
+    }
+}
+
+pub fn run(arguments: &DoctorArgs, environment: &Environment, out: &mut Out) -> Ended {
+    let mut report = DoctorReport { findings: Vec::new() };
+    look_at_state(
+        environment,
+        &mut Ward { findings: &mut report.findings, about: "anyhook".to_owned() },
+    );
+    look_at_hooks(
+        environment,
+        &mut Ward { findings: &mut report.findings, about: "hooks".to_owned() },
+    );
+    let seen = last_seen(environment);
+    for agent in AGENTS {
+        let mut ward = Ward { findings: &mut report.findings, about: agent.id().to_owned() };
+        look_at_agent(agent, environment, &seen, &mut ward);
+    }
+    let bad = report.findings.iter().filter(|finding| finding.severity == "bad").count();
+    if arguments.json {
+        out.json(&report)?;
+    } else {
+        let mut about = "";
+        for finding in &report.findings {
+            if finding.about != about {
+                out.line(&[(Tone::Strong, &finding.about)])?;
+                about = &finding.about;
+            }
+            let (tone, mark) = match finding.severity.as_str() {
+                "bad" => (Tone::Bad, "  ✗ "),
+                "good" => (Tone::Good, "  ✓ "),
+                _ => (Tone::Dim, "  · "),
+            };
+            out.line(&[(tone, mark), (Tone::Plain, &finding.message)])?;
+            if let Some(hint) = &finding.hint {
+                out.line(&[(Tone::Hint, "    hint: "), (Tone::Plain, hint)])?;
+            }
+        }
+        let words = match bad {
+            0 => "nothing is wrong".to_owned(),
+            1 => "1 thing is wrong".to_owned(),
+            many => format!("{many} things are wrong"),
+        };
+        out.line(&[(if bad == 0 { Tone::Good } else { Tone::Bad }, &words)])?;
+    }
+    Ok(if bad == 0 { exit_code::OK } else { exit_code::PROBLEM })
+}
+
+fn look_at_state(environment: &Environment, ward: &mut Ward<'_>) {
+    let Some(state) = &environment.places.state else {
+        return ward.bad("there is no state folder: no journal, no sessions, no trust", "set HOME");
+    };
+    let probe = std::fs::create_dir_all(state)
+        .and_then(|()| tempfile::NamedTempFile::new_in(state).map(drop));
+    match probe {
+        Ok(()) => ward.good(format!("the journal can be written at {}", shown(state, &environment.places))),
+        Err(error) => ward.bad(
+            format!("`{}` cannot be written: {error}", state.display()),
+            "without it verdicts stand, but nothing is journaled or remembered: look at its rights and the disk",
+        ),
+    }
+    let root = environment.project_root();
+    for problem in Settings::load(&environment.places, Some(&root)).problems {
+        ward.bad(problem, "mend anyhook.toml");
+    }
+}
+
+fn look_at_hooks(environment: &Environment, ward: &mut Ward<'_>) {
+    let installed = target::installed(environment);
+    for note in &installed.notes {
+        ward.bad(note.clone(), "look at the folder's rights");
+    }
+    let mut ready = 0;
+    for standing in &installed.hooks {
+        let hook = &standing.hook;
+        if let Some(fault) = hook.fault() {
+            let hint =
+                fault.hint.clone().unwrap_or_else(|| format!("anyhook check {}", hook.name()));
+            ward.bad(format!("{} cannot run: {}", hook.name(), fault.message), &hint);
+        } else if let Trust::Changed(why) = &hook.trust {
+            ward.bad(
+                format!("{} fails: {why}", hook.name()),
+                &format!("anyhook trust {}", hook.name()),
+            );
+        } else {
+            match &standing.out {
+                Some(SkipReason::Untrusted) => ward.note(format!(
+                    "{} is not trusted, so it does not run (anyhook trust)",
+                    hook.name()
+                )),
+                Some(why) => ward.note(format!("{}: {why}", hook.name())),
+                None => ready += 1,
+            }
+        }
+    }
+    ward.good(if ready == 1 {
+        "1 hook is ready".to_owned()
+    } else {
+        format!("{ready} hooks are ready")
+    });
+}
+
+/// Returns when each host was last heard of, and at which event.
+fn last_seen(environment: &Environment) -> BTreeMap<String, String> {
+    let mut seen = BTreeMap::new();
+    if let Some(state) = &environment.places.state {
+        // A journal that cannot be read was already said.
+        let _ = Journal::new(state).reader().read_on(&mut |record| {
+            let time = record.at.to_string();
+            seen.insert(
+                record.host,
+                format!(
+                    "{} at {}",
+                    record.event,
+                    time.get(..19).unwrap_or(&time).replace('T', " ")
+                ),
+            );
+        });
+    }
+    seen
+}
+
+fn look_at_agent(
+    agent: &dyn Agent,
+    environment: &Environment,
+    seen: &BTreeMap<String, String>,
+    ward: &mut Ward<'_>,
+) {
+    let id = agent.id();
+    for project in [false, true] {
+        let Ok(scope) = agents::scope(environment, project) else { continue };
+        let place = if project { "the project's settings" } else { "the user's settings" };
+        let found = agents::read(agent, &scope)
+            .map_err(|trouble| trouble.to_string())
+            .and_then(|texts| agent.inspect(&scope, &texts).map_err(|error| error.to_string()));
+        let found = match found {
+            Ok(found) => found,
+            Err(error) => {
+                ward.bad(error, "mend the file: the agent may not read it either");
+                continue;
+            }
+        };
+        if found.ours.is_empty() {
+            if !project {
+                ward.note(match agents::program(agent) {
+                    Some(path) => format!(
+                        "is here ({}) and not wired in: anyhook install {id}",
+                        shown(&path, &environment.places)
+                    ),
+                    None => "is not on this machine".to_owned(),
+                });
+            }
+            continue;
+        }
+        if found.missing.is_empty() {
+            ward.good(format!("is wired in, in {place}"));
+        } else {
+            ward.bad(
+                format!("is wired in, in {place}, but not at {}", found.missing.join(", ")),
+                &format!("anyhook install {id}"),
+            );
+        }
+        for command in &found.ours {
+            let program = program_of(command);
+            if !Path::new(&program).exists() {
+                ward.bad(
+                    format!("calls `{program}`, which is not there"),
+                    &format!("anyhook install {id}"),
+                );
+            }
+        }
+        for obstacle in &found.obstacles {
+            ward.bad(
+                format!("does not call us: {obstacle}"),
+                "take that out of its settings, or run anyhook install again",
+            );
+        }
+        for rival in &found.rivals {
+            ward.note(format!("another hook runs beside ours: {rival}"));
+        }
+        match seen.get(id) {
+            Some(last) => ward.good(format!("last event: {last}")),
+            None => ward.note("no event of it is in the journal yet"),
+        }
+    }
+}
+
+/// Returns the program of one of our command lines.
+fn program_of(command: &str) -> String {
+    let quoted = command
+        .strip_prefix('\'')
+        .and_then(|rest| rest.split_once("' hook "))
+        .map(|(path, _)| path.replace("'\\''", "'"));
+    quoted.unwrap_or_else(|| command.split(" hook ").next().unwrap_or(command).to_owned())
+}

@@ -1,0 +1,116 @@
+//! `anyhook hosts`: the agents, where they are, and what they can do.
+
+use anyhook_hosts::{AGENTS, Agent};
+use anyhook_model::exit_code;
+use anyhook_model::report::{HostCapability, HostQuirk, HostReport};
+use clap::Args;
+
+use super::Ended;
+use crate::agents;
+use crate::environment::{Environment, shown};
+use crate::ui::{Cell, Out, Tone};
+
+/// Show the agents: found or not, wired in or not, and what each can do
+#[derive(Args)]
+#[command(after_help = "Example: anyhook hosts --json")]
+pub struct HostsArgs {
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &HostsArgs, environment: &Environment, out: &mut Out) -> Ended {
+    let reports: Vec<HostReport> = AGENTS.iter().map(|agent| report(*agent, environment)).collect();
+    if arguments.json {
+        out.json(&reports)?;
+        return Ok(exit_code::OK);
+    }
+    let mut rows = vec![
+        ["agent", "program", "tried with", "wired in"]
+            .map(|title| Cell::new(Tone::Dim, title))
+            .to_vec(),
+    ];
+    for report in &reports {
+        let found = report.program.as_ref().map_or_else(
+            || "not found".to_owned(),
+            |path| shown(path.as_ref(), &environment.places),
+        );
+        let (tone, wired) = if report.wired { (Tone::Good, "yes") } else { (Tone::Dim, "no") };
+        rows.push(vec![
+            Cell::new(Tone::Strong, &report.id),
+            Cell::new(Tone::Plain, found),
+            Cell::new(Tone::Dim, &report.tried_version),
+            Cell::new(tone, wired),
+        ]);
+    }
+    out.table(&rows)?;
+    out.gap()?;
+    out.line(&[(Tone::Strong, "What a hook can do: "), (Tone::Dim, "B block, M change the input, C tell the model, A have a person asked; · nothing; – no such event")])?;
+    let mut rows = vec![
+        std::iter::once("event")
+            .chain(reports.iter().map(|report| report.id.as_str()))
+            .map(|title| Cell::new(Tone::Dim, title))
+            .collect::<Vec<_>>(),
+    ];
+    for (index, row) in
+        reports.first().map(|report| report.capabilities.iter()).into_iter().flatten().enumerate()
+    {
+        let mut cells = vec![Cell::new(Tone::Strong, row.event.to_string())];
+        cells.extend(
+            reports
+                .iter()
+                .map(|report| Cell::new(Tone::Plain, powers(&report.capabilities[index]))),
+        );
+        rows.push(cells);
+    }
+    out.table(&rows)?;
+    Ok(exit_code::OK)
+}
+
+fn powers(row: &HostCapability) -> String {
+    if row.native.is_none() {
+        return "–".to_owned();
+    }
+    let letters: String = [(row.block, 'B'), (row.modify, 'M'), (row.context, 'C'), (row.ask, 'A')]
+        .into_iter()
+        .filter_map(|(can, letter)| can.then_some(letter))
+        .collect();
+    if letters.is_empty() { "·".to_owned() } else { letters }
+}
+
+fn report(agent: &dyn Agent, environment: &Environment) -> HostReport {
+    let wired = agents::scope(environment, false).ok().and_then(|scope| {
+        let texts = agents::read(agent, &scope).ok()?;
+        agent.inspect(&scope, &texts).ok()
+    });
+    HostReport {
+        id: agent.id().to_owned(),
+        title: agent.title().to_owned(),
+        program: agents::program(agent).map(|path| path.to_string_lossy().into_owned()),
+        tried_version: agent.tried_version().to_owned(),
+        wired: wired.is_some_and(|found| !found.ours.is_empty()),
+        capabilities: agent
+            .capabilities()
+            .into_iter()
+            .map(|row| HostCapability {
+                event: row.event,
+                native: row.native.map(str::to_owned),
+                block: row.block,
+                modify: row.modify,
+                context: row.context,
+                ask: row.ask,
+            })
+            .collect(),
+        quirks: agent
+            .quirks()
+            .iter()
+            .map(|quirk| HostQuirk {
+                id: quirk.id.to_owned(),
+                versions: quirk.versions.to_owned(),
+                behaviour: quirk.behaviour.to_owned(),
+                mitigation: quirk.mitigation.to_owned(),
+                evidence: quirk.evidence.to_owned(),
+            })
+            .collect(),
+    }
+}

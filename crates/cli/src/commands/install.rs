@@ -1,0 +1,184 @@
+//! `anyhook install`: wire into agents, after showing what changes.
+
+use anyhook_hosts::wiring::{Call, Edits, Scope, Texts};
+use anyhook_hosts::{AGENTS, Agent};
+use anyhook_model::exit_code;
+use clap::Args;
+use similar::{ChangeTag, TextDiff};
+
+use super::Ended;
+use crate::agents::{self, Change, Installation};
+use crate::environment::{Environment, shown};
+use crate::error::Trouble;
+use crate::ui::{Out, Tone};
+
+/// Wire anyhook into agents: shows the diff, keeps what is there
+#[derive(Args)]
+#[command(after_help = "Example: anyhook install --dry-run\n         anyhook install claude-code")]
+pub struct InstallArgs {
+    /// Agents: claude-code, codex, gemini-cli, opencode; without, all that are here
+    hosts: Vec<String>,
+    /// Into the user's settings; this is the default
+    #[arg(long, conflicts_with = "project")]
+    user: bool,
+    /// Into the project's settings
+    #[arg(long)]
+    project: bool,
+    /// Only show what would change
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub fn run(arguments: &InstallArgs, environment: &Environment, out: &mut Out) -> Ended {
+    let scope = agents::scope(environment, arguments.project)?;
+    let chosen = chosen(&arguments.hosts, &scope)?;
+    if chosen.is_empty() {
+        return Err(Trouble::problem("no agent was found on this machine")
+            .hint("name one: anyhook install claude-code"));
+    }
+    let binary = if arguments.dry_run {
+        agents::stable_path(environment)?
+    } else {
+        agents::stable_binary(environment)?
+    };
+    let call = Call { binary };
+    // All are worked out before the first is written: a broken file stops us early.
+    let mut plans = Vec::new();
+    for agent in &chosen {
+        let texts = agents::read(*agent, &scope)?;
+        let edits = agent.wire(&scope, &texts, &call)?;
+        plans.push((*agent, texts, edits));
+    }
+    for (agent, texts, edits) in plans {
+        out.line(&[
+            (Tone::Strong, agent.title()),
+            (Tone::Dim, "  tried with "),
+            (Tone::Dim, agent.tried_version()),
+        ])?;
+        let changed = show_diff(&texts, &edits, environment, out)?;
+        if !changed {
+            out.line(&[(Tone::Good, "  is wired in already")])?;
+        } else if !arguments.dry_run {
+            apply(agent, &scope, &texts, &edits, environment)?;
+            out.line(&[(Tone::Good, "  wired in")])?;
+        }
+        show_limits(agent, out)?;
+    }
+    if arguments.dry_run {
+        out.line(&[(Tone::Dim, "nothing was changed")])?;
+    }
+    Ok(exit_code::OK)
+}
+
+/// Returns the agents that were named, or those that are here.
+pub fn chosen(names: &[String], scope: &Scope) -> Result<Vec<&'static dyn Agent>, Trouble> {
+    if names.is_empty() {
+        return Ok(AGENTS.into_iter().filter(|agent| agents::is_here(*agent, scope)).collect());
+    }
+    names.iter().map(|name| agents::find(name)).collect()
+}
+
+fn apply(
+    agent: &dyn Agent,
+    scope: &Scope,
+    texts: &Texts,
+    edits: &Edits,
+    environment: &Environment,
+) -> Result<(), Trouble> {
+    let state = environment
+        .places
+        .state
+        .as_ref()
+        .ok_or_else(|| Trouble::problem("there is no state folder").hint("set HOME"))?;
+    // The first installation knows what was there before; a second must not forget it.
+    let mut record = Installation::load(state, agent, scope).unwrap_or_default();
+    record.v = 1;
+    for (path, after) in edits {
+        let name = path.to_string_lossy().into_owned();
+        let before = texts.get(path).cloned();
+        let was_ours = record.files.get(&name).filter(|old| old.after == before);
+        let before = was_ours.map_or(before, |old| old.before.clone());
+        record.files.insert(name, Change { before, after: after.clone() });
+    }
+    record.keep(state, agent, scope)?;
+    agents::write(edits)
+}
+
+/// Shows what edits change; returns whether anything does.
+pub fn show_diff(
+    texts: &Texts,
+    edits: &Edits,
+    environment: &Environment,
+    out: &mut Out,
+) -> std::io::Result<bool> {
+    let mut changed = false;
+    for (path, after) in edits {
+        let before = texts.get(path).map_or("", String::as_str);
+        let after = after.as_deref().unwrap_or("");
+        if before == after {
+            continue;
+        }
+        changed = true;
+        out.line(&[(Tone::Dim, "  "), (Tone::Hint, &shown(path, &environment.places))])?;
+        for hunk in
+            TextDiff::from_lines(before, after).unified_diff().context_radius(2).iter_hunks()
+        {
+            for change in hunk.iter_changes() {
+                let (tone, sign) = match change.tag() {
+                    ChangeTag::Delete => (Tone::Bad, "-"),
+                    ChangeTag::Insert => (Tone::Good, "+"),
+                    ChangeTag::Equal => (Tone::Dim, " "),
+                };
+                out.line(&[(
+                    tone,
+                    &format!("  {sign} {}", change.value().trim_end_matches(['\n', '\r'])),
+                )])?;
+            }
+        }
+    }
+    Ok(changed)
+}
+
+/// Says what the agent cannot do, before anybody relies on it.
+fn show_limits(agent: &dyn Agent, out: &mut Out) -> std::io::Result<()> {
+    let rows = agent.capabilities();
+    let names = |filter: &dyn Fn(&anyhook_hosts::facts::Capability) -> bool| {
+        rows.iter()
+            .filter(|row| filter(row))
+            .map(|row| row.event.to_string())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let missing = names(&|row| row.native.is_none());
+    if !missing.is_empty() {
+        out.line(&[(Tone::Warn, "  has no "), (Tone::Plain, &missing)])?;
+    }
+    let powerless = names(&|row| {
+        row.native.is_some() && !row.block && BLOCKABLE.contains(&row.event.to_string().as_str())
+    });
+    if !powerless.is_empty() {
+        out.line(&[(Tone::Warn, "  cannot be blocked at "), (Tone::Plain, &powerless)])?;
+    }
+    let tool = rows.iter().find(|row| row.event == anyhook_model::EventKind::BeforeTool);
+    if tool.is_some_and(|row| !row.ask) {
+        out.line(&[
+            (Tone::Warn, "  cannot ask a person"),
+            (Tone::Plain, ": an ask becomes a deny that says how to approve (ask_fallback)"),
+        ])?;
+    }
+    if tool.is_some_and(|row| !row.context) {
+        out.line(&[(Tone::Warn, "  takes no context before a tool")])?;
+    }
+    Ok(())
+}
+
+/// Events at which a hook's author expects to be able to block.
+const BLOCKABLE: [&str; 7] = [
+    "session_start",
+    "before_agent",
+    "before_stop",
+    "before_tool",
+    "subagent_start",
+    "subagent_stop",
+    "pre_compact",
+];

@@ -1,0 +1,104 @@
+//! `anyhook uninstall`: take us out of agents, to the byte where nobody has edited since.
+
+use std::path::PathBuf;
+
+use anyhook_hosts::Agent;
+use anyhook_hosts::wiring::{Edits, Scope, Texts};
+use anyhook_model::exit_code;
+use clap::Args;
+
+use super::Ended;
+use super::install::{chosen, show_diff};
+use crate::agents::{self, Installation};
+use crate::environment::Environment;
+use crate::error::Trouble;
+use crate::ui::{Out, Tone};
+
+/// Take anyhook out of agents again
+#[derive(Args)]
+#[command(after_help = "Example: anyhook uninstall --verify")]
+pub struct UninstallArgs {
+    /// Agents; without, all that are here
+    hosts: Vec<String>,
+    /// Out of the user's settings; this is the default
+    #[arg(long, conflicts_with = "project")]
+    user: bool,
+    /// Out of the project's settings
+    #[arg(long)]
+    project: bool,
+    /// Check that every file is as it was before, to the byte; exit 1 if one is not
+    #[arg(long)]
+    verify: bool,
+}
+
+pub fn run(arguments: &UninstallArgs, environment: &Environment, out: &mut Out) -> Ended {
+    let scope = agents::scope(environment, arguments.project)?;
+    let state = environment
+        .places
+        .state
+        .as_ref()
+        .ok_or_else(|| Trouble::problem("there is no state folder").hint("set HOME"))?;
+    let mut differs = false;
+    for agent in chosen(&arguments.hosts, &scope)? {
+        let record = Installation::load(state, agent, &scope);
+        let texts = agents::read(agent, &scope)?;
+        let edits = edits(agent, &scope, &texts, record.as_ref())?;
+        out.line(&[(Tone::Strong, agent.title())])?;
+        if !show_diff(&texts, &edits, environment, out)? {
+            out.line(&[(Tone::Dim, "  is not wired in")])?;
+        }
+        agents::write(&edits)?;
+        if arguments.verify {
+            differs |= !verify(agent, &scope, record.as_ref(), out)?;
+        }
+        Installation::forget(state, agent, &scope);
+    }
+    Ok(if differs { exit_code::PROBLEM } else { exit_code::OK })
+}
+
+/// Works out how to get back: what was there before, or, where somebody has edited since, the text
+/// without what is ours.
+fn edits(
+    agent: &dyn Agent,
+    scope: &Scope,
+    texts: &Texts,
+    record: Option<&Installation>,
+) -> Result<Edits, Trouble> {
+    let mut edits = agent.unwire(scope, texts)?;
+    for (name, change) in record.into_iter().flat_map(|record| &record.files) {
+        let path = PathBuf::from(name);
+        if texts.get(&path) == change.after.as_ref() {
+            edits.insert(path, change.before.clone());
+        }
+    }
+    edits.retain(|path, after| texts.get(path) != after.as_ref());
+    Ok(edits)
+}
+
+fn verify(
+    agent: &dyn Agent,
+    scope: &Scope,
+    record: Option<&Installation>,
+    out: &mut Out,
+) -> Result<bool, Trouble> {
+    let now = agents::read(agent, scope)?;
+    let Some(record) = record else {
+        out.line(&[(
+            Tone::Warn,
+            "  what was there before is not known: there is no record of an installation",
+        )])?;
+        return Ok(true);
+    };
+    let mut same = true;
+    for (name, change) in &record.files {
+        let is_same = now.get(&PathBuf::from(name)) == change.before.as_ref();
+        same &= is_same;
+        let (tone, words) = if is_same {
+            (Tone::Good, "  as before: ")
+        } else {
+            (Tone::Bad, "  edited since, so not as before: ")
+        };
+        out.line(&[(tone, words), (Tone::Plain, name)])?;
+    }
+    Ok(same)
+}

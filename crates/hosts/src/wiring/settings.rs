@@ -1,0 +1,65 @@
+//! Wiring into one JSON settings file with `hooks` by event.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::json_hooks::{self, Handler};
+use super::{Edits, Inspection, SettingsError, Texts, is_ours};
+
+/// One settings file of a host, and the handlers that belong in it.
+#[derive(Debug)]
+pub struct JsonSettings {
+    /// The host's id.
+    pub host: &'static str,
+    /// The file.
+    pub path: PathBuf,
+}
+
+impl JsonSettings {
+    /// Returns the file's text with our handlers in it.
+    pub fn wire(&self, texts: &Texts, handlers: &[Handler]) -> Result<String, SettingsError> {
+        json_hooks::wire(&self.path, self.text(texts), self.host, handlers)
+    }
+
+    /// Takes our handlers out of the file.
+    pub fn unwire(&self, texts: &Texts) -> Result<Edits, SettingsError> {
+        let Some(text) = self.text(texts) else { return Ok(Edits::new()) };
+        let after = json_hooks::unwire(&self.path, text, self.host)?;
+        Ok(if after == text {
+            Edits::new()
+        } else {
+            BTreeMap::from([(self.path.clone(), Some(after))])
+        })
+    }
+
+    /// Looks which events have a handler of ours, and what else is there.
+    pub fn inspect(&self, texts: &Texts, events: &[&str]) -> Result<Inspection, SettingsError> {
+        let mut found = Inspection::default();
+        let commands = match self.text(texts) {
+            Some(text) => json_hooks::commands(&self.path, text)?,
+            None => Vec::new(),
+        };
+        for event in events {
+            let here: Vec<&String> = commands
+                .iter()
+                .filter(|(name, _)| name == event)
+                .map(|(_, command)| command)
+                .collect();
+            if !here.iter().any(|command| is_ours(command, self.host)) {
+                found.missing.push((*event).to_owned());
+            }
+            for command in here {
+                let list =
+                    if is_ours(command, self.host) { &mut found.ours } else { &mut found.rivals };
+                if !list.contains(command) {
+                    list.push(command.clone());
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn text<'texts>(&self, texts: &'texts Texts) -> Option<&'texts str> {
+        texts.get(&self.path).map(String::as_str)
+    }
+}
