@@ -8,12 +8,12 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhook_model::json::{Object, shorten, to_spaced};
 use anyhook_model::record::JOURNAL_VERSION;
 use anyhook_model::{
-    Caller, Effect, Event, EventKind, Host, Lost, OpenFormat, Outcome, Record, RecordId, Reply,
-    RunRecord, Spelling, Verdict,
+    Caller, DecodeError, Effect, Event, EventKind, Host, Lost, Mode, OpenFormat, Outcome, Record,
+    RecordId, Reply, RunRecord, Spelling, Verdict, exit_code,
 };
 use serde_json::Value;
 
-use crate::discover::Installed;
+use crate::discover::{Installed, Standing};
 use crate::dispatch::{Dispatch, Due, Finished, RunResult, Step, run_record};
 use crate::hook::Hook;
 use crate::journal::Journal;
@@ -35,6 +35,13 @@ const VARIABLE_LIMIT: usize = 4 * 1024;
 pub struct Engine {
     places: Places,
     runner: Runner,
+}
+
+/// Which event of a payload it is: some payloads are several events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    First,
+    Further,
 }
 
 /// An event that went through its hooks.
@@ -85,14 +92,15 @@ impl Engine {
         let began = Instant::now();
         let events = match host.decode(payload, caller) {
             Ok(events) => events,
-            Err(error) => return host.refuse(&error),
+            Err(error) => return self.refuse(host, &error, caller),
         };
         let Some(first) = events.first().cloned() else { return Reply::default() };
         let mut verdict = Verdict::default();
         let mut records = Vec::with_capacity(events.len());
-        for event in events {
+        for (index, event) in events.into_iter().enumerate() {
+            let part = if index == 0 { Part::First } else { Part::Further };
             let left = deadline.map(|deadline| deadline.saturating_sub(began.elapsed()));
-            let dispatched = self.dispatch_event(host, event, left);
+            let dispatched = self.dispatch_part(host, event, left, part);
             if verdict.id.is_none() {
                 verdict.id.clone_from(&dispatched.verdict.id);
             }
@@ -111,6 +119,30 @@ impl Engine {
         if let Err(error) = self.journal(&records) {
             reply.stderr.push_str(&format!("anyhook: the journal cannot be written: {error}\n"));
         }
+        reply
+    }
+
+    /// Answers a payload that could not be read, and journals it.
+    fn refuse(&self, host: &dyn Host, error: &DecodeError, caller: &Caller) -> Reply {
+        let kind = EventKind::Other("unreadable".to_owned());
+        let mut event = Event::new(kind, host.id(), &caller.work_dir, caller.now);
+        event.project_dir.clone_from(&caller.project_dir);
+        let scene = self.look(&event);
+        let is_guard = |standing: &Standing| {
+            let hook = &standing.hook;
+            standing.out.is_none()
+                && hook.blocks_on_failure()
+                && hook.definition.mode == Mode::Enforce
+        };
+        let reply = host.refuse(error, scene.installed.hooks.iter().any(is_guard));
+        event.project_dir = scene.root;
+        let mut verdict = Verdict { warnings: vec![error.to_string()], ..Verdict::default() };
+        verdict.effect = (reply.exit_code == exit_code::BLOCKED).then_some(Effect::Deny);
+        let finished =
+            Finished { verdict, event, runs: Vec::new(), skipped: Vec::new(), other_events: 0 };
+        let record = new_record(RecordId::from_random(random_bits()), &finished, Duration::ZERO);
+        // The answer does not depend on it.
+        let _ = self.journal(&[record]);
         reply
     }
 
@@ -160,8 +192,18 @@ impl Engine {
     pub fn dispatch_event(
         &self,
         host: &dyn Host,
+        event: Event,
+        deadline: Option<Duration>,
+    ) -> Dispatched {
+        self.dispatch_part(host, event, deadline, Part::First)
+    }
+
+    fn dispatch_part(
+        &self,
+        host: &dyn Host,
         mut event: Event,
         deadline: Option<Duration>,
+        part: Part,
     ) -> Dispatched {
         let began = Instant::now();
         let at = now();
@@ -169,7 +211,7 @@ impl Engine {
         let session = self.session(&event);
         let mut trouble = None;
         if let Some(session) = &session {
-            trouble = remember(session, &mut event, self.places.state.as_deref()).err();
+            trouble = remember(session, &mut event, self.places.state.as_deref(), part).err();
         }
         let root = self.root(&event, session.as_ref(), &mut trouble);
         event.project_dir.clone_from(&root);
@@ -339,7 +381,12 @@ impl Engine {
 }
 
 /// Remembers what an event tells about its session, and fills in what only we can count.
-fn remember(session: &Session, event: &mut Event, state: Option<&Path>) -> io::Result<()> {
+fn remember(
+    session: &Session,
+    event: &mut Event,
+    state: Option<&Path>,
+    part: Part,
+) -> io::Result<()> {
     let written = (|| {
         session.started(event.at)?;
         match event.kind {
@@ -351,7 +398,8 @@ fn remember(session: &Session, event: &mut Event, state: Option<&Path>) -> io::R
             }
             // A subagent's prompt is part of the turn that started it.
             EventKind::BeforeAgent if event.agent.is_none() => session.begin_turn(),
-            EventKind::BeforeTool => session.count_step(),
+            // A patch is one call, and one event for each of its files.
+            EventKind::BeforeTool if part == Part::First => session.count_step(),
             _ => Ok(()),
         }
     })();

@@ -19,7 +19,7 @@ impl Payload {
     /// Reads a payload.
     pub fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
         let ReadValue { value, mended } =
-            json::read(bytes).map_err(|error| DecodeError::NotJson(error.to_string()))?;
+            json::read_cut(bytes).map_err(|error| DecodeError::NotJson(error.to_string()))?;
         match value {
             Value::Object(fields) => Ok(Self { fields, mended }),
             _ => Err(DecodeError::NotAnObject("something else")),

@@ -87,11 +87,19 @@ fn bare_reason(verdict: &Verdict) -> String {
     }
 }
 
-/// Answers a payload that could not be read, loudly and without blocking by accident.
-///
-/// Exit 1 is a failure to every host, which `onFailure: block` turns into a block where the host
-/// has such a word.
-pub fn refuse(error: &DecodeError) -> Reply {
+/// Says that a payload could not be read, where a guard must not be got past.
+pub fn unreadable(error: &DecodeError) -> String {
+    format!(
+        "{error}; a hook with on_failure: block is installed, so nothing passes that it could not look at"
+    )
+}
+
+/// Answers a payload that could not be read: by a block where a guard is installed, else by a
+/// failure, which hosts report and pass by.
+pub fn refuse(error: &DecodeError, guarded: bool) -> Reply {
+    if guarded {
+        return Saying::default().block(&unreadable(error));
+    }
     Reply {
         stderr: format!("anyhook: {error}\n"),
         exit_code: exit_code::PROBLEM,

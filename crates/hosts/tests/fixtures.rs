@@ -137,6 +137,35 @@ fn a_deny_is_said_wherever_a_host_can_be_stopped() {
 }
 
 #[test]
+fn payloads_that_were_cut_off_are_read_as_far_as_they_go() {
+    let whole = r#"{"hook_event_name": "PreToolUse", "hook": "tool.execute.before", "tool_name": "Bash", "tool_input": {"command": "rm -rf /"}, "cwd": "/p"}"#;
+    for agent in AGENTS.into_iter().filter(|agent| agent.id() != "opencode") {
+        let cut = whole.find(" /\"").unwrap();
+        let payload = whole.replace(
+            "PreToolUse",
+            if agent.id() == "gemini-cli" { "BeforeTool" } else { "PreToolUse" },
+        );
+        let events = agent.decode(&payload.as_bytes()[..cut], &caller()).unwrap();
+        let tool = events[0].tool.as_ref().unwrap();
+        assert_eq!(events[0].kind.to_string(), "before_tool");
+        assert_eq!(tool.input["command"], "rm -rf");
+        assert!(tool.fixed.is_some(), "what is not whole is not rewritten");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_does_not_get_past_a_guard() {
+    for agent in AGENTS {
+        let error = agent.decode(b"\xff\xff", &caller()).unwrap_err();
+        let reply = agent.refuse(&error, true);
+        let said = format!("{}{}", reply.stdout, reply.stderr);
+        assert!(reply.exit_code == 2 || said.contains("deny"), "{}: {reply:?}", agent.id());
+        assert!(said.contains("on_failure: block"), "{said}");
+        assert_eq!(agent.refuse(&error, false).exit_code, 1);
+    }
+}
+
+#[test]
 fn payloads_cut_anywhere_are_refused_or_read_but_never_panic() {
     for agent in AGENTS {
         for (_, bytes) in fixtures(agent) {

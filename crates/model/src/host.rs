@@ -87,7 +87,10 @@ pub trait Host {
     }
 
     /// Words the answer to a payload that could not be read.
-    fn refuse(&self, error: &DecodeError) -> Reply;
+    ///
+    /// `guarded` tells that a hook with `on_failure: block` is installed, which this payload must
+    /// not get past.
+    fn refuse(&self, error: &DecodeError, guarded: bool) -> Reply;
 
     /// Returns the variables in which the host tells the project's folder, most telling first.
     fn project_variables(&self) -> &'static [&'static str] {

@@ -75,6 +75,20 @@ pub fn read(bytes: &[u8]) -> Result<ReadValue, serde_json::Error> {
     }
 }
 
+/// Reads JSON as [`read`] does, and as far as it goes where its end is missing.
+///
+/// A text that was cut off keeps what had come of its last value: a guard still sees it.
+pub fn read_cut(bytes: &[u8]) -> Result<ReadValue, serde_json::Error> {
+    read(bytes).or_else(|error| {
+        let completed =
+            mend::complete(String::from_utf8_lossy(bytes).trim_start_matches('\u{feff}'));
+        match completed.map(|text| read(text.as_bytes())) {
+            Some(Ok(read)) => Ok(ReadValue { mended: true, ..read }),
+            _ => Err(error),
+        }
+    })
+}
+
 /// Merges `change` into `input` field by field; `null` removes a field.
 pub fn merge(input: &mut Object, change: &Object) {
     for (key, value) in change {
@@ -200,6 +214,22 @@ mod tests {
         assert!(read.mended);
         assert_eq!(read.value["b"], json!(1));
         assert!(any_leaf(&read.value, &mut |leaf| leaf == "rm -rf /"));
+    }
+
+    #[test]
+    fn a_text_that_was_cut_off_is_read_as_far_as_it_goes() {
+        let whole = r#"{"event": "PreToolUse", "input": {"command": "rm -rf /", "list": [1, {"a": true}]}, "n": 5}"#;
+        let at = |cut: usize| read_cut(&whole.as_bytes()[..cut]).unwrap().value;
+        for cut in 1..whole.len() {
+            assert!(at(cut).is_object(), "cut at {cut}");
+        }
+        assert_eq!(
+            at(whole.find("rm").unwrap() + 4),
+            json!({"event": "PreToolUse", "input": {"command": "rm -"}})
+        );
+        assert_eq!(at(whole.find("\"list").unwrap() + 3)["input"], json!({"command": "rm -rf /"}));
+        assert!(read_cut(b"").is_err());
+        assert!(read_cut(b"nonsense").is_err());
     }
 
     #[test]

@@ -87,7 +87,8 @@ impl Host for OpenFormat {
         Reply { stdout: json::to_spaced(&answer) + "\n", stderr, exit_code, lost: Vec::new() }
     }
 
-    fn refuse(&self, error: &DecodeError) -> Reply {
+    // The format has one answer to an event that cannot be used: exit 65.
+    fn refuse(&self, error: &DecodeError, _guarded: bool) -> Reply {
         let hint = match error {
             DecodeError::NotJson(_) | DecodeError::NotAnObject(_) => {
                 "send one event as a JSON object on standard input"
@@ -196,7 +197,7 @@ mod tests {
     #[test]
     fn unusable_payloads_are_named() {
         let refuse = |payload: &str| {
-            OpenFormat.refuse(&OpenFormat.decode(payload.as_bytes(), &caller()).unwrap_err())
+            OpenFormat.refuse(&OpenFormat.decode(payload.as_bytes(), &caller()).unwrap_err(), false)
         };
         for (payload, words) in [
             ("", "not JSON"),

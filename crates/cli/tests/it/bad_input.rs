@@ -471,7 +471,9 @@ fn payloads_that_are_no_events() {
         assert_eq!((ran.code, ran.stdout.as_str()), (65, ""), "{payload:?}: {ran:?}");
         assert!(ran.stderr.starts_with("anyhook: ") && ran.stderr.contains("\nhint: "), "{ran:?}");
     }
-    assert_eq!(environment.journal().len(), 0);
+    let journal = environment.journal();
+    assert!(journal.iter().all(|record| record["event"] == "unreadable"), "{journal:?}");
+    assert_eq!(journal.len(), 12, "what could not be read is journaled too");
 }
 
 /// Odd, but an event: it is answered, and the guard sees it.

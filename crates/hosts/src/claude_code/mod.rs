@@ -41,8 +41,8 @@ impl Host for ClaudeCode {
         crate::facts::can_ask(&facts::capabilities(), event)
     }
 
-    fn refuse(&self, error: &DecodeError) -> Reply {
-        crate::say::refuse(error)
+    fn refuse(&self, error: &DecodeError, guarded: bool) -> Reply {
+        crate::say::refuse(error, guarded)
     }
 
     fn project_variables(&self) -> &'static [&'static str] {

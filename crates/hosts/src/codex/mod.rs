@@ -42,8 +42,8 @@ impl Host for Codex {
         crate::facts::can_ask(&facts::capabilities(), event)
     }
 
-    fn refuse(&self, error: &DecodeError) -> Reply {
-        crate::say::refuse(error)
+    fn refuse(&self, error: &DecodeError, guarded: bool) -> Reply {
+        crate::say::refuse(error, guarded)
     }
 }
 

@@ -41,8 +41,14 @@ impl Host for GeminiCli {
         crate::facts::can_ask(&facts::capabilities(), event)
     }
 
-    fn refuse(&self, error: &DecodeError) -> Reply {
-        crate::say::refuse(error)
+    fn refuse(&self, error: &DecodeError, guarded: bool) -> Reply {
+        if guarded {
+            let mut saying = crate::say::Saying::default();
+            saying.say("decision", "deny");
+            saying.say("reason", crate::say::unreadable(error));
+            return saying.reply("");
+        }
+        crate::say::refuse(error, false)
     }
 
     fn project_variables(&self) -> &'static [&'static str] {

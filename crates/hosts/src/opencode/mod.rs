@@ -43,8 +43,13 @@ impl Host for OpenCode {
         crate::facts::can_ask(&facts::capabilities(), event)
     }
 
-    fn refuse(&self, error: &DecodeError) -> Reply {
-        crate::say::refuse(error)
+    fn refuse(&self, error: &DecodeError, guarded: bool) -> Reply {
+        if guarded {
+            let mut saying = crate::say::Saying::default();
+            saying.say("deny", crate::say::unreadable(error));
+            return saying.reply("");
+        }
+        crate::say::refuse(error, false)
     }
 }
 

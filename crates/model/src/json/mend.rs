@@ -116,6 +116,79 @@ impl Mender<'_> {
     }
 }
 
+/// Returns a text whose end is missing with an end; `None` if it is no object.
+pub(super) fn complete(text: &str) -> Option<String> {
+    let bytes = text.as_bytes();
+    let mut open = Vec::new();
+    // Up to here the text can be cut and closed.
+    let mut sound = 0;
+    let mut after_colon = false;
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => {
+                let Some(end) = string_end(bytes, at) else {
+                    let is_value = after_colon || open.last() == Some(&']');
+                    return is_value
+                        .then(|| close(&format!("{}\"", without_half_escape(text)), &open))
+                        .or_else(|| Some(close(&text[..sound], &open)));
+                };
+                if after_colon || open.last() == Some(&']') {
+                    sound = end;
+                    after_colon = false;
+                }
+                at = end;
+                continue;
+            }
+            b'{' | b'[' => {
+                open.push(if bytes[at] == b'{' { '}' } else { ']' });
+                sound = at + 1;
+                after_colon = false;
+            }
+            b'}' | b']' => {
+                open.pop()?;
+                sound = at + 1;
+            }
+            b':' => after_colon = true,
+            // A comma tells that the number or word before it was whole.
+            b',' => {
+                sound = at;
+                after_colon = false;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    text.trim_start().starts_with('{').then(|| close(&text[..sound], &open))
+}
+
+fn close(text: &str, open: &[char]) -> String {
+    let mut closed = text.to_owned();
+    closed.extend(open.iter().rev());
+    closed
+}
+
+/// Returns a text that ends inside a string without the beginning of an escape at its end.
+fn without_half_escape(text: &str) -> &str {
+    let start = text.len().saturating_sub(6);
+    let start = (start..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+    let backslash = text[start..].rfind('\\').map(|at| start + at);
+    match backslash {
+        // An even number of backslashes is whole.
+        Some(at) => {
+            let run = text[..=at].bytes().rev().take_while(|byte| *byte == b'\\').count();
+            let rest = text.len() - at - 1;
+            let whole = match text.as_bytes().get(at + 1) {
+                None => false,
+                Some(b'u') => rest >= 5,
+                Some(_) => true,
+            };
+            if run % 2 == 0 || whole { text } else { &text[..at] }
+        }
+        None => text,
+    }
+}
+
 /// Returns the end of the string that starts at `at`, behind its closing quote.
 fn string_end(bytes: &[u8], at: usize) -> Option<usize> {
     let mut next = at + 1;

@@ -81,7 +81,7 @@ fn an_unknown_command_is_wrong_usage() {
 #[test]
 fn commands_of_later_versions_are_unknown() {
     let environment = environment();
-    for command in ["packs", "guard", "disable", "enable", "import", "doctor", "daemon", "help"] {
+    for command in ["packs", "guard", "disable", "enable", "import", "replay", "daemon", "help"] {
         let ran = environment.run(&[command]);
         assert_eq!(ran.code, 64, "{command}: {ran:?}");
     }

@@ -35,8 +35,10 @@ fn all() {
     ----- stdout -----
     case          A test case of a hook
     check         Findings in hooks
+    doctor        What is wrong
     event         An event
     front-matter  The front matter of a HOOK.md
+    hosts         The agents
     list          The installed hooks
     output        What a hook prints
     plan          Who would run at an event
@@ -67,7 +69,7 @@ fn an_unknown_schema() {
     exit code: 64
     ----- stderr -----
     error: unknown schema `hook`
-    hint: there are: case, check, event, front-matter, list, output, plan, prompt, record, test, verdict
+    hint: there are: case, check, doctor, event, front-matter, hosts, list, output, plan, prompt, record, test, verdict
     ");
 }
 

@@ -358,9 +358,7 @@ fn wrong_usage_exits_64_never_2() {
         "enable",
         "allow-once x",
         "import claude-code",
-        "doctor",
         "doctor --prove",
-        "install",
         "serve --stdio",
         "daemon start",
     ] {
