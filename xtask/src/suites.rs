@@ -44,6 +44,8 @@ pub fn tests(workspace: &Workspace) -> Result<Outcome> {
         Ok(nextest) => {
             let mut command = workspace.command(nextest);
             command.args(["nextest", "run", "--workspace", "--locked", "--no-fail-fast"]);
+            // The real agents are a suite of their own.
+            command.args(["--filterset", "not (binary(bed) | test(/^agents::/))"]);
             process::run(&mut command)?;
             Ok(Outcome::Passed)
         }
@@ -57,6 +59,26 @@ pub fn tests(workspace: &Workspace) -> Result<Outcome> {
             )
         }
     }
+}
+
+/// The real agents: installed by package name, run without a network.
+pub fn agents(workspace: &Workspace) -> Result<Outcome> {
+    if let Err(error) = tools::ensure_programs(&tools::FOR_AGENTS) {
+        return Ok(Outcome::Skipped(format!("{error:#}")));
+    }
+    let install =
+        ["run", "--locked", "--package", "anyhook-testkit", "--example", "install_agents"];
+    if let Err(error) = process::run(workspace.cargo().args(install)) {
+        return Ok(Outcome::Skipped(format!("the agents cannot be installed: {error:#}")));
+    }
+    // They are here, so a test that leaves itself out is a failure.
+    for tests in [["anyhook-testkit", "bed", ""], ["anyhook", "it", "agents::"]] {
+        let [package, target, filter] = tests;
+        let mut command = workspace.cargo();
+        command.args(["test", "--locked", "--package", package, "--test", target, "--", filter]);
+        process::run(command.env("ANYHOOK_STRICT", "1"))?;
+    }
+    Ok(Outcome::Passed)
 }
 
 pub fn doctests(workspace: &Workspace) -> Result<Outcome> {

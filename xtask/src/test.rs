@@ -20,11 +20,16 @@ pub struct Suite {
 }
 
 /// Every suite, in the order of running: the quick and the most telling ones first.
-pub const SUITES: [Suite; 10] = [
+pub const SUITES: [Suite; 11] = [
     Suite { name: "format", about: "the code is formatted", body: suites::format },
     Suite { name: "lint", about: "clippy has no complaint", body: suites::lint },
     Suite { name: "build", about: "everything builds", body: suites::build },
     Suite { name: "tests", about: "unit, property and black-box tests", body: suites::tests },
+    Suite {
+        name: "agents",
+        about: "the real agents call the same hooks, offline",
+        body: suites::agents,
+    },
     Suite {
         name: "doctests",
         about: "the examples in the code's documentation",

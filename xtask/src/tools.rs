@@ -37,12 +37,23 @@ pub struct Program {
 }
 
 /// What hooks are written in, and what the tests shut them in with and look at them with.
-pub const FOR_HOOKS: [Program; 5] = [
+pub const FOR_HOOKS: [Program; 6] = [
     Program { name: "bash", package: "bash" },
     Program { name: "python3", package: "python3" },
     Program { name: "unshare", package: "util-linux" },
     Program { name: "setpriv", package: "util-linux" },
     Program { name: "ps", package: "procps" },
+    Program { name: "node", package: "nodejs" },
+];
+
+/// What the real agents are installed and shut in with.
+pub const FOR_AGENTS: [Program; 6] = [
+    Program { name: "npm", package: "npm" },
+    Program { name: "node", package: "nodejs" },
+    Program { name: "git", package: "git" },
+    Program { name: "ip", package: "iproute2" },
+    Program { name: "unshare", package: "util-linux" },
+    Program { name: "python3", package: "python3" },
 ];
 
 /// What building libFuzzer needs.

@@ -59,7 +59,7 @@ pub struct ReadValue {
 /// Reads JSON from bytes that may carry a BOM, invalid UTF-8, half a surrogate pair, or nesting of
 /// any depth.
 ///
-/// Whoever sends an event must not get past a guard by making it hard to read: see [`mend`].
+/// Whoever sends an event must not get past a guard by making it hard to read: see `mend`.
 pub fn read(bytes: &[u8]) -> Result<ReadValue, serde_json::Error> {
     let text = String::from_utf8_lossy(bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);

@@ -1,6 +1,6 @@
 //! The front matter of a HOOK.md: where it begins and ends, and its YAML as a tree with places.
 //!
-//! Tolerant where the specifications' own examples need it (see [`escapes`]); what it cannot read
+//! Tolerant where the specifications' own examples need it (see `escapes`); what it cannot read
 //! is a [`Unreadable`] with its place. Reading the tree as a hook is the business of
 //! [`crate::definition`].
 
