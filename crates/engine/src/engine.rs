@@ -100,7 +100,12 @@ impl Engine {
         for (index, event) in events.into_iter().enumerate() {
             let part = if index == 0 { Part::First } else { Part::Further };
             let left = deadline.map(|deadline| deadline.saturating_sub(began.elapsed()));
-            let dispatched = self.dispatch_part(host, event, left, part);
+            let follows_stop = part == Part::Further
+                && matches!(event.kind, EventKind::AfterAgent | EventKind::AfterStop);
+            let mut dispatched = self.dispatch_part(host, event, left, part);
+            if follows_stop {
+                report_only(&mut dispatched.verdict);
+            }
             if verdict.id.is_none() {
                 verdict.id.clone_from(&dispatched.verdict.id);
             }
@@ -377,6 +382,15 @@ impl Engine {
                 RunResult::not_started(format!("nobody could be started to look after it: {error}"))
             }
         }
+    }
+}
+
+/// Takes the effect from a verdict on what has already happened: the stop it follows stands.
+fn report_only(verdict: &mut Verdict) {
+    if verdict.effect.take() == Some(Effect::Deny) {
+        let by = verdict.by.take().unwrap_or_default();
+        let reason = verdict.reason.take().unwrap_or_default();
+        verdict.warnings.push(format!("{by}: {reason}"));
     }
 }
 

@@ -40,6 +40,13 @@ impl Saying {
         }
     }
 
+    /// Says warnings to the person, unless something is said to them already.
+    pub fn warn(&mut self, verdict: &Verdict) {
+        if !verdict.warnings.is_empty() && !self.fields.contains_key("systemMessage") {
+            self.say("systemMessage", format!("anyhook: {}", verdict.warnings.join("\n")));
+        }
+    }
+
     /// Ends with exit 0; nothing to say is said by silence.
     pub fn reply(mut self, native_event: &str) -> Reply {
         if !self.specific.is_empty() {

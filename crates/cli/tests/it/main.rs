@@ -18,6 +18,7 @@ fn environment() -> TestEnv {
 mod bad_input;
 mod commands;
 mod docs;
+mod hosts;
 mod namespace;
 mod reference;
 mod smoke;

@@ -1,7 +1,7 @@
 //! A verdict in Claude Code's words.
 
 use anyhook_model::{Effect, Event, EventKind, Reply, Verdict};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::say::{Saying, reason};
 
@@ -50,12 +50,7 @@ pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
             saying.lose_context(verdict);
         }
     }
-    for warning in &verdict.warnings {
-        saying
-            .fields
-            .entry("systemMessage")
-            .or_insert_with(|| Value::from(format!("anyhook: {warning}")));
-    }
+    saying.warn(verdict);
     saying.reply(native)
 }
 

@@ -36,6 +36,7 @@ pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
                 return saying.block(&reason_and_context(verdict));
             }
             saying.lose_context(verdict);
+            saying.warn(verdict);
         }
         EventKind::SessionStart | EventKind::PreCompact if verdict.is_block() => {
             saying.say("continue", false);

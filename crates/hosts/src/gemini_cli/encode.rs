@@ -39,6 +39,7 @@ pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
             saying.lose_context(verdict);
         }
     }
+    saying.warn(verdict);
     saying.reply(native)
 }
 

@@ -1,0 +1,194 @@
+//! `anyhook hook HOST` with payloads of the agents: what comes back is in the agent's own words.
+
+use anyhook_testkit::{Ran, TestEnv};
+use serde_json::{Value, json};
+
+use crate::environment;
+
+fn hook(environment: &TestEnv, host: &str, payload: &Value) -> Ran {
+    environment.run_with_input(&["hook", host], payload.to_string())
+}
+
+fn stop(session: &str) -> Value {
+    json!({"hook_event_name": "Stop", "session_id": session, "last_assistant_message": "done"})
+}
+
+fn bash(event: &str, command: &str) -> Value {
+    json!({"hook_event_name": event, "session_id": "s", "tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "t"})
+}
+
+#[test]
+fn a_stop_is_three_events_and_only_the_first_can_block() {
+    let environment = environment();
+    environment.user_hook(
+        "after",
+        "trigger: [after_agent, after_stop]",
+        "echo \"$ANYHOOK_EVENT\" >> order; echo no >&2; exit 2",
+    );
+    let ran = hook(&environment, "claude-code", &stop("s"));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.json()["decision"].is_null(), "{ran:?}");
+    assert!(ran.json()["systemMessage"].as_str().unwrap().contains("no"), "{ran:?}");
+    let order = std::fs::read_to_string(environment.project().join("order")).unwrap();
+    assert_eq!(order, "after_agent\nafter_stop\n");
+
+    environment.user_hook("gate", "trigger: before_stop", "echo 'tests fail' >&2; exit 2");
+    let ran = hook(&environment, "claude-code", &stop("s"));
+    assert_eq!(ran.json()["decision"], "block");
+    assert!(ran.json()["reason"].as_str().unwrap().starts_with("tests fail\n(anyhook log show "));
+    let order = std::fs::read_to_string(environment.project().join("order")).unwrap();
+    assert_eq!(order.lines().count(), 2, "what follows a stop does not follow a blocked one");
+}
+
+#[test]
+fn one_file_of_a_patch_denies_the_whole_and_nobody_rewrites_it() {
+    let environment = environment();
+    environment.user_hook(
+        "protect",
+        "trigger: before_tool\nmatcher:\n  tool: WriteFile|EditFile|DeleteFile|MoveFile\n  pattern: ^secret",
+        "echo 'keep out' >&2; exit 2",
+    );
+    environment.user_hook(
+        "rewrite",
+        "trigger: before_tool\npriority: 999",
+        r#"echo '{"modified_input": {"path": "other"}}'"#,
+    );
+    let patch = "*** Begin Patch\n*** Add File: fine.txt\n+x\n*** Update File: secret.txt\n@@\n-a\n+b\n*** End Patch\n";
+    let payload = json!({"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "apply_patch", "tool_input": {"command": patch}});
+    let ran = hook(&environment, "codex", &payload);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{ran:?}");
+    assert!(ran.stderr.starts_with("keep out\n"), "{ran:?}");
+    let journal = environment.journal();
+    let tools: Vec<&str> = journal.iter().map(|record| record["tool"].as_str().unwrap()).collect();
+    assert_eq!(tools, ["WriteFile", "EditFile"]);
+    let refused = journal[0]["runs"][0]["failure"].as_str().unwrap();
+    assert!(refused.contains("can be denied but not rewritten"), "{refused}");
+    // One call is one step, however many files it touches.
+    environment.user_hook("gate", "trigger: before_stop", "cat > stop.json");
+    hook(&environment, "codex", &stop("s"));
+    let seen: Value = serde_json::from_str(
+        &std::fs::read_to_string(environment.project().join("stop.json")).unwrap(),
+    )
+    .unwrap();
+    assert_eq!(seen["step_count"], 1);
+}
+
+#[test]
+fn a_changed_input_comes_back_in_the_hosts_own_fields() {
+    let environment = environment();
+    environment.user_hook(
+        "rename",
+        "trigger: before_tool\nmatcher:\n  tool: WriteFile",
+        r#"echo '{"modified_input": {"path": "/tmp/b"}}'"#,
+    );
+    let claude = json!({"hook_event_name": "PreToolUse", "tool_name": "Write", "tool_input": {"file_path": "/tmp/a", "content": "x"}});
+    let ran = hook(&environment, "claude-code", &claude);
+    assert_eq!(
+        ran.json()["hookSpecificOutput"]["updatedInput"],
+        json!({"file_path": "/tmp/b", "content": "x"})
+    );
+    let gemini = json!({"hook_event_name": "BeforeTool", "tool_name": "write_file", "tool_input": {"file_path": "/tmp/a", "content": "x"}});
+    let ran = hook(&environment, "gemini-cli", &gemini);
+    assert_eq!(
+        ran.json()["hookSpecificOutput"]["tool_input"],
+        json!({"file_path": "/tmp/b", "content": "x"})
+    );
+    let opencode = json!({"hook": "tool.execute.before", "input": {"tool": "write", "sessionID": "s"}, "output": {"args": {"filePath": "/tmp/a", "content": "x"}}});
+    let ran = hook(&environment, "opencode", &opencode);
+    assert_eq!(ran.json()["args"], json!({"filePath": "/tmp/b", "content": "x"}));
+}
+
+#[test]
+fn a_change_that_cannot_be_translated_is_that_hooks_failure() {
+    let environment = environment();
+    environment.user_hook(
+        "odd",
+        "trigger: before_tool\non_failure: block",
+        r#"echo '{"modified_input": {"colour": "red"}}'"#,
+    );
+    let ran = hook(&environment, "claude-code", &bash("PreToolUse", "ls"));
+    let output = &ran.json()["hookSpecificOutput"];
+    assert_eq!(output["permissionDecision"], "deny");
+    assert!(
+        output["permissionDecisionReason"]
+            .as_str()
+            .unwrap()
+            .contains("`colour` is no field of Bash"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn an_ask_where_nobody_can_be_asked_is_a_deny_that_says_how_to_approve() {
+    let environment = environment();
+    environment.user_hook(
+        "ask",
+        "trigger: before_tool",
+        r#"echo '{"decision": "ask", "reason": "sure?"}'"#,
+    );
+    let ran = hook(&environment, "codex", &bash("PreToolUse", "ls"));
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stderr.contains("sure?") && ran.stderr.contains("ask_fallback"), "{ran:?}");
+    assert_eq!(environment.journal()[0]["lost"][0]["what"], "ask");
+    anyhook_testkit::write(
+        &environment.home().join(".config/agents/anyhook.toml"),
+        "ask_fallback = \"pass\"\n",
+        0o644,
+    );
+    let ran = hook(&environment, "codex", &bash("PreToolUse", "ls"));
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""));
+    let ran = hook(&environment, "claude-code", &bash("PreToolUse", "ls"));
+    assert_eq!(ran.json()["hookSpecificOutput"]["permissionDecision"], "ask");
+}
+
+#[test]
+fn our_own_reason_sent_back_is_no_new_turn() {
+    let environment = environment();
+    environment.user_hook("gate", "trigger: before_stop", "echo 'not yet' >&2; exit 2");
+    let after_agent =
+        json!({"hook_event_name": "AfterAgent", "session_id": "s", "prompt_response": "done"});
+    for _ in 0..8 {
+        let reason = hook(&environment, "gemini-cli", &after_agent).json()["reason"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        let again = json!({"hook_event_name": "BeforeAgent", "session_id": "s", "prompt": reason});
+        assert_eq!(hook(&environment, "gemini-cli", &again).code, 0);
+    }
+    let ran = hook(&environment, "gemini-cli", &after_agent);
+    assert!(ran.json()["decision"].is_null(), "{ran:?}");
+    assert!(ran.json()["systemMessage"].as_str().unwrap().contains("stop_cap"), "{ran:?}");
+    assert!(environment.journal().iter().any(|record| record["verdict"]["capped"] == true));
+}
+
+#[test]
+fn no_opinion_is_silence_and_an_unreadable_payload_does_not_get_past_a_guard() {
+    let environment = environment();
+    for host in ["claude-code", "codex", "gemini-cli", "opencode"] {
+        let ran = environment.run_with_input(&["hook", host], bash("PreToolUse", "ls").to_string());
+        assert_eq!(
+            (ran.stdout.as_str(), ran.code == 0 || host == "opencode"),
+            ("", true),
+            "{host}: {ran:?}"
+        );
+        assert_eq!(environment.run_with_input(&["hook", host], "\u{1}").code, 1, "{host}");
+    }
+    environment.user_hook("guard", "trigger: before_tool\non_failure: block", "exit 0");
+    for host in ["claude-code", "codex", "gemini-cli", "opencode"] {
+        let ran = environment.run_with_input(&["hook", host], "\u{1}");
+        assert!(ran.code == 2 || ran.stdout.contains("deny"), "{host}: {ran:?}");
+    }
+}
+
+#[test]
+fn the_project_the_host_names_is_the_project() {
+    let environment = environment();
+    let elsewhere = environment.home().join("elsewhere");
+    std::fs::create_dir_all(&elsewhere).unwrap();
+    environment.user_hook("where", "trigger: before_tool", "pwd > \"$ANYHOOK_PROJECT_DIR/where\"");
+    let mut command = environment.command(&["hook", "claude-code"]);
+    command.env("CLAUDE_PROJECT_DIR", &elsewhere);
+    anyhook_testkit::run(command, bash("PreToolUse", "ls").to_string().as_bytes());
+    let seen = std::fs::read_to_string(elsewhere.join("where")).unwrap();
+    assert_eq!(seen.trim(), elsewhere.to_string_lossy());
+}
