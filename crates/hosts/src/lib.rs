@@ -8,6 +8,7 @@ pub mod claude_code;
 pub mod codex;
 mod common;
 pub mod facts;
+pub mod fuzzing;
 pub mod gemini_cli;
 pub mod opencode;
 pub mod patch;
