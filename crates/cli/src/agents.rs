@@ -60,6 +60,17 @@ pub fn is_here(agent: &dyn Agent, scope: &Scope) -> bool {
     program(agent).is_some() || agent.settings_files(scope).iter().any(has_folder)
 }
 
+/// Tells whether an agent calls us, by the user's settings or the project's.
+pub fn is_wired(agent: &dyn Agent, environment: &Environment) -> bool {
+    [false, true].into_iter().any(|project| {
+        let found = scope(environment, project).and_then(|scope| {
+            let texts = read(agent, &scope)?;
+            Ok(agent.inspect(&scope, &texts)?)
+        });
+        found.is_ok_and(|found| !found.ours.is_empty())
+    })
+}
+
 /// Reads the settings files of an agent.
 pub fn read(agent: &dyn Agent, scope: &Scope) -> Result<Texts, Trouble> {
     let mut texts = Texts::new();

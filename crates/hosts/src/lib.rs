@@ -20,7 +20,7 @@ pub mod wiring;
 
 use std::path::PathBuf;
 
-use anyhook_model::Host;
+use anyhook_model::{EventKind, Host};
 use facts::{Capability, Quirk};
 use wiring::{Call, Edits, Inspection, Scope, SettingsError, Texts};
 
@@ -40,6 +40,13 @@ pub trait Agent: Host + Sync {
 
     /// Returns the version everything here was tried with.
     fn tried_version(&self) -> &'static str;
+
+    /// Returns how long hooks may take at an event, in milliseconds: a little less than the agent
+    /// itself waits.
+    fn limit_ms(&self, event: &EventKind) -> u64 {
+        let _ = event;
+        540_000
+    }
 
     /// Returns the settings files that wiring touches.
     fn settings_files(&self, scope: &Scope) -> Vec<PathBuf>;

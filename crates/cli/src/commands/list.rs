@@ -5,11 +5,13 @@ use anyhook_engine::hook::Trust;
 use anyhook_engine::places::find_root;
 use anyhook_engine::settings::Settings;
 use anyhook_engine::{Hook, Problem, Severity};
+use anyhook_hosts::AGENTS;
 use anyhook_model::report::{ListReport, ListedHook};
 use anyhook_model::{Mode, SkipReason, exit_code};
 use clap::Args;
 
 use super::Ended;
+use crate::agents;
 use crate::environment::{Environment, shown};
 use crate::target;
 use crate::ui::{Cell, Out, Tone};
@@ -31,7 +33,11 @@ pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> En
     let places = &environment.places;
     let root = find_root(&environment.work_dir, places.home.as_deref());
     let settings = Settings::load(places, root.as_deref());
-    let notes: Vec<String> = installed.notes.iter().chain(&settings.problems).cloned().collect();
+    let mut notes: Vec<String> =
+        installed.notes.iter().chain(&settings.problems).cloned().collect();
+    for standing in installed.hooks.iter().filter(|standing| standing.out.is_none()) {
+        notes.extend(too_slow(&standing.hook, environment));
+    }
     if arguments.json {
         let hooks = installed.hooks.iter().map(listed).collect();
         out.json(&ListReport { hooks, notes })?;
@@ -109,6 +115,30 @@ fn show_findings(
         }
     }
     Ok(())
+}
+
+/// Says where a hook may take longer than an agent that is wired in will wait.
+fn too_slow(hook: &Hook, environment: &Environment) -> Vec<String> {
+    let definition = &hook.definition;
+    let mut notes = Vec::new();
+    if definition.is_async {
+        return notes;
+    }
+    for agent in AGENTS.into_iter().filter(|agent| agents::is_wired(*agent, environment)) {
+        for trigger in &definition.triggers {
+            let limit = agent.limit_ms(&trigger.kind);
+            if definition.timeout_ms > limit {
+                notes.push(format!(
+                    "{} may take {} ms at {}, and {} waits {limit} ms: it fails when that is over",
+                    hook.name(),
+                    definition.timeout_ms,
+                    trigger.kind,
+                    agent.id()
+                ));
+            }
+        }
+    }
+    notes
 }
 
 /// Returns what a person wants to know about a hook's standing.

@@ -192,3 +192,16 @@ fn the_project_the_host_names_is_the_project() {
     let seen = std::fs::read_to_string(elsewhere.join("where")).unwrap();
     assert_eq!(seen.trim(), elsewhere.to_string_lossy());
 }
+
+#[test]
+fn list_flags_a_hook_that_may_take_longer_than_an_agent_waits() {
+    let environment = environment();
+    environment.user_hook("summary", "trigger: session_end\ntimeout: 20000", "exit 0");
+    assert!(!environment.run(&["list"]).stdout.contains("waits"));
+    assert_eq!(environment.run(&["install", "codex"]).code, 0);
+    let shown = environment.run(&["list"]).stdout;
+    assert!(
+        shown.contains("summary may take 20000 ms at session_end, and codex waits 2700 ms"),
+        "{shown}"
+    );
+}

@@ -7,7 +7,7 @@ mod facts;
 use std::path::PathBuf;
 
 use anyhook_model::json::Object;
-use anyhook_model::{Caller, DecodeError, Event, Host, Reply, ToolCall, Verdict};
+use anyhook_model::{Caller, DecodeError, Event, EventKind, Host, Reply, ToolCall, Verdict};
 use serde_json::{Value, json};
 
 use crate::Agent;
@@ -74,6 +74,10 @@ impl Agent for ClaudeCode {
 
     fn tried_version(&self) -> &'static str {
         "2.1.325"
+    }
+
+    fn limit_ms(&self, event: &EventKind) -> u64 {
+        if *event == EventKind::SessionEnd { 4_500 } else { 540_000 }
     }
 
     fn settings_files(&self, scope: &Scope) -> Vec<PathBuf> {

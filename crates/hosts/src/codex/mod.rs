@@ -7,7 +7,7 @@ mod facts;
 use std::path::{Path, PathBuf};
 
 use anyhook_model::json::Object;
-use anyhook_model::{Caller, DecodeError, Event, Host, Reply, ToolCall, Verdict};
+use anyhook_model::{Caller, DecodeError, Event, EventKind, Host, Reply, ToolCall, Verdict};
 use serde_json::{Value, json};
 
 use crate::Agent;
@@ -66,6 +66,10 @@ impl Agent for Codex {
 
     fn tried_version(&self) -> &'static str {
         "0.166.0"
+    }
+
+    fn limit_ms(&self, event: &EventKind) -> u64 {
+        if *event == EventKind::SessionEnd { 2_700 } else { 540_000 }
     }
 
     fn settings_files(&self, scope: &Scope) -> Vec<PathBuf> {
