@@ -78,7 +78,7 @@ mod tests {
     fn every_agent_has_a_row_for_every_event() {
         for agent in AGENTS {
             let events: Vec<_> = agent.capabilities().into_iter().map(|row| row.event).collect();
-            let all: Vec<_> = anyhook_model::EventKind::all().collect();
+            let all: Vec<_> = EventKind::all().collect();
             assert_eq!(events, all, "{}", agent.id());
             assert!(agent.quirks().iter().all(|quirk| !quirk.mitigation.is_empty()));
         }
