@@ -52,7 +52,7 @@ impl Talk {
     }
 
     /// Returns the records of an event.
-    fn of(&self, event: EventKind) -> impl Iterator<Item = &Value> {
+    fn of(&self, event: &EventKind) -> impl Iterator<Item = &Value> {
         let event = event.to_string();
         self.records.iter().filter(move |record| record["event"] == event)
     }
@@ -72,7 +72,7 @@ impl Talk {
         let expected: Vec<&str> =
             self.steps.iter().flat_map(|(.., tools)| *tools).copied().collect();
         let found: Vec<&str> =
-            self.of(EventKind::BeforeTool).filter_map(|record| record["tool"].as_str()).collect();
+            self.of(&EventKind::BeforeTool).filter_map(|record| record["tool"].as_str()).collect();
         assert_eq!(found, expected, "{self:#?}");
     }
 }
@@ -137,8 +137,8 @@ impl Scene {
     }
 
     /// Notes where a context went, which must be where the table of capabilities says.
-    fn note_context(&mut self, event: EventKind, reached: bool, talk: &Talk) {
-        let row = capability(self.bed.agent(), &event);
+    fn note_context(&mut self, event: &EventKind, reached: bool, talk: &Talk) {
+        let row = capability(self.bed.agent(), event);
         let native = row.native.unwrap();
         assert_eq!(reached, row.context, "context at {event}: {talk:#?}");
         assert_eq!(talk.lost_context(native), !row.context, "the journal on {event}: {talk:#?}");
@@ -203,7 +203,7 @@ impl Scene {
     fn check_no_opinion(&mut self, talk: &Talk) {
         assert_eq!(self.content("allowed.txt").as_deref(), Some("yes\n"), "{talk:#?}");
         assert!(talk.told_after("silent", "heard"), "{talk:#?}");
-        let record = talk.of(EventKind::BeforeTool).next().unwrap();
+        let record = talk.of(&EventKind::BeforeTool).next().unwrap();
         assert_eq!(record["runs"].as_array().map(Vec::len), Some(1), "{record:#}");
         assert_eq!(record["verdict"].get("decision"), None, "{record:#}");
         self.note("a hook has no opinion", "everything as without it");
@@ -243,7 +243,9 @@ impl Scene {
         if self.bed.agent() == Agent::GeminiCli {
             let step = ("ask", self.bed.shell_tool("touch ask-please"), &["Shell"] as &[&str]);
             let talk = Talk::hold(&self.bed, "ask", vec![step]);
-            assert!(!talk.outcome.ever_told(hooks::ASK), "it has learned to ask: {talk:#?}");
+            assert_eq!(talk.outcome.requests.len(), 1, "it has learned to ask: {talk:#?}");
+            let record = talk.of(&EventKind::BeforeTool).next().unwrap();
+            assert_eq!(record["verdict"]["decision"], "ask", "{record:#}");
             self.note(behaviour, "does not run, the program ends");
         } else {
             let asks = capability(self.bed.agent(), &EventKind::BeforeTool).ask;
@@ -265,32 +267,37 @@ impl Scene {
             _ => ("stamped\n", "written as changed"),
         };
         assert_eq!(self.content("draft.txt").as_deref(), Some(content), "{talk:#?}");
+        let failed = talk.of(&EventKind::BeforeTool).any(|record| {
+            let failures = record["verdict"]["failed"].as_array();
+            failures.into_iter().flatten().any(|failure| failure["hook"] == "stamp")
+        });
+        assert_eq!(failed, self.bed.agent() == Agent::Codex, "{talk:#?}");
         self.note("a file whose new content a hook changes", outcome);
     }
 
     fn check_contexts(&mut self, talk: &Talk) {
         let first = |text| talk.outcome.told(0, text);
-        self.note_context(EventKind::SessionStart, first(hooks::CONTEXT_OF_SESSION), talk);
-        self.note_context(EventKind::BeforeAgent, first(hooks::CONTEXT_OF_PROMPT), talk);
+        self.note_context(&EventKind::SessionStart, first(hooks::CONTEXT_OF_SESSION), talk);
+        self.note_context(&EventKind::BeforeAgent, first(hooks::CONTEXT_OF_PROMPT), talk);
         let before = talk.told_after("context", hooks::CONTEXT_BEFORE_TOOL);
-        self.note_context(EventKind::BeforeTool, before, talk);
+        self.note_context(&EventKind::BeforeTool, before, talk);
         let after = talk.told_after("silent", hooks::CONTEXT_AFTER_TOOL);
-        self.note_context(EventKind::AfterTool, after, talk);
+        self.note_context(&EventKind::AfterTool, after, talk);
         let at_stop = talk.outcome.ever_told(hooks::CONTEXT_AT_STOP);
-        self.note_context(EventKind::BeforeStop, at_stop, talk);
+        self.note_context(&EventKind::BeforeStop, at_stop, talk);
     }
 
     /// The gate holds the agent back once; what it then does is part of the same turn.
     fn check_stop(&mut self, talk: &Talk) {
         assert!(talk.told_after("stop", hooks::UNFINISHED), "{talk:#?}");
         assert!(self.content("finished.txt").is_some(), "{talk:#?}");
-        let stops: Vec<&Value> = talk.of(EventKind::BeforeStop).collect();
+        let stops: Vec<&Value> = talk.of(&EventKind::BeforeStop).collect();
         let decisions: Vec<_> = stops.iter().map(|stop| &stop["verdict"]["decision"]).collect();
         assert_eq!(decisions, [&Value::from("deny"), &Value::Null], "{talk:#?}");
-        let steps: Vec<u64> = stops.iter().map(|stop| step_count(stop)).collect();
-        assert_eq!(steps[1], steps[0] + 1, "the count began anew: {talk:#?}");
+        let counts: Vec<u64> = stops.iter().map(|stop| step_count(stop)).collect();
+        assert_eq!(counts[1], counts[0] + 1, "the count began anew: {talk:#?}");
         let prompts: Vec<_> =
-            talk.of(EventKind::BeforeAgent).map(|record| record["about"].to_string()).collect();
+            talk.of(&EventKind::BeforeAgent).map(|record| record["about"].to_string()).collect();
         // OpenCode puts quotes around it.
         let prompts: Vec<_> = prompts.iter().map(|text| text.trim_matches(['"', '\\'])).collect();
         assert_eq!(prompts, ["do it"], "the agent's going on is no prompt: {talk:#?}");
@@ -303,14 +310,14 @@ impl Scene {
     fn check_events(&mut self, talk: &Talk) {
         // A call that was denied has not failed.
         let failures: Vec<_> =
-            talk.of(EventKind::AfterToolFailure).map(|record| &record["about"]).collect();
+            talk.of(&EventKind::AfterToolFailure).map(|record| &record["about"]).collect();
         assert!(failures.iter().all(|about| *about == "exit 3"), "{talk:#?}");
         let failed = !failures.is_empty();
-        let succeeded = talk.of(EventKind::AfterTool).any(|record| record["about"] == "exit 3");
+        let succeeded = talk.of(&EventKind::AfterTool).any(|record| record["about"] == "exit 3");
         assert_ne!(failed, succeeded, "{talk:#?}");
         let outcome = if failed { "`after_tool_failure`" } else { "`after_tool`" };
         self.note("a shell command that fails", outcome);
-        let ended = talk.of(EventKind::SessionEnd).next().is_some();
+        let ended = talk.of(&EventKind::SessionEnd).next().is_some();
         self.note("the end of the program", if ended { "`session_end`" } else { "not told" });
     }
 }
