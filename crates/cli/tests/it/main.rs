@@ -15,6 +15,7 @@ fn environment() -> TestEnv {
     TestEnv::new(env!("CARGO_BIN_EXE_anyhook"))
 }
 
+mod agents;
 mod bad_input;
 mod commands;
 mod docs;

@@ -36,15 +36,80 @@ fn mend(event: &mut Event) {
         {
             event.kind = EventKind::Other("PreCompress".to_owned());
         }
+        EventKind::BeforeAgent => {
+            if let Some(Value::String(prompt)) = event.data.get_mut("prompt")
+                && let Some(own) = without_context(prompt)
+            {
+                *prompt = own.to_owned();
+            }
+        }
         EventKind::AfterTool => {
-            let error =
-                event.data.get("tool_output").and_then(|output| output.get("error")).cloned();
-            if let Some(error) = error.filter(|error| !error.is_null()) {
-                let message = error.get("message").cloned().unwrap_or(error);
+            if let Some(error) = event.data.get("tool_output").and_then(failure) {
                 event.kind = EventKind::AfterToolFailure;
-                event.data.insert("error".to_owned(), message);
+                event.data.insert("error".to_owned(), error);
             }
         }
         _ => {}
+    }
+}
+
+/// Returns what the person wrote, without what hooks said at the session's start.
+fn without_context(prompt: &str) -> Option<&str> {
+    let (_, own) = prompt.strip_prefix("<hook_context>")?.split_once("</hook_context>\n\n")?;
+    Some(own).filter(|own| !own.is_empty())
+}
+
+/// Returns why a tool failed, if it did.
+fn failure(output: &Value) -> Option<Value> {
+    match output.get("error") {
+        None | Some(Value::Null) => shell_failure(output).map(Value::from),
+        Some(error) => Some(error.get("message").unwrap_or(error).clone()),
+    }
+}
+
+/// Returns how a shell command failed: the host says it only in lines after the output.
+fn shell_failure(output: &Value) -> Option<String> {
+    let text = output.get("llmContent")?.as_str()?;
+    let display = output.get("returnDisplay").and_then(Value::as_str).unwrap_or_default();
+    let host_lines = text.trim_end().trim_end_matches("</untrusted_context>").trim_end();
+    host_lines
+        .lines()
+        .rev()
+        .take_while(|line| SHELL_LINES.iter().any(|start| line.starts_with(start)))
+        .find(|line| line.starts_with("Exit Code: ") || line.starts_with("Signal: "))
+        // Such a line may be the last of a command's own output.
+        .filter(|line| !display.trim_end().ends_with(line))
+        .map(str::to_lowercase)
+}
+
+/// What the host writes after a command's output, line by line.
+const SHELL_LINES: [&str; 4] =
+    ["Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: "];
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_command_that_fails_is_known_by_its_exit_code() {
+        let output = |text: &str, display: &str| {
+            let text =
+                format!("<untrusted_context>\n{text}\nProcess Group PGID: 7\n</untrusted_context>");
+            failure(&json!({"llmContent": text, "returnDisplay": display}))
+        };
+        assert_eq!(output("Output: hi", "hi"), None);
+        assert_eq!(output("Output: hi\nExit Code: 3", "hi"), Some(json!("exit code: 3")));
+        assert_eq!(output("Output: (empty)\nSignal: 9", ""), Some(json!("signal: 9")));
+        assert_eq!(output("Output: hi\nExit Code: 3", "hi\nExit Code: 3\n"), None);
+        assert_eq!(output("Output: Exit Code: 3\nhi", "Exit Code: 3\nhi"), None);
+    }
+
+    #[test]
+    fn a_prompt_is_what_the_person_wrote() {
+        assert_eq!(without_context("<hook_context>x</hook_context>\n\ndo it"), Some("do it"));
+        assert_eq!(without_context("<hook_context>x</hook_context>\n\n"), None);
+        assert_eq!(without_context("do it"), None);
     }
 }

@@ -118,8 +118,15 @@ pub const QUIRKS: &[Quirk] = &[
     Quirk {
         id: "gemini-failure-is-after-tool",
         versions: "0.61.0",
-        behaviour: "a failed tool is AfterTool with an error inside its response",
+        behaviour: "a failed tool is AfterTool with an error inside its response, a failed shell command one with a line `Exit Code`",
         mitigation: "it is after_tool_failure",
+        evidence: "run",
+    },
+    Quirk {
+        id: "gemini-context-in-prompt",
+        versions: "0.61.0",
+        behaviour: "context of SessionStart stands before the first prompt, also in what BeforeAgent is told",
+        mitigation: "it is taken out: prompt is what the person wrote",
         evidence: "run",
     },
     Quirk {

@@ -111,8 +111,8 @@ pub const QUIRKS: &[Quirk] = &[
     Quirk {
         id: "opencode-no-stop-gate",
         versions: "1.18.33",
-        behaviour: "the end of a turn is only told; in `opencode run` the program may be gone by then",
-        mitigation: "the agent is sent a follow-up prompt with the reason",
+        behaviour: "the end of a turn is only told, and `opencode run` ends there",
+        mitigation: "the agent is sent a follow-up prompt with the reason; the plugin holds `opencode run` until that is done, though its output does not show it",
         evidence: "run",
     },
     Quirk {
@@ -133,7 +133,7 @@ pub const QUIRKS: &[Quirk] = &[
         id: "opencode-no-after-on-error",
         versions: "1.18.33",
         behaviour: "tool.execute.after is not called when a tool fails",
-        mitigation: "the failure is taken from message.part.updated",
+        mitigation: "the failure is taken from message.part.updated, unless we denied the call",
         evidence: "run",
     },
     Quirk {

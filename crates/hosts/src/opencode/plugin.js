@@ -47,12 +47,71 @@ function call(payload) {
   });
 }
 
+// `opencode run` ends at the first idle and waits for nothing but its plugins' dispose. What is sent
+// to the session then runs in a new instance of us, so this belongs to all instances.
+const run = (globalThis[Symbol.for("anyhook")] ??= {
+  // Whether nobody is there to go on after the first idle.
+  isHeadless: process.argv.slice(2).find((word) => !word.startsWith("-")) === "run",
+  // Events that are being answered.
+  open: new Set(),
+  // Sessions that were sent back to work, and how to say that they are done.
+  sentBack: new Map(),
+  leaving: Promise.withResolvers(),
+});
+
+function sendBack(session) {
+  if (!run.sentBack.has(session)) run.sentBack.set(session, Promise.withResolvers());
+}
+
+function isDone(session) {
+  run.sentBack.get(session)?.resolve();
+  run.sentBack.delete(session);
+}
+
 export const Anyhook = async ({ directory, worktree, client }) => {
   // Sessions that belong to a subagent, and the session that started each.
   const parents = new Map();
+  // Calls that were denied: to the host they have failed, but nothing has run.
+  const denied = new Set();
+  let isDisposed = false;
   const ask = (hook, more) => {
     const session = more.input?.sessionID ?? more.event?.properties?.sessionID;
     return call({ hook, directory, worktree, parent: parents.get(session), ...more });
+  };
+
+  const happened = async (event) => {
+    const properties = event.properties ?? {};
+    const session = properties.sessionID;
+    if (event.type === "session.created" && properties.info?.parentID) {
+      parents.set(properties.info.id, properties.info.parentID);
+    }
+    const part = event.type === "message.part.updated" ? properties.part : undefined;
+    const failedTool = part?.state?.status === "error" && !denied.has(part.callID);
+    const watched = ["session.created", "session.idle", "session.deleted", "session.compacted", "permission.asked"];
+    if (!failedTool && !watched.includes(event.type)) return;
+    // Nobody is left who could answer.
+    if (event.type === "permission.asked") isDone(session);
+    const answer = await ask(event.type, { event });
+    if (event.type !== "session.idle") return;
+    if (answer.follow_up) await followUp(session, answer.follow_up);
+    else isDone(session);
+  };
+
+  // A stop cannot be held back, but the agent can be sent to work again.
+  const followUp = async (session, text) => {
+    if (run.isHeadless) {
+      sendBack(session);
+      // What is sent before that would be cut off.
+      await run.leaving.promise;
+    }
+    try {
+      const body = { parts: [{ type: "text", text }] };
+      const sent = await client.session.promptAsync({ path: { id: session }, body });
+      if (sent.error) isDone(session);
+    } catch (error) {
+      isDone(session);
+      throw error;
+    }
   };
 
   return {
@@ -66,8 +125,11 @@ export const Anyhook = async ({ directory, worktree, client }) => {
     "tool.execute.before": async (input, output) => {
       const answer = await ask("tool.execute.before", { input, output });
       // Without an answer nobody has guarded the call.
-      if (answer.failed) throw new Error(`anyhook did not answer: ${answer.failed}`);
-      if (answer.deny) throw new Error(answer.deny);
+      const refusal = answer.failed ? `anyhook did not answer: ${answer.failed}` : answer.deny;
+      if (refusal) {
+        denied.add(input.callID);
+        throw new Error(refusal);
+      }
       if (answer.args) {
         for (const key of Object.keys(output.args)) delete output.args[key];
         Object.assign(output.args, answer.args);
@@ -85,21 +147,21 @@ export const Anyhook = async ({ directory, worktree, client }) => {
       if (answer.context) output.context.push(answer.context);
     },
 
-    event: async ({ event }) => {
-      const properties = event.properties ?? {};
-      if (event.type === "session.created" && properties.info?.parentID) {
-        parents.set(properties.info.id, properties.info.parentID);
-      }
-      const failedTool = event.type === "message.part.updated" && properties.part?.state?.status === "error";
-      const watched = ["session.created", "session.idle", "session.deleted", "session.compacted", "permission.asked"];
-      if (!failedTool && !watched.includes(event.type)) return;
-      const answer = await ask(event.type, { event });
-      // A stop cannot be held back, but the agent can be sent to work again.
-      if (answer.follow_up && properties.sessionID) {
-        await client.session.promptAsync({
-          path: { id: properties.sessionID },
-          body: { parts: [{ type: "text", text: answer.follow_up }] },
-        });
+    event: ({ event }) => {
+      // The next instance is told, too.
+      if (isDisposed) return;
+      const work = happened(event).finally(() => run.open.delete(work));
+      run.open.add(work);
+      return work;
+    },
+
+    dispose: async () => {
+      if (!run.isHeadless) return;
+      isDisposed = true;
+      run.leaving.resolve();
+      while (run.open.size || run.sentBack.size) {
+        const sentBack = [...run.sentBack.values()].map((session) => session.promise);
+        await Promise.allSettled([...run.open, ...sentBack]);
       }
     },
   };
