@@ -89,9 +89,8 @@ impl Agent for Codex {
         let config = config_file(scope);
         let mut edits = file.unwire(texts)?;
         if let (Some(hooks), Some(text)) = (texts.get(&file.path), texts.get(&config)) {
-            let keys: Vec<String> =
-                our_hashes(&file.path, hooks)?.into_iter().map(|(key, _)| key).collect();
-            let after = codex_trust::untrust(&config, text, &keys)?;
+            let ours = our_hashes(&file.path, hooks)?;
+            let after = codex_trust::untrust(&config, text, &file.path, &ours)?;
             if after != *text {
                 edits.insert(config, Some(after));
             }

@@ -1,0 +1,186 @@
+//! `anyhook doctor`.
+
+use std::fs;
+
+use anyhook_testkit::{TestEnv, run, write};
+
+use super::install::{anyhook, command, in_place, program, settings, stable};
+use crate::{environment, namespace};
+
+/// Makes an environment with an agent wired in.
+fn wired(agent: &str) -> TestEnv {
+    let environment = in_place();
+    let ran = anyhook(&environment, &["install", agent]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    environment
+}
+
+/// Changes a file's text.
+fn edit(environment: &TestEnv, agent: &str, from: &str, to: &str) {
+    let file = settings(environment, agent);
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains(from), "{text}");
+    fs::write(file, text.replacen(from, to, 1)).unwrap();
+}
+
+#[test]
+fn nothing_is_wired_in() {
+    let environment = in_place();
+    program(&environment, "claude");
+    assert_run!(environment, anyhook(&environment, &["doctor"]), @"");
+}
+
+#[test]
+fn all_is_well() {
+    let environment = wired("claude-code");
+    for agent in ["codex", "gemini-cli", "opencode"] {
+        assert_eq!(anyhook(&environment, &["install", agent]).code, 0);
+    }
+    environment.user_hook("guard", "trigger: before_tool", "exit 0");
+    assert_run!(environment, anyhook(&environment, &["doctor"]), @"");
+}
+
+#[test]
+fn as_json() {
+    let environment = wired("gemini-cli");
+    edit(&environment, "gemini-cli", "{", "{\"hooksConfig\": {\"enabled\": false},");
+    assert_run!(environment, anyhook(&environment, &["doctor", "--json"]), @"");
+}
+
+#[test]
+fn the_project_as_well() {
+    let environment = wired("claude-code");
+    assert_eq!(anyhook(&environment, &["install", "claude-code", "--project"]).code, 0);
+    let ran = anyhook(&environment, &["doctor"]);
+    assert!(ran.code == 0 && ran.stdout.contains("in the project's settings"), "{ran:?}");
+    // In the home folder the project's settings are the user's.
+    let mut at_home = command(&environment, &["doctor"]);
+    at_home.current_dir(environment.home());
+    let ran = run(at_home, b"");
+    assert!(!ran.stdout.contains("in the project's settings"), "{ran:?}");
+}
+
+#[test]
+fn the_program_is_gone() {
+    for agent in ["claude-code", "opencode"] {
+        let environment = wired(agent);
+        fs::remove_file(stable(&environment)).unwrap();
+        let ran = anyhook(&environment, &["doctor"]);
+        let words = format!("calls `{}`, which is not there", stable(&environment).display());
+        assert!(ran.code == 1 && ran.stdout.contains(&words), "{ran:?}");
+        assert_eq!(ran.stdout.matches(&words).count(), 1, "{ran:?}");
+        let words = format!("hint: anyhook install {agent}");
+        assert!(ran.stdout.contains(&words), "{ran:?}");
+    }
+}
+
+#[test]
+fn broken_settings() {
+    let environment = wired("claude-code");
+    write(&settings(&environment, "claude-code"), "{\"hooks\": {\n", 0o644);
+    write(&environment.home().join(".codex/config.toml"), "[features\n", 0o644);
+    assert_run!(environment, anyhook(&environment, &["doctor"]), @"");
+}
+
+#[test]
+fn hooks_are_switched_off() {
+    let environment = wired("claude-code");
+    for agent in ["codex", "gemini-cli"] {
+        assert_eq!(anyhook(&environment, &["install", agent]).code, 0);
+    }
+    edit(&environment, "claude-code", "{", "{\"disableAllHooks\": true,");
+    edit(&environment, "gemini-cli", "{", "{\"hooksConfig\": {\"enabled\": false},");
+    let config = environment.home().join(".codex/config.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, format!("[features]\nhooks = false\n{text}")).unwrap();
+    assert_run!(environment, anyhook(&environment, &["doctor"]), @"");
+}
+
+#[test]
+fn gemini_switches_ours_off() {
+    let environment = wired("gemini-cli");
+    edit(&environment, "gemini-cli", "{", "{\"hooksConfig\": {\"disabled\": [\"anyhook\"]},");
+    let ran = anyhook(&environment, &["doctor"]);
+    assert!(ran.code == 1 && ran.stdout.contains("hooksConfig.disabled lists anyhook"), "{ran:?}");
+}
+
+#[test]
+fn codex_does_not_trust_us() {
+    let environment = wired("codex");
+    let config = environment.home().join(".codex/config.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    // One is stale, one is missing.
+    let at = text.find("pre_tool_use:0:0").unwrap();
+    let hash = at + text[at..].find("sha256:").unwrap() + "sha256:".len();
+    let stale = format!("{}0000{}", &text[..hash], &text[hash + 4..]);
+    fs::write(&config, stale.replace("hooks.json:stop:", "hooks.json:gone:")).unwrap();
+    assert_run!(environment, anyhook(&environment, &["doctor"]), @"");
+    assert_eq!(anyhook(&environment, &["install", "codex"]).code, 0);
+    assert_eq!(anyhook(&environment, &["doctor"]).code, 0);
+}
+
+#[test]
+fn a_rival_and_a_missing_event() {
+    let environment = wired("claude-code");
+    edit(
+        &environment,
+        "claude-code",
+        "\"PreToolUse\": [",
+        "\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"other-guard\"}]},",
+    );
+    edit(&environment, "claude-code", "\"Stop\": [", "\"Elsewhere\": [");
+    assert_run!(environment, anyhook(&environment, &["doctor"]), @"");
+}
+
+#[test]
+fn the_last_event() {
+    let environment = wired("claude-code");
+    let payload = r#"{"hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/", "tool_name": "Bash", "tool_input": {"command": "ls"}}"#;
+    assert_eq!(environment.run_with_input(&["hook", "claude-code"], payload).code, 0);
+    let ran = anyhook(&environment, &["doctor"]);
+    assert!(ran.code == 0 && ran.stdout.contains("✓ last event: before_tool at 2"), "{ran:?}");
+}
+
+#[test]
+fn hooks_that_do_not_run() {
+    let environment = in_place();
+    environment.user_hook("ready", "trigger: before_tool", "exit 0");
+    environment.user_hook("broken", "trigger: sometimes", "exit 0");
+    environment.project_hook("stranger", "trigger: before_tool", "exit 0");
+    let changed = environment.project_hook("changed", "trigger: before_tool", "exit 0");
+    assert_eq!(environment.run(&["trust", "changed"]).code, 0);
+    fs::write(changed.join("scripts/run"), "#!/bin/sh\nexit 1\n").unwrap();
+    write(&environment.home().join(".config/agents/anyhook.toml"), "stop = 3\n", 0o644);
+    assert_run!(environment, anyhook(&environment, &["doctor"]), @"");
+}
+
+#[test]
+fn state_that_cannot_be_written() {
+    if !namespace::can_mount() {
+        return;
+    }
+    let environment = in_place();
+    fs::create_dir_all(environment.state()).unwrap();
+    let state = environment.state();
+    let mounts =
+        format!("mount --bind '{0}' '{0}' && mount -o remount,bind,ro '{0}'", state.display());
+    let ran = run(namespace::command(&environment, &mounts, &["doctor"]), b"");
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stdout.contains("cannot be written: "), "{ran:?}");
+    assert!(ran.stdout.contains("hint: without it verdicts stand"), "{ran:?}");
+}
+
+#[test]
+fn no_home() {
+    let environment = in_place();
+    let mut doctor = command(&environment, &["doctor"]);
+    doctor.env_remove("HOME");
+    let ran = run(doctor, b"");
+    assert!(ran.code == 1 && ran.stdout.contains("hint: set HOME"), "{ran:?}");
+}
+
+#[test]
+fn help() {
+    let environment = environment();
+    assert_run!(environment, environment.run(&["doctor", "--help"]));
+}
