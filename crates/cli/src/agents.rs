@@ -86,8 +86,11 @@ pub fn read(agent: &dyn Agent, scope: &Scope) -> Result<Texts, Trouble> {
                 }
             }
             Err(error) => {
-                return Err(Trouble::at(&path, format!("cannot be read: {error}"))
-                    .hint("nothing was changed"));
+                return Err(Trouble::problem(format!(
+                    "`{}` cannot be read: {error}",
+                    path.display()
+                ))
+                .hint("nothing was changed; look at the file and its rights"));
             }
         }
     }
@@ -184,7 +187,8 @@ impl Staged {
             Ok(metadata) => metadata.permissions(),
             Err(_) => fs::Permissions::from_mode(mode),
         };
-        let mut file = tempfile::NamedTempFile::new_in(parent).map_err(refused)?;
+        let mut file = tempfile::NamedTempFile::new_in(parent)
+            .map_err(|error| refused(error.kind().into()))?;
         file.write_all(text.as_bytes()).map_err(refused)?;
         file.as_file().set_permissions(mode).map_err(refused)?;
         file.as_file().sync_all().map_err(refused)?;
@@ -226,7 +230,8 @@ pub fn stable_binary(environment: &Environment) -> Result<PathBuf, Trouble> {
     let refused = |error: io::Error| cannot_write(&target, &error);
     let parent = target.parent().unwrap_or(&target);
     fs::create_dir_all(parent).map_err(refused)?;
-    let mut file = tempfile::NamedTempFile::new_in(parent).map_err(refused)?;
+    let mut file =
+        tempfile::NamedTempFile::new_in(parent).map_err(|error| refused(error.kind().into()))?;
     file.write_all(&bytes).map_err(refused)?;
     file.as_file().set_permissions(fs::Permissions::from_mode(0o755)).map_err(refused)?;
     file.persist(&target).map_err(|error| refused(error.error))?;

@@ -43,7 +43,13 @@ impl Ward<'_> {
     }
 
     fn bad(&mut self, message: impl Into<String>, hint: &str) {
-        self.add("bad", message.into(), Some(hint.to_owned()));
+        let message = message.into();
+        // Two levels may share a file, and several entries a program.
+        let is_known =
+            |finding: &DoctorFinding| finding.about == self.about && finding.message == message;
+        if !self.findings.iter().any(is_known) {
+            self.add("bad", message, Some(hint.to_owned()));
+        }
     }
 
     fn add(&mut self, severity: &str, message: String, hint: Option<String>) {
@@ -110,7 +116,7 @@ fn look_at_state(environment: &Environment, ward: &mut Ward<'_>) {
     match probe {
         Ok(()) => ward.good(format!("the journal can be written at {}", shown(state, &environment.places))),
         Err(error) => ward.bad(
-            format!("`{}` cannot be written: {error}", state.display()),
+            format!("`{}` cannot be written: {}", state.display(), error.kind()),
             "without it verdicts stand, but nothing is journaled or remembered: look at its rights and the disk",
         ),
     }
@@ -236,10 +242,10 @@ fn look_at_agent(
             }
         }
         for obstacle in &found.obstacles {
-            ward.bad(
-                format!("does not call us: {obstacle}"),
-                "take that out of its settings, or run anyhook install again",
-            );
+            ward.bad(format!("does not call us: {obstacle}"), "take that out of its settings");
+        }
+        for fault in &found.stale {
+            ward.bad(format!("does not call us: {fault}"), &format!("anyhook install {id}"));
         }
         for rival in &found.rivals {
             ward.note(format!("another hook runs beside ours: {rival}"));

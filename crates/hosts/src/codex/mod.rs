@@ -111,7 +111,7 @@ impl Agent for Codex {
                 if codex_trust::trusted_hash(&config, config_text, &key)?.as_deref()
                     != Some(hash.as_str())
                 {
-                    found.obstacles.push(format!("{key} is not trusted in {}", config.display()));
+                    found.stale.push(format!("{key} is not trusted in {}", config.display()));
                 }
             }
         }

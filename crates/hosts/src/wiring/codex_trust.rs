@@ -135,9 +135,12 @@ pub fn trusted_hash(path: &Path, text: &str, key: &str) -> Result<Option<String>
 }
 
 fn parse(path: &Path, text: &str) -> Result<DocumentMut, SettingsError> {
-    text.parse().map_err(|error: toml_edit::TomlError| SettingsError::Broken {
-        path: path.to_owned(),
-        why: error.to_string(),
+    text.parse().map_err(|error: toml_edit::TomlError| {
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        let why = format!("{} on line {line} column {column}", error.message());
+        SettingsError::Broken { path: path.to_owned(), why }
     })
 }
 

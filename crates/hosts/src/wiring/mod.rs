@@ -48,8 +48,10 @@ pub struct Inspection {
     pub missing: Vec<String>,
     /// Other hooks at the same events, which run beside ours.
     pub rivals: Vec<String>,
-    /// What keeps the agent from calling us although we are wired in.
+    /// What keeps the agent from calling us although we are wired in, and a person has to take away.
     pub obstacles: Vec<String>,
+    /// What keeps it from calling us, and wiring us in again puts right.
+    pub stale: Vec<String>,
 }
 
 /// Why settings cannot be changed. Nothing is.

@@ -27,7 +27,23 @@ fn edit(environment: &TestEnv, agent: &str, from: &str, to: &str) {
 fn nothing_is_wired_in() {
     let environment = in_place();
     program(&environment, "claude");
-    assert_run!(environment, anyhook(&environment, &["doctor"]), @"");
+    assert_run!(environment, anyhook(&environment, &["doctor"]), @"
+    exit code: 0
+    ----- stdout -----
+    anyhook
+      ✓ the journal can be written at ~/.local/state/anyhook
+    hooks
+      ✓ 0 hooks are ready
+    claude-code
+      · is here (~/bin/claude) and not wired in: anyhook install claude-code
+    codex
+      · is not on this machine
+    gemini-cli
+      · is not on this machine
+    opencode
+      · is not on this machine
+    nothing is wrong
+    ");
 }
 
 #[test]
@@ -37,14 +53,82 @@ fn all_is_well() {
         assert_eq!(anyhook(&environment, &["install", agent]).code, 0);
     }
     environment.user_hook("guard", "trigger: before_tool", "exit 0");
-    assert_run!(environment, anyhook(&environment, &["doctor"]), @"");
+    assert_run!(environment, anyhook(&environment, &["doctor"]), @"
+    exit code: 0
+    ----- stdout -----
+    anyhook
+      ✓ the journal can be written at ~/.local/state/anyhook
+    hooks
+      ✓ 1 hook is ready
+    claude-code
+      ✓ is wired in, in the user's settings
+      · no event of it is in the journal yet
+    codex
+      ✓ is wired in, in the user's settings
+      · no event of it is in the journal yet
+    gemini-cli
+      ✓ is wired in, in the user's settings
+      · no event of it is in the journal yet
+    opencode
+      ✓ is wired in, in the user's settings
+      · no event of it is in the journal yet
+    nothing is wrong
+    ");
 }
 
 #[test]
 fn as_json() {
     let environment = wired("gemini-cli");
     edit(&environment, "gemini-cli", "{", "{\"hooksConfig\": {\"enabled\": false},");
-    assert_run!(environment, anyhook(&environment, &["doctor", "--json"]), @"");
+    assert_run!(environment, anyhook(&environment, &["doctor", "--json"]), @r#"
+    exit code: 1
+    ----- stdout -----
+    {
+      "findings": [
+        {
+          "about": "anyhook",
+          "severity": "good",
+          "message": "the journal can be written at ~/.local/state/anyhook"
+        },
+        {
+          "about": "hooks",
+          "severity": "good",
+          "message": "0 hooks are ready"
+        },
+        {
+          "about": "claude-code",
+          "severity": "note",
+          "message": "is not on this machine"
+        },
+        {
+          "about": "codex",
+          "severity": "note",
+          "message": "is not on this machine"
+        },
+        {
+          "about": "gemini-cli",
+          "severity": "good",
+          "message": "is wired in, in the user's settings"
+        },
+        {
+          "about": "gemini-cli",
+          "severity": "bad",
+          "message": "does not call us: hooksConfig.enabled = false switches all hooks off",
+          "hint": "take that out of its settings"
+        },
+        {
+          "about": "gemini-cli",
+          "severity": "note",
+          "message": "no event of it is in the journal yet"
+        },
+        {
+          "about": "opencode",
+          "severity": "note",
+          "message": "is not on this machine"
+        }
+      ]
+    }
+    "#);
 }
 
 #[test]
@@ -79,7 +163,25 @@ fn broken_settings() {
     let environment = wired("claude-code");
     write(&settings(&environment, "claude-code"), "{\"hooks\": {\n", 0o644);
     write(&environment.home().join(".codex/config.toml"), "[features\n", 0o644);
-    assert_run!(environment, anyhook(&environment, &["doctor"]), @"");
+    assert_run!(environment, anyhook(&environment, &["doctor"]), @"
+    exit code: 1
+    ----- stdout -----
+    anyhook
+      ✓ the journal can be written at ~/.local/state/anyhook
+    hooks
+      ✓ 0 hooks are ready
+    claude-code
+      ✗ `[ROOT]/home/.claude/settings.json` is broken: Unterminated object on line 1 column 11
+        hint: mend the file: the agent may not read it either
+    codex
+      ✗ `[ROOT]/home/.codex/config.toml` is broken: unclosed table, expected `]` on line 1 column 10
+        hint: mend the file: the agent may not read it either
+    gemini-cli
+      · is not on this machine
+    opencode
+      · is not on this machine
+    2 things are wrong
+    ");
 }
 
 #[test]
@@ -93,7 +195,32 @@ fn hooks_are_switched_off() {
     let config = environment.home().join(".codex/config.toml");
     let text = fs::read_to_string(&config).unwrap();
     fs::write(&config, format!("[features]\nhooks = false\n{text}")).unwrap();
-    assert_run!(environment, anyhook(&environment, &["doctor"]), @"");
+    assert_run!(environment, anyhook(&environment, &["doctor"]), @"
+    exit code: 1
+    ----- stdout -----
+    anyhook
+      ✓ the journal can be written at ~/.local/state/anyhook
+    hooks
+      ✓ 0 hooks are ready
+    claude-code
+      ✓ is wired in, in the user's settings
+      ✗ does not call us: disableAllHooks switches all hooks off
+        hint: take that out of its settings
+      · no event of it is in the journal yet
+    codex
+      ✓ is wired in, in the user's settings
+      ✗ does not call us: [features] hooks = false switches all hooks off
+        hint: take that out of its settings
+      · no event of it is in the journal yet
+    gemini-cli
+      ✓ is wired in, in the user's settings
+      ✗ does not call us: hooksConfig.enabled = false switches all hooks off
+        hint: take that out of its settings
+      · no event of it is in the journal yet
+    opencode
+      · is not on this machine
+    3 things are wrong
+    ");
 }
 
 #[test]
@@ -114,7 +241,28 @@ fn codex_does_not_trust_us() {
     let hash = at + text[at..].find("sha256:").unwrap() + "sha256:".len();
     let stale = format!("{}0000{}", &text[..hash], &text[hash + 4..]);
     fs::write(&config, stale.replace("hooks.json:stop:", "hooks.json:gone:")).unwrap();
-    assert_run!(environment, anyhook(&environment, &["doctor"]), @"");
+    assert_run!(environment, anyhook(&environment, &["doctor"]), @"
+    exit code: 1
+    ----- stdout -----
+    anyhook
+      ✓ the journal can be written at ~/.local/state/anyhook
+    hooks
+      ✓ 0 hooks are ready
+    claude-code
+      · is not on this machine
+    codex
+      ✓ is wired in, in the user's settings
+      ✗ does not call us: [ROOT]/home/.codex/hooks.json:pre_tool_use:0:0 is not trusted in [ROOT]/home/.codex/config.toml
+        hint: anyhook install codex
+      ✗ does not call us: [ROOT]/home/.codex/hooks.json:stop:0:0 is not trusted in [ROOT]/home/.codex/config.toml
+        hint: anyhook install codex
+      · no event of it is in the journal yet
+    gemini-cli
+      · is not on this machine
+    opencode
+      · is not on this machine
+    2 things are wrong
+    ");
     assert_eq!(anyhook(&environment, &["install", "codex"]).code, 0);
     assert_eq!(anyhook(&environment, &["doctor"]).code, 0);
 }
@@ -129,7 +277,26 @@ fn a_rival_and_a_missing_event() {
         "\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"other-guard\"}]},",
     );
     edit(&environment, "claude-code", "\"Stop\": [", "\"Elsewhere\": [");
-    assert_run!(environment, anyhook(&environment, &["doctor"]), @"");
+    assert_run!(environment, anyhook(&environment, &["doctor"]), @"
+    exit code: 1
+    ----- stdout -----
+    anyhook
+      ✓ the journal can be written at ~/.local/state/anyhook
+    hooks
+      ✓ 0 hooks are ready
+    claude-code
+      ✗ is wired in, in the user's settings, but not at Stop
+        hint: anyhook install claude-code
+      · another hook runs beside ours: other-guard
+      · no event of it is in the journal yet
+    codex
+      · is not on this machine
+    gemini-cli
+      · is not on this machine
+    opencode
+      · is not on this machine
+    1 thing is wrong
+    ");
 }
 
 #[test]
@@ -151,7 +318,30 @@ fn hooks_that_do_not_run() {
     assert_eq!(environment.run(&["trust", "changed"]).code, 0);
     fs::write(changed.join("scripts/run"), "#!/bin/sh\nexit 1\n").unwrap();
     write(&environment.home().join(".config/agents/anyhook.toml"), "stop = 3\n", 0o644);
-    assert_run!(environment, anyhook(&environment, &["doctor"]), @"");
+    assert_run!(environment, anyhook(&environment, &["doctor"]), @"
+    exit code: 1
+    ----- stdout -----
+    anyhook
+      ✓ the journal can be written at ~/.local/state/anyhook
+      ✗ `[ROOT]/home/.config/agents/anyhook.toml:1:1`: unknown field `stop`, expected `stop_cap` or `ask_fallback`
+        hint: mend anyhook.toml
+    hooks
+      ✗ broken cannot run: unknown trigger `sometimes`
+        hint: events: session_start, session_end, before_agent, after_agent, before_stop, after_stop, before_tool, after_tool, after_tool_failure, subagent_start, subagent_stop, pre_compact, post_compact, notification, permission_request
+      ✗ changed fails: it has changed since it was trusted; `anyhook trust` shows it again
+        hint: anyhook trust changed
+      · stranger is not trusted, so it does not run (anyhook trust)
+      ✓ 1 hook is ready
+    claude-code
+      · is not on this machine
+    codex
+      · is not on this machine
+    gemini-cli
+      · is not on this machine
+    opencode
+      · is not on this machine
+    3 things are wrong
+    ");
 }
 
 #[test]

@@ -27,7 +27,34 @@ fn as_json() {
     first["capabilities"].as_array_mut().unwrap().truncate(1);
     first["quirks"].as_array_mut().unwrap().truncate(1);
     let text = environment.normal(&serde_json::to_string_pretty(&first).unwrap());
-    insta::assert_snapshot!(text, @"");
+    insta::assert_snapshot!(text, @r#"
+    {
+      "id": "codex",
+      "title": "Codex",
+      "program": "[ROOT]/home/bin/codex",
+      "tried_version": "0.166.0",
+      "wired": false,
+      "capabilities": [
+        {
+          "event": "session_start",
+          "native": "SessionStart",
+          "block": true,
+          "modify": false,
+          "context": true,
+          "ask": false
+        }
+      ],
+      "quirks": [
+        {
+          "id": "codex-strict-json",
+          "versions": "0.166.0",
+          "behaviour": "one unknown key in the JSON answer, or exit 2 without text, and the tool runs",
+          "mitigation": "a deny is exit 2 with a reason on standard error, which is never empty",
+          "evidence": "run"
+        }
+      ]
+    }
+    "#);
 }
 
 /// Settings that cannot be read are the doctor's business.

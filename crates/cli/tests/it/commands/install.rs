@@ -32,7 +32,7 @@ pub fn stable(environment: &TestEnv) -> PathBuf {
 /// Returns the program; only the agents of the test are on its `PATH`.
 pub fn command(environment: &TestEnv, arguments: &[&str]) -> Command {
     let mut command = environment.command(arguments);
-    command.env("PATH", environment.root().join("bin"));
+    command.env("PATH", environment.home().join("bin"));
     command
 }
 
@@ -42,7 +42,7 @@ pub fn anyhook(environment: &TestEnv, arguments: &[&str]) -> Ran {
 
 /// Puts a program of this name on the `PATH`.
 pub fn program(environment: &TestEnv, name: &str) {
-    write(&environment.root().join("bin").join(name), "#!/bin/sh\n", 0o755);
+    write(&environment.home().join("bin").join(name), "#!/bin/sh\n", 0o755);
 }
 
 /// Returns an agent's settings file, below the home folder.
@@ -152,8 +152,18 @@ fn what_is_found() {
 #[test]
 fn none_is_found() {
     let environment = in_place();
-    assert_run!(environment, anyhook(&environment, &["install"]), @"");
-    assert_run!(environment, anyhook(&environment, &["install", "--project"]), @"");
+    assert_run!(environment, anyhook(&environment, &["install"]), @"
+    exit code: 1
+    ----- stderr -----
+    error: no agent was found on this machine
+    hint: name one: anyhook install claude-code
+    ");
+    assert_run!(environment, anyhook(&environment, &["install", "--project"]), @"
+    exit code: 1
+    ----- stderr -----
+    error: no agent was found on this machine
+    hint: name one: anyhook install claude-code
+    ");
 }
 
 #[test]
@@ -200,7 +210,29 @@ fn a_second_time() {
     let arguments: Vec<&str> = ["install"].into_iter().chain(AGENTS).collect();
     assert_eq!(anyhook(&environment, &arguments).code, 0);
     let before = files(&environment);
-    assert_run!(environment, anyhook(&environment, &arguments), @"");
+    assert_run!(environment, anyhook(&environment, &arguments), @"
+    exit code: 0
+    ----- stdout -----
+    Claude Code  tried with 2.1.325
+      is wired in already
+      cannot be blocked at session_start, subagent_start
+    Codex  tried with 0.166.0
+      is wired in already
+      has no after_tool_failure, notification
+      cannot be blocked at subagent_start
+      cannot ask a person: an ask becomes a deny that says how to approve (ask_fallback)
+    Gemini CLI  tried with 0.61.0
+      is wired in already
+      has no subagent_start, subagent_stop, post_compact, permission_request
+      cannot be blocked at session_start, pre_compact
+      takes no context before a tool
+    OpenCode  tried with 1.18.33
+      is wired in already
+      has no permission_request
+      cannot be blocked at session_start, subagent_start, subagent_stop, pre_compact
+      cannot ask a person: an ask becomes a deny that says how to approve (ask_fallback)
+      takes no context before a tool
+    ");
     assert_eq!(files(&environment), before);
 }
 
@@ -260,14 +292,24 @@ fn broken_settings() {
     write(&settings(&environment, "claude-code"), "{\"hooks\": {\n", 0o644);
     // All are looked at before any is written.
     let ran = refuses(&environment, &["install", "gemini-cli", "claude-code"]);
-    assert_run!(environment, ran, @"");
+    assert_run!(environment, ran, @"
+    exit code: 1
+    ----- stderr -----
+    error: `[ROOT]/home/.claude/settings.json` is broken: Unterminated object on line 1 column 11
+    hint: nothing was changed; mend the file, or move it away, and try again
+    ");
 }
 
 #[test]
 fn broken_toml() {
     let environment = in_place();
     write(&environment.home().join(".codex/config.toml"), "model = \n", 0o644);
-    assert_run!(environment, refuses(&environment, &["install", "codex"]), @"");
+    assert_run!(environment, refuses(&environment, &["install", "codex"]), @"
+    exit code: 1
+    ----- stderr -----
+    error: `[ROOT]/home/.codex/config.toml` is broken: string values must be quoted, expected literal string on line 1 column 9
+    hint: nothing was changed; mend the file, or move it away, and try again
+    ");
 }
 
 #[test]
@@ -285,14 +327,24 @@ fn something_else_where_hooks_belong() {
     }
     let environment = in_place();
     write(&environment.home().join(".codex/config.toml"), "hooks = 3\n", 0o644);
-    assert_run!(environment, refuses(&environment, &["install", "codex"]), @"");
+    assert_run!(environment, refuses(&environment, &["install", "codex"]), @"
+    exit code: 1
+    ----- stderr -----
+    error: `[ROOT]/home/.codex/config.toml`: `hooks` is not a table
+    hint: nothing was changed; anyhook does not know what this is, so look at it first
+    ");
 }
 
 #[test]
 fn a_read_only_file() {
     let environment = in_place();
     write(&settings(&environment, "claude-code"), "{}\n", 0o444);
-    assert_run!(environment, refuses(&environment, &["install", "claude-code"]), @"");
+    assert_run!(environment, refuses(&environment, &["install", "claude-code"]), @"
+    exit code: 1
+    ----- stderr -----
+    error: `[ROOT]/home/.claude/settings.json` cannot be written: it is read-only
+    hint: nothing in it was changed; look at the rights of the file and its folder
+    ");
 }
 
 /// Of two files that belong together either both change or none.
@@ -311,14 +363,23 @@ fn a_file_of_another_user() {
     let file = settings(&environment, "claude-code");
     write(&file, "{}\n", 0o600);
     fs::set_permissions(file.parent().unwrap(), fs::Permissions::from_mode(0o755)).unwrap();
-    let mut nobody = environment.command_as(NOBODY, &["install", "claude-code"]);
-    nobody.env("PATH", "/nowhere");
-    assert_run!(environment, run(nobody, b""), @"");
+    let nobody = environment.command_as(NOBODY, &["install", "claude-code"]);
+    assert_run!(environment, run(nobody, b""), @"
+    exit code: 1
+    ----- stderr -----
+    error: `[ROOT]/home/.claude/settings.json` cannot be read: Permission denied (os error 13)
+    hint: nothing was changed; look at the file and its rights
+    ");
     assert_eq!(fs::read_to_string(&file).unwrap(), "{}\n");
     // One that can be read and whose folder cannot be written.
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
     let nobody = environment.command_as(NOBODY, &["install", "claude-code"]);
-    assert_run!(environment, run(nobody, b""), @"");
+    assert_run!(environment, run(nobody, b""), @r#"
+    exit code: 1
+    ----- stderr -----
+    error: `[ROOT]/home/.claude/settings.json` cannot be written: permission denied
+    hint: nothing in it was changed; look at the rights of the file and its folder
+    "#);
     assert_eq!(fs::read_to_string(&file).unwrap(), "{}\n");
 }
 
@@ -345,14 +406,24 @@ fn a_link_that_leads_nowhere() {
     let file = settings(&environment, "claude-code");
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     symlink("/nowhere/settings.json", &file).unwrap();
-    assert_run!(environment, refuses(&environment, &["install", "claude-code"]), @"");
+    assert_run!(environment, refuses(&environment, &["install", "claude-code"]), @"
+    exit code: 1
+    ----- stderr -----
+    error: `[ROOT]/home/.claude/settings.json` is a link that leads nowhere
+    hint: mend or remove the link
+    ");
 }
 
 #[test]
 fn what_is_no_file() {
     let environment = in_place();
     fs::create_dir_all(settings(&environment, "claude-code")).unwrap();
-    assert_run!(environment, refuses(&environment, &["install", "claude-code"]), @"");
+    assert_run!(environment, refuses(&environment, &["install", "claude-code"]), @"
+    exit code: 1
+    ----- stderr -----
+    error: `[ROOT]/home/.claude/settings.json` is not a file
+    hint: nothing was changed; move it away and try again
+    ");
     let pipe = settings(&environment, "gemini-cli");
     fs::create_dir_all(pipe.parent().unwrap()).unwrap();
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -364,14 +435,24 @@ fn what_is_no_file() {
 fn not_text() {
     let environment = in_place();
     write(&settings(&environment, "claude-code"), b"{\"model\": \"\xff\"}", 0o644);
-    assert_run!(environment, refuses(&environment, &["install", "claude-code"]), @"");
+    assert_run!(environment, refuses(&environment, &["install", "claude-code"]), @"
+    exit code: 1
+    ----- stderr -----
+    error: `[ROOT]/home/.claude/settings.json` cannot be read: stream did not contain valid UTF-8
+    hint: nothing was changed; look at the file and its rights
+    ");
 }
 
 #[test]
 fn an_unknown_agent() {
     let environment = in_place();
     let before = files(&environment);
-    assert_run!(environment, anyhook(&environment, &["install", "claude-code", "vim"]), @"");
+    assert_run!(environment, anyhook(&environment, &["install", "claude-code", "vim"]), @"
+    exit code: 64
+    ----- stderr -----
+    error: unknown agent `vim`
+    hint: there are: claude-code, codex, gemini-cli, opencode
+    ");
     assert_eq!(files(&environment), before);
 }
 
@@ -379,7 +460,12 @@ fn an_unknown_agent() {
 fn somebody_elses_plugin() {
     let environment = in_place();
     write(&settings(&environment, "opencode"), "export const Mine = 1;\n", 0o644);
-    assert_run!(environment, refuses(&environment, &["install", "opencode"]), @"");
+    assert_run!(environment, refuses(&environment, &["install", "opencode"]), @"
+    exit code: 1
+    ----- stderr -----
+    error: `[ROOT]/home/.config/opencode/plugins/anyhook.js`: the file is not our plugin
+    hint: nothing was changed; anyhook does not know what this is, so look at it first
+    ");
     // Nor is it taken away.
     let ran = anyhook(&environment, &["uninstall", "opencode"]);
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -438,7 +524,12 @@ fn no_home() {
     let environment = in_place();
     let mut install = command(&environment, &["install", "claude-code"]);
     install.env_remove("HOME");
-    assert_run!(environment, run(install, b""), @"");
+    assert_run!(environment, run(install, b""), @"
+    exit code: 1
+    ----- stderr -----
+    error: there is no home folder
+    hint: set HOME
+    ");
 }
 
 /// A home with blanks and quotes in its name: the line is one a shell understands.
@@ -464,7 +555,14 @@ fn a_home_with_a_strange_name() {
 #[test]
 fn both_levels() {
     let environment = in_place();
-    assert_run!(environment, anyhook(&environment, &["install", "--user", "--project"]), @"");
+    assert_run!(environment, anyhook(&environment, &["install", "--user", "--project"]), @"
+    exit code: 64
+    ----- stderr -----
+    error: the argument '--user' cannot be used with '--project'
+
+    Usage: anyhook install --user [HOSTS]...
+    hint: --help says more
+    ");
 }
 
 #[test]

@@ -156,14 +156,23 @@ fn not_wired_in() {
     let environment = in_place();
     write(&settings(&environment, "claude-code"), "{}", 0o644);
     let before = files(&environment);
-    assert_run!(environment, anyhook(&environment, &["uninstall", "claude-code", "--verify"]), @"");
+    assert_run!(environment, anyhook(&environment, &["uninstall", "claude-code", "--verify"]), @"
+    exit code: 0
+    ----- stdout -----
+    Claude Code
+      is not wired in
+    ");
     assert_eq!(files(&environment), before);
 }
 
 #[test]
 fn no_agent() {
     let environment = in_place();
-    assert_run!(environment, anyhook(&environment, &["uninstall"]), @"");
+    assert_run!(environment, anyhook(&environment, &["uninstall"]), @"
+    exit code: 0
+    ----- stdout -----
+    no agent was found on this machine: nothing to take out
+    ");
 }
 
 /// Without a record what is ours goes, and nobody can say whether the rest is as before.
@@ -194,7 +203,12 @@ fn broken_settings() {
     let file = settings(&environment, "claude-code");
     assert_eq!(anyhook(&environment, &["install", "claude-code"]).code, 0);
     fs::write(&file, "{\"hooks\": ").unwrap();
-    assert_run!(environment, anyhook(&environment, &["uninstall", "claude-code"]), @"");
+    assert_run!(environment, anyhook(&environment, &["uninstall", "claude-code"]), @"
+    exit code: 1
+    ----- stderr -----
+    error: `[ROOT]/home/.claude/settings.json` is broken: Expected value after colon in object property on line 1 column 11
+    hint: nothing was changed; mend the file, or move it away, and try again
+    ");
     assert_eq!(fs::read_to_string(&file).unwrap(), "{\"hooks\": ");
     let records = fs::read_dir(environment.state().join("installed")).unwrap();
     let records: Vec<PathBuf> = records.flatten().map(|entry| entry.path()).collect();
