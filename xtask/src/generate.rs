@@ -138,7 +138,7 @@ fn hosts_page(hosts: &[Value]) -> String {
             let _ = write!(page, " {} |", powers(&host["capabilities"][row]));
         }
     }
-    page.push_str("\n\n`–` means that the agent has no such event, `only told` that a hook hears of it and cannot do anything about it.\n");
+    page.push_str("\n\n`–` means that the agent has no such event, `only told` that a hook hears of it and cannot do anything about it. [What a block means at each event](../reference/events.md).\n");
     page
 }
 
