@@ -16,6 +16,7 @@ use crate::{Ending, Workspace, process};
 
 const SCHEMAS: &str = "crates/model/schemas";
 const REFERENCE: &str = "docs/reference";
+const HOSTS: &str = "docs/hosts";
 const NOTE: &str = "<!-- Made by `cargo xtask generate`; changes here are lost. -->\n";
 
 /// Writes the generated files, or compares them.
@@ -86,7 +87,154 @@ fn generate(workspace: &Workspace) -> Result<tempfile::TempDir> {
 
     let anyhook = workspace.build_anyhook("dev")?;
     fs::write(reference.join("commands.md"), commands_page(&anyhook)?)?;
+
+    let pages = fresh.path().join(HOSTS);
+    fs::create_dir_all(&pages)?;
+    let hosts = hosts(&anyhook)?;
+    fs::write(pages.join("README.md"), hosts_page(&hosts))?;
+    for host in &hosts {
+        fs::write(pages.join(format!("{}.md", word(&host["id"]))), host_page(host))?;
+    }
     Ok(fresh)
+}
+
+/// What the program knows about each agent.
+fn hosts(anyhook: &Path) -> Result<Vec<Value>> {
+    // Which agents this machine has must not get into the pages.
+    let nowhere = tempfile::tempdir()?;
+    let mut command = Command::new(anyhook);
+    command.args(["hosts", "--json"]).env_clear().env("HOME", nowhere.path());
+    let hosts = serde_json::from_str(&process::output(&mut command)?)
+        .context("anyhook hosts printed no JSON")?;
+    Ok(hosts)
+}
+
+/// The page that compares the agents.
+fn hosts_page(hosts: &[Value]) -> String {
+    let mut page = format!(
+        "# Agents\n\n{NOTE}\n\
+         What a hook can do in each agent; `anyhook hosts` prints the same. \
+         [How to install](../guide/install.md).\n\n\
+         | agent | tried with | page |\n|---|---|---|\n"
+    );
+    for host in hosts {
+        let id = word(&host["id"]);
+        let _ = writeln!(
+            page,
+            "| {} | {} | [`{id}`]({id}.md) |",
+            cell(&host["title"]),
+            cell(&host["tried_version"])
+        );
+    }
+    page.push_str("\n| event |");
+    for host in hosts {
+        let _ = write!(page, " {} |", cell(&host["title"]));
+    }
+    let _ = write!(page, "\n|---|{}", "---|".repeat(hosts.len()));
+    let rows = hosts.first().map_or(0, |host| list(&host["capabilities"]).len());
+    for row in 0..rows {
+        let _ = write!(page, "\n| `{}` |", word(&hosts[0]["capabilities"][row]["event"]));
+        for host in hosts {
+            let _ = write!(page, " {} |", powers(&host["capabilities"][row]));
+        }
+    }
+    page.push_str("\n\n`–` means that the agent has no such event, `only told` that a hook hears of it and cannot do anything about it. [What a block means at each event](../reference/events.md).\n");
+    page
+}
+
+/// The page of one agent.
+fn host_page(host: &Value) -> String {
+    let (id, title) = (word(&host["id"]), cell(&host["title"]));
+    let mut page = format!(
+        "# {title}\n\n{NOTE}\n\
+         Tried with version {}. Other versions may differ; `anyhook doctor` says what it finds.\n\n\
+         ## Install\n\n```sh\n\
+         anyhook install {id} --dry-run    # only shows what would change\n\
+         anyhook install {id}\n\
+         anyhook doctor\n\
+         anyhook uninstall {id} --verify   # takes it back, to the byte\n```\n\n\
+         `--project` writes into the project's settings instead of the user's. \
+         [More about installing](../guide/install.md).\n\n\
+         ## What works\n\n\
+         | event | its own name | what a hook can do |\n|---|---|---|\n",
+        cell(&host["tried_version"])
+    );
+    let rows = list(&host["capabilities"]);
+    for row in rows.iter().filter(|row| !row["native"].is_null()) {
+        let _ = writeln!(
+            page,
+            "| `{}` | `{}` | {} |",
+            word(&row["event"]),
+            word(&row["native"]),
+            powers(row)
+        );
+    }
+    page.push_str("\n## What does not work\n\n");
+    let names = |filter: &dyn Fn(&&Value) -> bool| {
+        let names = rows.iter().filter(filter).map(|row| format!("`{}`", word(&row["event"])));
+        names.collect::<Vec<_>>().join(", ")
+    };
+    let missing = names(&|row| row["native"].is_null());
+    if !missing.is_empty() {
+        let _ = writeln!(page, "- It has no {missing}: hooks at these events never run.");
+    }
+    let told = names(&|row| !row["native"].is_null() && row["block"] == false);
+    let _ = writeln!(page, "- Nothing is blocked at {told}.");
+    let before_tool = rows.iter().find(|row| row["event"] == "before_tool");
+    if before_tool.is_some_and(|row| row["ask"] == false) {
+        page.push_str(
+            "- Nobody can be asked before a tool: an `ask` becomes a deny that says how to approve \
+             ([`ask_fallback`](../reference/files.md#anyhooktoml)).\n",
+        );
+    }
+    if before_tool.is_some_and(|row| row["context"] == false) {
+        page.push_str(
+            "- Context before a tool does not reach the model; the journal names it as lost.\n",
+        );
+    }
+    page.push_str(
+        "\n## Quirks\n\nEvidence: `run`, the real program was run; `docs`, its documents say so; \
+         `source`, its source does.\n\n\
+         | id | versions | what it does | what anyhook does | evidence |\n|---|---|---|---|---|\n",
+    );
+    for quirk in list(&host["quirks"]) {
+        let _ = writeln!(
+            page,
+            "| `{}` | {} | {} | {} | {} |",
+            word(&quirk["id"]),
+            cell(&quirk["versions"]),
+            cell(&quirk["behaviour"]),
+            cell(&quirk["mitigation"]),
+            cell(&quirk["evidence"])
+        );
+    }
+    page
+}
+
+/// What a hook can do at an event, in words.
+fn powers(row: &Value) -> String {
+    if row["native"].is_null() {
+        return "–".to_owned();
+    }
+    let powers: Vec<&str> = [
+        ("block", "block"),
+        ("modify", "change the input"),
+        ("context", "tell the model"),
+        ("ask", "have a person asked"),
+    ]
+    .into_iter()
+    .filter_map(|(key, words)| (row[key] == true).then_some(words))
+    .collect();
+    if powers.is_empty() { "only told".to_owned() } else { powers.join(", ") }
+}
+
+/// A text without anything around it.
+fn word(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
 }
 
 /// The page with the help text of every command.
@@ -219,6 +367,14 @@ Options:
     #[test]
     fn a_command_without_commands_has_none() {
         assert!(commands_in("Usage: anyhook demo\n\nOptions:\n  -h  Print help\n").is_empty());
+    }
+
+    #[test]
+    fn powers_are_words() {
+        let row = serde_json::json!({"native": "X", "block": true, "modify": false, "ask": true});
+        assert_eq!(powers(&row), "block, have a person asked");
+        assert_eq!(powers(&serde_json::json!({"native": "X"})), "only told");
+        assert_eq!(powers(&serde_json::json!({"native": null, "block": true})), "–");
     }
 
     #[test]

@@ -45,8 +45,10 @@ pub fn program(agent: &dyn Agent) -> Option<PathBuf> {
         })
 }
 
-/// Tells whether an agent is on this machine: its program, or the folder of its settings.
+/// Tells whether an agent is on this machine: its program, or the folder of its settings, the
+/// user's or the project's.
 pub fn is_here(agent: &dyn Agent, scope: &Scope) -> bool {
+    let users = Scope { project: None, ..scope.clone() };
     let has_folder = |file: &PathBuf| {
         file.parent().is_some_and(|folder| {
             let folder = if folder.ends_with("plugins") {
@@ -57,7 +59,8 @@ pub fn is_here(agent: &dyn Agent, scope: &Scope) -> bool {
             folder.is_dir() && folder != scope.home
         })
     };
-    program(agent).is_some() || agent.settings_files(scope).iter().any(has_folder)
+    program(agent).is_some()
+        || [scope, &users].iter().any(|scope| agent.settings_files(scope).iter().any(has_folder))
 }
 
 /// Tells whether an agent calls us, by the user's settings or the project's.
@@ -75,6 +78,11 @@ pub fn is_wired(agent: &dyn Agent, environment: &Environment) -> bool {
 pub fn read(agent: &dyn Agent, scope: &Scope) -> Result<Texts, Trouble> {
     let mut texts = Texts::new();
     for path in agent.settings_files(scope) {
+        let is_special = |path: &Path| fs::metadata(path).is_ok_and(|found| !found.is_file());
+        if is_special(&path) {
+            return Err(Trouble::problem(format!("`{}` is not a file", path.display()))
+                .hint("nothing was changed; move it away and try again"));
+        }
         match fs::read_to_string(&path) {
             Ok(text) => {
                 texts.insert(path, text);
@@ -89,8 +97,11 @@ pub fn read(agent: &dyn Agent, scope: &Scope) -> Result<Texts, Trouble> {
                 }
             }
             Err(error) => {
-                return Err(Trouble::at(&path, format!("cannot be read: {error}"))
-                    .hint("nothing was changed"));
+                return Err(Trouble::problem(format!(
+                    "`{}` cannot be read: {error}",
+                    path.display()
+                ))
+                .hint("nothing was changed; look at the file and its rights"));
             }
         }
     }
@@ -134,7 +145,10 @@ impl Installation {
     pub fn keep(&self, state: &Path, agent: &dyn Agent, scope: &Scope) -> Result<(), Trouble> {
         let text = serde_json::to_string_pretty(self)
             .map_err(|error| Trouble::problem(error.to_string()))?;
-        write_atomically(&Self::path(state, agent, scope), &text)
+        let path = Self::path(state, agent, scope);
+        // It holds whole settings files, and those may hold keys.
+        let staged = Staged::new(&path, &text, 0o600)?;
+        staged.put()
     }
 
     /// Forgets the record.
@@ -145,37 +159,72 @@ impl Installation {
 }
 
 /// Writes edits; a file that is a link is written where the link leads.
+///
+/// Everything is made ready before the first file changes, so that one that cannot be written
+/// leaves the others as they were.
 pub fn write(edits: &Edits) -> Result<(), Trouble> {
+    let mut staged = Vec::new();
+    let mut leaving = Vec::new();
     for (path, text) in edits {
         match text {
-            Some(text) => write_atomically(path, text)?,
-            None => fs::remove_file(path).map_err(|error| Trouble::at(path, error))?,
+            Some(text) => staged.push(Staged::new(path, text, 0o644)?),
+            None => {
+                refuse_locked(path)?;
+                leaving.push(path);
+            }
         }
     }
-    Ok(())
+    staged.into_iter().try_for_each(Staged::put)?;
+    leaving
+        .into_iter()
+        .try_for_each(|path| fs::remove_file(path).map_err(|error| cannot_write(path, &error)))
 }
 
-fn write_atomically(path: &Path, text: &str) -> Result<(), Trouble> {
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let parent = path.parent().unwrap_or(&path);
-    fs::create_dir_all(parent).map_err(|error| Trouble::at(parent, error))?;
-    let refused = |error: io::Error| {
-        Trouble::at(&path, format!("cannot be written: {error}"))
-            .hint("nothing in it was changed; look at its rights")
-    };
-    let mode = match fs::metadata(&path) {
-        // Renaming over it would change a file its owner has locked.
+/// A file's new text beside it, ready to take its place.
+struct Staged {
+    path: PathBuf,
+    file: tempfile::NamedTempFile,
+}
+
+impl Staged {
+    /// Writes the text beside the file; a new one gets this mode.
+    fn new(path: &Path, text: &str, mode: u32) -> Result<Self, Trouble> {
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let refused = |error: io::Error| cannot_write(&path, &error);
+        let parent = path.parent().unwrap_or(&path);
+        fs::create_dir_all(parent).map_err(refused)?;
+        refuse_locked(&path)?;
+        let mode = match fs::metadata(&path) {
+            Ok(metadata) => metadata.permissions(),
+            Err(_) => fs::Permissions::from_mode(mode),
+        };
+        let mut file = tempfile::NamedTempFile::new_in(parent)
+            .map_err(|error| refused(error.kind().into()))?;
+        file.write_all(text.as_bytes()).map_err(refused)?;
+        file.as_file().set_permissions(mode).map_err(refused)?;
+        file.as_file().sync_all().map_err(refused)?;
+        Ok(Self { path, file })
+    }
+
+    fn put(self) -> Result<(), Trouble> {
+        let Self { path, file } = self;
+        file.persist(&path).map(drop).map_err(|error| cannot_write(&path, &error.error))
+    }
+}
+
+/// Refuses a file its owner has locked, which could be replaced or removed nevertheless.
+fn refuse_locked(path: &Path) -> Result<(), Trouble> {
+    match fs::metadata(path) {
         Ok(metadata) if metadata.permissions().mode() & 0o222 == 0 => {
-            return Err(refused(io::ErrorKind::PermissionDenied.into()));
+            Err(cannot_write(path, &io::Error::other("it is read-only")))
         }
-        Ok(metadata) => metadata.permissions(),
-        Err(_) => fs::Permissions::from_mode(0o644),
-    };
-    let mut file = tempfile::NamedTempFile::new_in(parent).map_err(refused)?;
-    file.write_all(text.as_bytes()).map_err(refused)?;
-    file.as_file().set_permissions(mode).map_err(refused)?;
-    file.persist(&path).map_err(|error| refused(error.error))?;
-    Ok(())
+        _ => Ok(()),
+    }
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> Trouble {
+    Trouble::problem(format!("`{}` cannot be written: {error}", path.display()))
+        .hint("nothing in it was changed; look at the rights of the file and its folder")
 }
 
 /// Copies the running program to a place that stays, and returns it.
@@ -189,15 +238,14 @@ pub fn stable_binary(environment: &Environment) -> Result<PathBuf, Trouble> {
     if fs::read(&target).is_ok_and(|there| there == bytes) {
         return Ok(target);
     }
+    let refused = |error: io::Error| cannot_write(&target, &error);
     let parent = target.parent().unwrap_or(&target);
-    fs::create_dir_all(parent).map_err(|error| Trouble::at(parent, error))?;
+    fs::create_dir_all(parent).map_err(refused)?;
     let mut file =
-        tempfile::NamedTempFile::new_in(parent).map_err(|error| Trouble::at(parent, error))?;
-    file.write_all(&bytes).map_err(|error| Trouble::at(&target, error))?;
-    file.as_file()
-        .set_permissions(fs::Permissions::from_mode(0o755))
-        .map_err(|error| Trouble::at(&target, error))?;
-    file.persist(&target).map_err(|error| Trouble::at(&target, error.error))?;
+        tempfile::NamedTempFile::new_in(parent).map_err(|error| refused(error.kind().into()))?;
+    file.write_all(&bytes).map_err(refused)?;
+    file.as_file().set_permissions(fs::Permissions::from_mode(0o755)).map_err(refused)?;
+    file.persist(&target).map_err(|error| refused(error.error))?;
     Ok(target)
 }
 

@@ -1,11 +1,12 @@
 //! `anyhook doctor`: what is wrong and how to put it right.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::PathBuf;
 
 use anyhook_engine::hook::Trust;
 use anyhook_engine::journal::Journal;
 use anyhook_engine::settings::Settings;
+use anyhook_hosts::wiring::{is_ours, program_of};
 use anyhook_hosts::{AGENTS, Agent};
 use anyhook_model::report::{DoctorFinding, DoctorReport};
 use anyhook_model::{SkipReason, exit_code};
@@ -42,7 +43,13 @@ impl Ward<'_> {
     }
 
     fn bad(&mut self, message: impl Into<String>, hint: &str) {
-        self.add("bad", message.into(), Some(hint.to_owned()));
+        let message = message.into();
+        // Two levels may share a file, and several entries a program.
+        let is_known =
+            |finding: &DoctorFinding| finding.about == self.about && finding.message == message;
+        if !self.findings.iter().any(is_known) {
+            self.add("bad", message, Some(hint.to_owned()));
+        }
     }
 
     fn add(&mut self, severity: &str, message: String, hint: Option<String>) {
@@ -109,7 +116,7 @@ fn look_at_state(environment: &Environment, ward: &mut Ward<'_>) {
     match probe {
         Ok(()) => ward.good(format!("the journal can be written at {}", shown(state, &environment.places))),
         Err(error) => ward.bad(
-            format!("`{}` cannot be written: {error}", state.display()),
+            format!("`{}` cannot be written: {}", state.display(), error.kind()),
             "without it verdicts stand, but nothing is journaled or remembered: look at its rights and the disk",
         ),
     }
@@ -181,8 +188,15 @@ fn look_at_agent(
     ward: &mut Ward<'_>,
 ) {
     let id = agent.id();
+    let mut looked_at = Vec::new();
     for project in [false, true] {
         let Ok(scope) = agents::scope(environment, project) else { continue };
+        let files = agent.settings_files(&scope);
+        // In the home folder the project's settings are the user's.
+        if looked_at == files {
+            continue;
+        }
+        looked_at = files;
         let place = if project { "the project's settings" } else { "the user's settings" };
         let found = agents::read(agent, &scope)
             .map_err(|trouble| trouble.to_string())
@@ -215,19 +229,23 @@ fn look_at_agent(
             );
         }
         for command in &found.ours {
-            let program = program_of(command);
-            if !Path::new(&program).exists() {
+            // A plugin names the program alone.
+            let program = program_of(command)
+                .filter(|_| is_ours(command, id))
+                .unwrap_or_else(|| PathBuf::from(command));
+            // One without a folder is looked for by the agent's shell.
+            if program.is_absolute() && !program.exists() {
                 ward.bad(
-                    format!("calls `{program}`, which is not there"),
+                    format!("calls `{}`, which is not there", program.display()),
                     &format!("anyhook install {id}"),
                 );
             }
         }
         for obstacle in &found.obstacles {
-            ward.bad(
-                format!("does not call us: {obstacle}"),
-                "take that out of its settings, or run anyhook install again",
-            );
+            ward.bad(format!("does not call us: {obstacle}"), "take that out of its settings");
+        }
+        for fault in &found.stale {
+            ward.bad(format!("does not call us: {fault}"), &format!("anyhook install {id}"));
         }
         for rival in &found.rivals {
             ward.note(format!("another hook runs beside ours: {rival}"));
@@ -237,13 +255,4 @@ fn look_at_agent(
             None => ward.note("no event of it is in the journal yet"),
         }
     }
-}
-
-/// Returns the program of one of our command lines.
-fn program_of(command: &str) -> String {
-    let quoted = command
-        .strip_prefix('\'')
-        .and_then(|rest| rest.split_once("' hook "))
-        .map(|(path, _)| path.replace("'\\''", "'"));
-    quoted.unwrap_or_else(|| command.split(" hook ").next().unwrap_or(command).to_owned())
 }

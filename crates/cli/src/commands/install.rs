@@ -36,38 +36,53 @@ pub fn run(arguments: &InstallArgs, environment: &Environment, out: &mut Out) ->
         return Err(Trouble::problem("no agent was found on this machine")
             .hint("name one: anyhook install claude-code"));
     }
-    let binary = if arguments.dry_run {
-        agents::stable_path(environment)?
-    } else {
-        agents::stable_binary(environment)?
-    };
-    let call = Call { binary };
+    let call = Call { binary: agents::stable_path(environment)? };
     // All are worked out before the first is written: a broken file stops us early.
     let mut plans = Vec::new();
-    for agent in &chosen {
-        let texts = agents::read(*agent, &scope)?;
-        let edits = agent.wire(&scope, &texts, &call)?;
-        plans.push((*agent, texts, edits));
+    for agent in chosen {
+        let texts = agents::read(agent, &scope)?;
+        let mut edits = agent.wire(&scope, &texts, &call)?;
+        edits.retain(|path, after| texts.get(path) != after.as_ref());
+        plans.push((agent, texts, edits));
     }
+    if !arguments.dry_run {
+        agents::stable_binary(environment)?;
+    }
+    // Somebody who stops reading must not stop the installation half-way.
+    let mut told = Ok(());
     for (agent, texts, edits) in plans {
-        out.line(&[
-            (Tone::Strong, agent.title()),
-            (Tone::Dim, "  tried with "),
-            (Tone::Dim, agent.tried_version()),
-        ])?;
-        let changed = show_diff(&texts, &edits, environment, out)?;
-        if !changed {
-            out.line(&[(Tone::Good, "  is wired in already")])?;
-        } else if !arguments.dry_run {
+        if !arguments.dry_run && !edits.is_empty() {
             apply(agent, &scope, &texts, &edits, environment)?;
-            out.line(&[(Tone::Good, "  wired in")])?;
         }
-        show_limits(agent, out)?;
+        told = told.and_then(|()| tell(agent, &texts, &edits, arguments.dry_run, environment, out));
     }
+    told?;
     if arguments.dry_run {
         out.line(&[(Tone::Dim, "nothing was changed")])?;
     }
     Ok(exit_code::OK)
+}
+
+fn tell(
+    agent: &dyn Agent,
+    texts: &Texts,
+    edits: &Edits,
+    dry_run: bool,
+    environment: &Environment,
+    out: &mut Out,
+) -> std::io::Result<()> {
+    out.line(&[
+        (Tone::Strong, agent.title()),
+        (Tone::Dim, "  tried with "),
+        (Tone::Dim, agent.tried_version()),
+    ])?;
+    show_diff(texts, edits, environment, out)?;
+    if edits.is_empty() {
+        out.line(&[(Tone::Good, "  is wired in already")])?;
+    } else if !dry_run {
+        out.line(&[(Tone::Good, "  wired in")])?;
+    }
+    show_limits(agent, out)
 }
 
 /// Returns the agents that were named, or those that are here.
@@ -75,7 +90,14 @@ pub fn chosen(names: &[String], scope: &Scope) -> Result<Vec<&'static dyn Agent>
     if names.is_empty() {
         return Ok(AGENTS.into_iter().filter(|agent| agents::is_here(*agent, scope)).collect());
     }
-    names.iter().map(|name| agents::find(name)).collect()
+    let mut chosen: Vec<&'static dyn Agent> = Vec::new();
+    for name in names {
+        let agent = agents::find(name)?;
+        if chosen.iter().all(|other| other.id() != agent.id()) {
+            chosen.push(agent);
+        }
+    }
+    Ok(chosen)
 }
 
 fn apply(
@@ -90,35 +112,34 @@ fn apply(
         .state
         .as_ref()
         .ok_or_else(|| Trouble::problem("there is no state folder").hint("set HOME"))?;
-    // The first installation knows what was there before; a second must not forget it.
+    // The first installation knows what was there before; a second must not forget it. Where
+    // somebody has edited since, what was there before is their text without what is ours.
+    let without_us = agent.unwire(scope, texts)?;
     let mut record = Installation::load(state, agent, scope).unwrap_or_default();
     record.v = 1;
     for (path, after) in edits {
         let name = path.to_string_lossy().into_owned();
-        let before = texts.get(path).cloned();
-        let was_ours = record.files.get(&name).filter(|old| old.after == before);
-        let before = was_ours.map_or(before, |old| old.before.clone());
+        let now = texts.get(path).cloned();
+        let before = match record.files.get(&name) {
+            Some(old) if old.after == now => old.before.clone(),
+            _ => without_us.get(path).cloned().unwrap_or(now),
+        };
         record.files.insert(name, Change { before, after: after.clone() });
     }
     record.keep(state, agent, scope)?;
     agents::write(edits)
 }
 
-/// Shows what edits change; returns whether anything does.
+/// Shows what edits change.
 pub fn show_diff(
     texts: &Texts,
     edits: &Edits,
     environment: &Environment,
     out: &mut Out,
-) -> std::io::Result<bool> {
-    let mut changed = false;
+) -> std::io::Result<()> {
     for (path, after) in edits {
         let before = texts.get(path).map_or("", String::as_str);
         let after = after.as_deref().unwrap_or("");
-        if before == after {
-            continue;
-        }
-        changed = true;
         out.line(&[(Tone::Dim, "  "), (Tone::Hint, &shown(path, &environment.places))])?;
         for hunk in
             TextDiff::from_lines(before, after).unified_diff().context_radius(2).iter_hunks()
@@ -136,7 +157,7 @@ pub fn show_diff(
             }
         }
     }
-    Ok(changed)
+    Ok(())
 }
 
 /// Says what the agent cannot do, before anybody relies on it.

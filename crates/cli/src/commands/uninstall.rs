@@ -10,7 +10,7 @@ use clap::Args;
 use super::Ended;
 use super::install::{chosen, show_diff};
 use crate::agents::{self, Installation};
-use crate::environment::Environment;
+use crate::environment::{Environment, shown};
 use crate::error::Trouble;
 use crate::ui::{Out, Tone};
 
@@ -38,22 +38,37 @@ pub fn run(arguments: &UninstallArgs, environment: &Environment, out: &mut Out) 
         .state
         .as_ref()
         .ok_or_else(|| Trouble::problem("there is no state folder").hint("set HOME"))?;
+    let chosen = chosen(&arguments.hosts, &scope)?;
+    if chosen.is_empty() {
+        out.line(&[(Tone::Dim, "no agent was found on this machine: nothing to take out")])?;
+    }
     let mut differs = false;
-    for agent in chosen(&arguments.hosts, &scope)? {
+    // As with an installation: printing does not decide what is written.
+    let mut told = Ok(());
+    for agent in chosen {
         let record = Installation::load(state, agent, &scope);
         let texts = agents::read(agent, &scope)?;
         let edits = edits(agent, &scope, &texts, record.as_ref())?;
-        out.line(&[(Tone::Strong, agent.title())])?;
-        if !show_diff(&texts, &edits, environment, out)? {
-            out.line(&[(Tone::Dim, "  is not wired in")])?;
-        }
         agents::write(&edits)?;
-        if arguments.verify {
-            differs |= !verify(agent, &scope, record.as_ref(), out)?;
+        let mut lines: Vec<(Tone, String)> = Vec::new();
+        if edits.is_empty() {
+            lines.push((Tone::Dim, "  is not wired in".to_owned()));
+        }
+        if arguments.verify && !(edits.is_empty() && record.is_none()) {
+            differs |= !verify(agent, &scope, record.as_ref(), environment, &mut lines)?;
         }
         Installation::forget(state, agent, &scope);
+        told = told.and_then(|()| {
+            out.line(&[(Tone::Strong, agent.title())])?;
+            show_diff(&texts, &edits, environment, out)?;
+            lines.iter().try_for_each(|(tone, line)| out.line(&[(*tone, line)]))
+        });
     }
-    Ok(if differs { exit_code::PROBLEM } else { exit_code::OK })
+    if differs {
+        return Ok(exit_code::PROBLEM);
+    }
+    told?;
+    Ok(exit_code::OK)
 }
 
 /// Works out how to get back: what was there before, or, where somebody has edited since, the text
@@ -79,26 +94,26 @@ fn verify(
     agent: &dyn Agent,
     scope: &Scope,
     record: Option<&Installation>,
-    out: &mut Out,
+    environment: &Environment,
+    lines: &mut Vec<(Tone, String)>,
 ) -> Result<bool, Trouble> {
     let now = agents::read(agent, scope)?;
     let Some(record) = record else {
-        out.line(&[(
-            Tone::Warn,
-            "  what was there before is not known: there is no record of an installation",
-        )])?;
-        return Ok(true);
+        let words = "  not known to be as before: there is no record of an installation";
+        lines.push((Tone::Bad, words.to_owned()));
+        return Ok(false);
     };
     let mut same = true;
     for (name, change) in &record.files {
-        let is_same = now.get(&PathBuf::from(name)) == change.before.as_ref();
+        let path = PathBuf::from(name);
+        let is_same = now.get(&path) == change.before.as_ref();
         same &= is_same;
         let (tone, words) = if is_same {
-            (Tone::Good, "  as before: ")
+            (Tone::Good, "as before")
         } else {
-            (Tone::Bad, "  edited since, so not as before: ")
+            (Tone::Bad, "edited since, so not as before")
         };
-        out.line(&[(tone, words), (Tone::Plain, name)])?;
+        lines.push((tone, format!("  {words}: {}", shown(&path, &environment.places))));
     }
     Ok(same)
 }

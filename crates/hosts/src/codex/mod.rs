@@ -93,9 +93,8 @@ impl Agent for Codex {
         let config = config_file(scope);
         let mut edits = file.unwire(texts)?;
         if let (Some(hooks), Some(text)) = (texts.get(&file.path), texts.get(&config)) {
-            let keys: Vec<String> =
-                our_hashes(&file.path, hooks)?.into_iter().map(|(key, _)| key).collect();
-            let after = codex_trust::untrust(&config, text, &keys)?;
+            let ours = our_hashes(&file.path, hooks)?;
+            let after = codex_trust::untrust(&config, text, &file.path, &ours)?;
             if after != *text {
                 edits.insert(config, Some(after));
             }
@@ -116,7 +115,7 @@ impl Agent for Codex {
                 if codex_trust::trusted_hash(&config, config_text, &key)?.as_deref()
                     != Some(hash.as_str())
                 {
-                    found.obstacles.push(format!("{key} is not trusted in {}", config.display()));
+                    found.stale.push(format!("{key} is not trusted in {}", config.display()));
                 }
             }
         }

@@ -82,8 +82,14 @@ pub fn trust(
     Ok(document.to_string())
 }
 
-/// Takes the entries of a `hooks.json` out of `config.toml`.
-pub fn untrust(path: &Path, text: &str, keys: &[String]) -> Result<String, SettingsError> {
+/// Takes the entries of our handlers in a `hooks.json` out of `config.toml`, also those of places
+/// they once had.
+pub fn untrust(
+    path: &Path,
+    text: &str,
+    hooks_file: &Path,
+    entries: &[(String, String)],
+) -> Result<String, SettingsError> {
     let mut document = parse(path, text)?;
     let Some(hooks) = document.get_mut("hooks").and_then(Item::as_table_like_mut) else {
         return Ok(text.to_owned());
@@ -91,8 +97,18 @@ pub fn untrust(path: &Path, text: &str, keys: &[String]) -> Result<String, Setti
     let Some(state) = hooks.get_mut("state").and_then(Item::as_table_like_mut) else {
         return Ok(text.to_owned());
     };
-    for key in keys {
-        state.remove(key);
+    let place = format!("{}:", hooks_file.display());
+    let is_ours = |(key, entry): &(&str, &Item)| {
+        let hash = entry.get("trusted_hash").and_then(Item::as_str);
+        key.starts_with(&place)
+            && entries.iter().any(|(place, ours)| key == place || hash == Some(ours.as_str()))
+    };
+    let ours: Vec<String> = state.iter().filter(is_ours).map(|(key, _)| key.to_owned()).collect();
+    if ours.is_empty() {
+        return Ok(text.to_owned());
+    }
+    for key in ours {
+        state.remove(&key);
     }
     if state.is_empty() {
         hooks.remove("state");
@@ -119,9 +135,12 @@ pub fn trusted_hash(path: &Path, text: &str, key: &str) -> Result<Option<String>
 }
 
 fn parse(path: &Path, text: &str) -> Result<DocumentMut, SettingsError> {
-    text.parse().map_err(|error: toml_edit::TomlError| SettingsError::Broken {
-        path: path.to_owned(),
-        why: error.to_string(),
+    text.parse().map_err(|error: toml_edit::TomlError| {
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        let why = format!("{} on line {line} column {column}", error.message());
+        SettingsError::Broken { path: path.to_owned(), why }
     })
 }
 
@@ -182,7 +201,7 @@ mod tests {
             Some("sha256:aa")
         );
         assert_eq!(trust(path, Some(&after), &entries).unwrap(), after);
-        assert_eq!(untrust(path, &after, &["/h.json:stop:0:0".to_owned()]).unwrap(), text);
+        assert_eq!(untrust(path, &after, Path::new("/h.json"), &entries).unwrap(), text);
         assert!(!switched_off(path, text).unwrap());
         assert!(switched_off(path, "[features]\nhooks = false\n").unwrap());
         assert!(trust(path, Some("hooks = 3"), &entries).is_err());

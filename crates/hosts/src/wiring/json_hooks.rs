@@ -35,20 +35,27 @@ pub fn wire(
             .array_value_or_create(handler.event)
             .ok_or_else(|| unexpected(path, &format!("`hooks.{}`", handler.event), "a list"))?;
         let group = json!({"hooks": [handler.handler]});
-        let ours: Vec<CstNode> = our_groups(&groups, host);
-        if ours.len() == 1 && to_value(&ours[0]) == Some(group.clone()) {
-            continue;
+        let mut ours = our_groups(&groups, host).into_iter();
+        // In place: hosts know a handler by its position, and those after it must keep theirs.
+        match ours.next() {
+            Some(first) if to_value(&first) == Some(group.clone()) => {}
+            Some(first) => {
+                first.as_object().and_then(|object| object.replace_with(input(&group)));
+            }
+            None => {
+                groups.append(input(&group));
+            }
         }
-        for old in ours {
-            old.remove();
+        for more in ours {
+            more.remove();
         }
-        groups.append(input(&group));
+        remove_from_shared_groups(&groups, host);
     }
     let mut after = root.to_string();
     if text.is_none() && !after.ends_with('\n') {
         after.push('\n');
     }
-    Ok(after)
+    Ok(with_mark_of(text, after))
 }
 
 /// Takes our handlers away, and what only held them.
@@ -58,6 +65,7 @@ pub fn unwire(path: &Path, text: &str, host: &str) -> Result<String, SettingsErr
     let mut changed = false;
     for event in hooks.properties() {
         let Some(groups) = event.array_value() else { continue };
+        changed |= remove_from_shared_groups(&groups, host);
         let ours = our_groups(&groups, host);
         changed |= !ours.is_empty();
         let emptied = !ours.is_empty() && ours.len() == groups.elements().len();
@@ -72,7 +80,35 @@ pub fn unwire(path: &Path, text: &str, host: &str) -> Result<String, SettingsErr
     if let Some(property) = property.filter(|_| changed && hooks.properties().is_empty()) {
         property.remove();
     }
-    Ok(if changed { root.to_string() } else { text.to_owned() })
+    Ok(if changed { with_mark_of(Some(text), root.to_string()) } else { text.to_owned() })
+}
+
+/// Takes our handlers out of groups that hold others' as well; tells whether there were any.
+fn remove_from_shared_groups(groups: &CstArray, host: &str) -> bool {
+    let mut changed = false;
+    for group in groups.elements() {
+        let handlers = group.as_object().and_then(|group| group.array_value("hooks"));
+        let Some(handlers) = handlers.map(|handlers| handlers.elements()) else { continue };
+        let ours: Vec<CstNode> =
+            handlers.iter().filter(|handler| is_our_handler(handler, host)).cloned().collect();
+        if ours.len() < handlers.len() {
+            changed |= !ours.is_empty();
+            ours.into_iter().for_each(CstNode::remove);
+        }
+    }
+    changed
+}
+
+/// The mark some editors put before a text's first letter.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// Returns a text with the byte order mark of the one it was made from.
+fn with_mark_of(before: Option<&str>, after: String) -> String {
+    if before.is_some_and(|before| before.starts_with(BYTE_ORDER_MARK)) {
+        format!("{BYTE_ORDER_MARK}{after}")
+    } else {
+        after
+    }
 }
 
 /// Returns the commands of all handlers, with their events.
@@ -98,7 +134,7 @@ pub fn value(path: &Path, text: &str, keys: &[&str]) -> Result<Option<Value>, Se
 }
 
 fn parse(path: &Path, text: &str) -> Result<CstRootNode, SettingsError> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     CstRootNode::parse(text, &ParseOptions::default())
         .map_err(|error| SettingsError::Broken { path: path.to_owned(), why: error.to_string() })
 }
@@ -114,10 +150,16 @@ fn unexpected(path: &Path, what: &str, expected: &'static str) -> SettingsError 
 /// Returns the groups that hold nothing but handlers of ours.
 fn our_groups(groups: &CstArray, host: &str) -> Vec<CstNode> {
     let is_our_group = |node: &CstNode| {
-        let commands = to_value(node).map(|group| group_commands(&group)).unwrap_or_default();
-        !commands.is_empty() && commands.iter().all(|command| is_ours(command, host))
+        let handlers = node.as_object().and_then(|group| group.array_value("hooks"));
+        let handlers = handlers.map(|handlers| handlers.elements()).unwrap_or_default();
+        !handlers.is_empty() && handlers.iter().all(|handler| is_our_handler(handler, host))
     };
     groups.elements().into_iter().filter(is_our_group).collect()
+}
+
+fn is_our_handler(handler: &CstNode, host: &str) -> bool {
+    let handler = to_value(handler).unwrap_or_default();
+    handler.get("command").and_then(Value::as_str).is_some_and(|command| is_ours(command, host))
 }
 
 fn group_commands(group: &Value) -> Vec<String> {

@@ -48,8 +48,10 @@ pub struct Inspection {
     pub missing: Vec<String>,
     /// Other hooks at the same events, which run beside ours.
     pub rivals: Vec<String>,
-    /// What keeps the agent from calling us although we are wired in.
+    /// What keeps the agent from calling us although we are wired in, and a person has to take away.
     pub obstacles: Vec<String>,
+    /// What keeps it from calling us, and wiring us in again puts right.
+    pub stale: Vec<String>,
 }
 
 /// Why settings cannot be changed. Nothing is.
@@ -89,9 +91,40 @@ impl Call {
     }
 }
 
-/// Tells whether a command line is one of ours for this host.
+/// Tells whether a command line is one of ours for this host: nothing but our program and its
+/// arguments, so that a line somebody wrote around it stays theirs.
 pub fn is_ours(command: &str, host: &str) -> bool {
-    command.contains("anyhook") && command.contains(&format!(" hook {host}"))
+    let Some((program, arguments)) = split(command) else { return false };
+    let mut words = arguments.split_whitespace();
+    Path::new(&program).file_name().is_some_and(|name| name == "anyhook")
+        && words.next() == Some("hook")
+        && words.next() == Some(host)
+        && match words.next() {
+            None => true,
+            Some("--deadline-ms") => words.next().is_some() && words.next().is_none(),
+            Some(_) => false,
+        }
+}
+
+/// Returns the program of one of our command lines.
+pub fn program_of(command: &str) -> Option<PathBuf> {
+    split(command).map(|(program, _)| PathBuf::from(program))
+}
+
+/// Splits a command line into its first word, without quotes, and the rest.
+fn split(command: &str) -> Option<(String, &str)> {
+    let mut program = String::new();
+    let mut is_quoted = false;
+    let mut letters = command.char_indices();
+    while let Some((index, letter)) = letters.next() {
+        match letter {
+            '\'' => is_quoted = !is_quoted,
+            '\\' if !is_quoted => program.push(letters.next()?.1),
+            ' ' if !is_quoted => return Some((program, &command[index..])),
+            _ => program.push(letter),
+        }
+    }
+    None
 }
 
 /// Quotes a path for a shell.
@@ -116,5 +149,25 @@ mod tests {
         assert_eq!(command, r"'/home/a b/it'\''s/anyhook' hook codex --deadline-ms 540000");
         assert!(is_ours(&command, "codex"));
         assert!(!is_ours(&command, "claude-code"));
+        assert_eq!(program_of(&command), Some(call.binary));
+    }
+
+    #[test]
+    fn a_line_around_ours_is_not_ours() {
+        assert!(is_ours("anyhook hook codex", "codex"));
+        for theirs in [
+            "log.sh; anyhook hook codex",
+            "anyhook hook codex | tee log",
+            "anyhook hook codex; say done",
+            "anyhook hook codex --deadline-ms 5 && x",
+            "/opt/anyhook-log/bin/log hook codex",
+            "anyhook hook codex-next",
+            "echo anyhook hook codex",
+            "'anyhook hook codex",
+            "anyhook",
+            "",
+        ] {
+            assert!(!is_ours(theirs, "codex"), "{theirs}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use anyhook_testkit::run;
 use crate::environment;
 
 /// Every command of this version.
-pub const COMMANDS: [&str; 16] = [
+pub const COMMANDS: [&str; 20] = [
     "demo",
     "hook",
     "run",
@@ -21,6 +21,10 @@ pub const COMMANDS: [&str; 16] = [
     "remove",
     "trust",
     "untrust",
+    "install",
+    "uninstall",
+    "hosts",
+    "doctor",
     "log",
     "schema",
     "completions",

@@ -39,6 +39,8 @@ pub fn settings() -> insta::Settings {
     settings.add_filter(&format!(r"(anyhook log show |record   |of       ){ID}\b"), "${1}[ID]");
     settings.add_filter(&format!(r#"("(?:id|of)": ?"){ID}""#), r#"${1}[ID]""#);
     settings.add_filter(r"\d{4}-\d\d-\d\dT\d\d:?\d\d:?\d\d(\.\d+)?Z", "[TIME]");
+    // Codex's hash of a handler, whose command holds the home folder.
+    settings.add_filter("sha256:[0-9a-f]{64}", "sha256:[HASH]");
     settings.add_filter(r#"("took_us": ?)\d+"#, "${1}[TOOK]");
     settings.add_filter(r"(?m)(  |, )\d+(?:\.\d+)? m?s( ·|$)", "${1}[TOOK]${2}");
     settings.add_filter(r"  \d+(?:\.\d+)? m?s +", "  [TOOK]  ");

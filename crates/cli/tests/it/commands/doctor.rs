@@ -1,0 +1,376 @@
+//! `anyhook doctor`.
+
+use std::fs;
+
+use anyhook_testkit::{TestEnv, run, write};
+
+use super::install::{anyhook, command, in_place, program, settings, stable};
+use crate::{environment, namespace};
+
+/// Makes an environment with an agent wired in.
+fn wired(agent: &str) -> TestEnv {
+    let environment = in_place();
+    let ran = anyhook(&environment, &["install", agent]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    environment
+}
+
+/// Changes a file's text.
+fn edit(environment: &TestEnv, agent: &str, from: &str, to: &str) {
+    let file = settings(environment, agent);
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains(from), "{text}");
+    fs::write(file, text.replacen(from, to, 1)).unwrap();
+}
+
+#[test]
+fn nothing_is_wired_in() {
+    let environment = in_place();
+    program(&environment, "claude");
+    assert_run!(environment, anyhook(&environment, &["doctor"]), @"
+    exit code: 0
+    ----- stdout -----
+    anyhook
+      ✓ the journal can be written at ~/.local/state/anyhook
+    hooks
+      ✓ 0 hooks are ready
+    claude-code
+      · is here (~/bin/claude) and not wired in: anyhook install claude-code
+    codex
+      · is not on this machine
+    gemini-cli
+      · is not on this machine
+    opencode
+      · is not on this machine
+    nothing is wrong
+    ");
+}
+
+#[test]
+fn all_is_well() {
+    let environment = wired("claude-code");
+    for agent in ["codex", "gemini-cli", "opencode"] {
+        assert_eq!(anyhook(&environment, &["install", agent]).code, 0);
+    }
+    environment.user_hook("guard", "trigger: before_tool", "exit 0");
+    assert_run!(environment, anyhook(&environment, &["doctor"]), @"
+    exit code: 0
+    ----- stdout -----
+    anyhook
+      ✓ the journal can be written at ~/.local/state/anyhook
+    hooks
+      ✓ 1 hook is ready
+    claude-code
+      ✓ is wired in, in the user's settings
+      · no event of it is in the journal yet
+    codex
+      ✓ is wired in, in the user's settings
+      · no event of it is in the journal yet
+    gemini-cli
+      ✓ is wired in, in the user's settings
+      · no event of it is in the journal yet
+    opencode
+      ✓ is wired in, in the user's settings
+      · no event of it is in the journal yet
+    nothing is wrong
+    ");
+}
+
+#[test]
+fn as_json() {
+    let environment = wired("gemini-cli");
+    edit(&environment, "gemini-cli", "{", "{\"hooksConfig\": {\"enabled\": false},");
+    assert_run!(environment, anyhook(&environment, &["doctor", "--json"]), @r#"
+    exit code: 1
+    ----- stdout -----
+    {
+      "findings": [
+        {
+          "about": "anyhook",
+          "severity": "good",
+          "message": "the journal can be written at ~/.local/state/anyhook"
+        },
+        {
+          "about": "hooks",
+          "severity": "good",
+          "message": "0 hooks are ready"
+        },
+        {
+          "about": "claude-code",
+          "severity": "note",
+          "message": "is not on this machine"
+        },
+        {
+          "about": "codex",
+          "severity": "note",
+          "message": "is not on this machine"
+        },
+        {
+          "about": "gemini-cli",
+          "severity": "good",
+          "message": "is wired in, in the user's settings"
+        },
+        {
+          "about": "gemini-cli",
+          "severity": "bad",
+          "message": "does not call us: hooksConfig.enabled = false switches all hooks off",
+          "hint": "take that out of its settings"
+        },
+        {
+          "about": "gemini-cli",
+          "severity": "note",
+          "message": "no event of it is in the journal yet"
+        },
+        {
+          "about": "opencode",
+          "severity": "note",
+          "message": "is not on this machine"
+        }
+      ]
+    }
+    "#);
+}
+
+#[test]
+fn the_project_as_well() {
+    let environment = wired("claude-code");
+    assert_eq!(anyhook(&environment, &["install", "claude-code", "--project"]).code, 0);
+    let ran = anyhook(&environment, &["doctor"]);
+    assert!(ran.code == 0 && ran.stdout.contains("in the project's settings"), "{ran:?}");
+    // In the home folder the project's settings are the user's.
+    let mut at_home = command(&environment, &["doctor"]);
+    at_home.current_dir(environment.home());
+    let ran = run(at_home, b"");
+    assert!(!ran.stdout.contains("in the project's settings"), "{ran:?}");
+}
+
+#[test]
+fn the_program_is_gone() {
+    for agent in ["claude-code", "opencode"] {
+        let environment = wired(agent);
+        fs::remove_file(stable(&environment)).unwrap();
+        let ran = anyhook(&environment, &["doctor"]);
+        let words = format!("calls `{}`, which is not there", stable(&environment).display());
+        assert!(ran.code == 1 && ran.stdout.contains(&words), "{ran:?}");
+        assert_eq!(ran.stdout.matches(&words).count(), 1, "{ran:?}");
+        let words = format!("hint: anyhook install {agent}");
+        assert!(ran.stdout.contains(&words), "{ran:?}");
+    }
+}
+
+#[test]
+fn broken_settings() {
+    let environment = wired("claude-code");
+    write(&settings(&environment, "claude-code"), "{\"hooks\": {\n", 0o644);
+    write(&environment.home().join(".codex/config.toml"), "[features\n", 0o644);
+    assert_run!(environment, anyhook(&environment, &["doctor"]), @"
+    exit code: 1
+    ----- stdout -----
+    anyhook
+      ✓ the journal can be written at ~/.local/state/anyhook
+    hooks
+      ✓ 0 hooks are ready
+    claude-code
+      ✗ `[ROOT]/home/.claude/settings.json` is broken: Unterminated object on line 1 column 11
+        hint: mend the file: the agent may not read it either
+    codex
+      ✗ `[ROOT]/home/.codex/config.toml` is broken: unclosed table, expected `]` on line 1 column 10
+        hint: mend the file: the agent may not read it either
+    gemini-cli
+      · is not on this machine
+    opencode
+      · is not on this machine
+    2 things are wrong
+    ");
+}
+
+#[test]
+fn hooks_are_switched_off() {
+    let environment = wired("claude-code");
+    for agent in ["codex", "gemini-cli"] {
+        assert_eq!(anyhook(&environment, &["install", agent]).code, 0);
+    }
+    edit(&environment, "claude-code", "{", "{\"disableAllHooks\": true,");
+    edit(&environment, "gemini-cli", "{", "{\"hooksConfig\": {\"enabled\": false},");
+    let config = environment.home().join(".codex/config.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, format!("[features]\nhooks = false\n{text}")).unwrap();
+    assert_run!(environment, anyhook(&environment, &["doctor"]), @"
+    exit code: 1
+    ----- stdout -----
+    anyhook
+      ✓ the journal can be written at ~/.local/state/anyhook
+    hooks
+      ✓ 0 hooks are ready
+    claude-code
+      ✓ is wired in, in the user's settings
+      ✗ does not call us: disableAllHooks switches all hooks off
+        hint: take that out of its settings
+      · no event of it is in the journal yet
+    codex
+      ✓ is wired in, in the user's settings
+      ✗ does not call us: [features] hooks = false switches all hooks off
+        hint: take that out of its settings
+      · no event of it is in the journal yet
+    gemini-cli
+      ✓ is wired in, in the user's settings
+      ✗ does not call us: hooksConfig.enabled = false switches all hooks off
+        hint: take that out of its settings
+      · no event of it is in the journal yet
+    opencode
+      · is not on this machine
+    3 things are wrong
+    ");
+}
+
+#[test]
+fn gemini_switches_ours_off() {
+    let environment = wired("gemini-cli");
+    edit(&environment, "gemini-cli", "{", "{\"hooksConfig\": {\"disabled\": [\"anyhook\"]},");
+    let ran = anyhook(&environment, &["doctor"]);
+    assert!(ran.code == 1 && ran.stdout.contains("hooksConfig.disabled lists anyhook"), "{ran:?}");
+}
+
+#[test]
+fn codex_does_not_trust_us() {
+    let environment = wired("codex");
+    let config = environment.home().join(".codex/config.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    // One is stale, one is missing.
+    let at = text.find("pre_tool_use:0:0").unwrap();
+    let hash = at + text[at..].find("sha256:").unwrap() + "sha256:".len();
+    let stale = format!("{}0000{}", &text[..hash], &text[hash + 4..]);
+    fs::write(&config, stale.replace("hooks.json:stop:", "hooks.json:gone:")).unwrap();
+    assert_run!(environment, anyhook(&environment, &["doctor"]), @"
+    exit code: 1
+    ----- stdout -----
+    anyhook
+      ✓ the journal can be written at ~/.local/state/anyhook
+    hooks
+      ✓ 0 hooks are ready
+    claude-code
+      · is not on this machine
+    codex
+      ✓ is wired in, in the user's settings
+      ✗ does not call us: [ROOT]/home/.codex/hooks.json:pre_tool_use:0:0 is not trusted in [ROOT]/home/.codex/config.toml
+        hint: anyhook install codex
+      ✗ does not call us: [ROOT]/home/.codex/hooks.json:stop:0:0 is not trusted in [ROOT]/home/.codex/config.toml
+        hint: anyhook install codex
+      · no event of it is in the journal yet
+    gemini-cli
+      · is not on this machine
+    opencode
+      · is not on this machine
+    2 things are wrong
+    ");
+    assert_eq!(anyhook(&environment, &["install", "codex"]).code, 0);
+    assert_eq!(anyhook(&environment, &["doctor"]).code, 0);
+}
+
+#[test]
+fn a_rival_and_a_missing_event() {
+    let environment = wired("claude-code");
+    edit(
+        &environment,
+        "claude-code",
+        "\"PreToolUse\": [",
+        "\"PreToolUse\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"other-guard\"}]},",
+    );
+    edit(&environment, "claude-code", "\"Stop\": [", "\"Elsewhere\": [");
+    assert_run!(environment, anyhook(&environment, &["doctor"]), @"
+    exit code: 1
+    ----- stdout -----
+    anyhook
+      ✓ the journal can be written at ~/.local/state/anyhook
+    hooks
+      ✓ 0 hooks are ready
+    claude-code
+      ✗ is wired in, in the user's settings, but not at Stop
+        hint: anyhook install claude-code
+      · another hook runs beside ours: other-guard
+      · no event of it is in the journal yet
+    codex
+      · is not on this machine
+    gemini-cli
+      · is not on this machine
+    opencode
+      · is not on this machine
+    1 thing is wrong
+    ");
+}
+
+#[test]
+fn the_last_event() {
+    let environment = wired("claude-code");
+    let payload = r#"{"hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/", "tool_name": "Bash", "tool_input": {"command": "ls"}}"#;
+    assert_eq!(environment.run_with_input(&["hook", "claude-code"], payload).code, 0);
+    let ran = anyhook(&environment, &["doctor"]);
+    assert!(ran.code == 0 && ran.stdout.contains("✓ last event: before_tool at 2"), "{ran:?}");
+}
+
+#[test]
+fn hooks_that_do_not_run() {
+    let environment = in_place();
+    environment.user_hook("ready", "trigger: before_tool", "exit 0");
+    environment.user_hook("broken", "trigger: sometimes", "exit 0");
+    environment.project_hook("stranger", "trigger: before_tool", "exit 0");
+    let changed = environment.project_hook("changed", "trigger: before_tool", "exit 0");
+    assert_eq!(environment.run(&["trust", "changed"]).code, 0);
+    fs::write(changed.join("scripts/run"), "#!/bin/sh\nexit 1\n").unwrap();
+    write(&environment.home().join(".config/agents/anyhook.toml"), "stop = 3\n", 0o644);
+    assert_run!(environment, anyhook(&environment, &["doctor"]), @"
+    exit code: 1
+    ----- stdout -----
+    anyhook
+      ✓ the journal can be written at ~/.local/state/anyhook
+      ✗ `[ROOT]/home/.config/agents/anyhook.toml:1:1`: unknown field `stop`, expected `stop_cap` or `ask_fallback`
+        hint: mend anyhook.toml
+    hooks
+      ✗ broken cannot run: unknown trigger `sometimes`
+        hint: events: session_start, session_end, before_agent, after_agent, before_stop, after_stop, before_tool, after_tool, after_tool_failure, subagent_start, subagent_stop, pre_compact, post_compact, notification, permission_request
+      ✗ changed fails: it has changed since it was trusted; `anyhook trust` shows it again
+        hint: anyhook trust changed
+      · stranger is not trusted, so it does not run (anyhook trust)
+      ✓ 1 hook is ready
+    claude-code
+      · is not on this machine
+    codex
+      · is not on this machine
+    gemini-cli
+      · is not on this machine
+    opencode
+      · is not on this machine
+    3 things are wrong
+    ");
+}
+
+#[test]
+fn state_that_cannot_be_written() {
+    if !namespace::can_mount() {
+        return;
+    }
+    let environment = in_place();
+    fs::create_dir_all(environment.state()).unwrap();
+    let state = environment.state();
+    let mounts =
+        format!("mount --bind '{0}' '{0}' && mount -o remount,bind,ro '{0}'", state.display());
+    let ran = run(namespace::command(&environment, &mounts, &["doctor"]), b"");
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stdout.contains("cannot be written: "), "{ran:?}");
+    assert!(ran.stdout.contains("hint: without it verdicts stand"), "{ran:?}");
+}
+
+#[test]
+fn no_home() {
+    let environment = in_place();
+    let mut doctor = command(&environment, &["doctor"]);
+    doctor.env_remove("HOME");
+    let ran = run(doctor, b"");
+    assert!(ran.code == 1 && ran.stdout.contains("hint: set HOME"), "{ran:?}");
+}
+
+#[test]
+fn help() {
+    let environment = environment();
+    assert_run!(environment, environment.run(&["doctor", "--help"]));
+}

@@ -1,0 +1,81 @@
+//! `anyhook hosts`.
+
+use anyhook_testkit::write;
+
+use super::install::{anyhook, in_place, program, settings};
+use crate::environment;
+
+#[test]
+fn as_a_person_sees_it() {
+    let environment = in_place();
+    program(&environment, "claude");
+    assert_eq!(anyhook(&environment, &["install", "claude-code"]).code, 0);
+    assert_run!(environment, anyhook(&environment, &["hosts"]));
+}
+
+#[test]
+fn as_json() {
+    let environment = in_place();
+    program(&environment, "codex");
+    let ran = anyhook(&environment, &["hosts", "--json"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let hosts = ran.json();
+    let ids: Vec<&str> =
+        hosts.as_array().unwrap().iter().map(|host| host["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["claude-code", "codex", "gemini-cli", "opencode"]);
+    let mut first = hosts[1].clone();
+    first["capabilities"].as_array_mut().unwrap().truncate(1);
+    first["quirks"].as_array_mut().unwrap().truncate(1);
+    let text = environment.normal(&serde_json::to_string_pretty(&first).unwrap());
+    insta::assert_snapshot!(text, @r#"
+    {
+      "id": "codex",
+      "title": "Codex",
+      "program": "[ROOT]/home/bin/codex",
+      "tried_version": "0.166.0",
+      "wired": false,
+      "capabilities": [
+        {
+          "event": "session_start",
+          "native": "SessionStart",
+          "block": true,
+          "modify": false,
+          "context": true,
+          "ask": false
+        }
+      ],
+      "quirks": [
+        {
+          "id": "codex-strict-json",
+          "versions": "0.166.0",
+          "behaviour": "one unknown key in the JSON answer, or exit 2 without text, and the tool runs",
+          "mitigation": "a deny is exit 2 with a reason on standard error, which is never empty",
+          "evidence": "run"
+        }
+      ]
+    }
+    "#);
+}
+
+/// Settings that cannot be read are the doctor's business.
+#[test]
+fn broken_settings() {
+    let environment = in_place();
+    write(&settings(&environment, "claude-code"), "{", 0o644);
+    let ran = anyhook(&environment, &["hosts", "--json"]);
+    assert_eq!((ran.code, ran.json()[0]["wired"].clone()), (0, false.into()), "{ran:?}");
+}
+
+#[test]
+fn no_home() {
+    let environment = in_place();
+    let mut hosts = environment.command(&["hosts"]);
+    hosts.env_remove("HOME");
+    assert_eq!(anyhook_testkit::run(hosts, b"").code, 0);
+}
+
+#[test]
+fn help() {
+    let environment = environment();
+    assert_run!(environment, environment.run(&["hosts", "--help"]));
+}

@@ -1,0 +1,265 @@
+//! Wiring over generated settings: a second time changes nothing, and taking us out again leaves
+//! what was there, with its comments.
+
+use std::path::{Path, PathBuf};
+
+use anyhook_hosts::wiring::{Call, Edits, Scope, Texts, is_ours, json_hooks};
+use anyhook_hosts::{AGENTS, Agent};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn scope(project: bool) -> Scope {
+    Scope {
+        home: PathBuf::from("/home/you"),
+        config_home: PathBuf::from("/home/you/.config"),
+        project: project.then(|| PathBuf::from("/src/it")),
+        variables: std::collections::BTreeMap::new(),
+    }
+}
+
+fn call() -> Call {
+    Call { binary: PathBuf::from("/home/you/.local/share/anyhook/bin/anyhook") }
+}
+
+fn apply(texts: &Texts, edits: Edits) -> Texts {
+    let mut texts = texts.clone();
+    for (path, text) in edits {
+        match text {
+            Some(text) => texts.insert(path, text),
+            None => texts.remove(&path),
+        };
+    }
+    texts
+}
+
+fn wire(agent: &dyn Agent, scope: &Scope, texts: &Texts) -> Texts {
+    apply(texts, agent.wire(scope, texts, &call()).expect("generated settings can be wired"))
+}
+
+fn unwire(agent: &dyn Agent, scope: &Scope, texts: &Texts) -> Texts {
+    apply(texts, agent.unwire(scope, texts).expect("generated settings can be unwired"))
+}
+
+/// Reads JSON with comments as a plain value.
+fn plain(text: &str) -> Value {
+    json_hooks::value(Path::new("x"), text, &[]).expect("still JSON").unwrap_or_else(|| json!({}))
+}
+
+/// Somebody's handler, which may look a little like ours.
+fn theirs() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(json!({"type": "command", "command": "theirs.sh", "timeout": 5})),
+        Just(json!({"type": "command", "command": "log; anyhook hook claude-code"})),
+        Just(json!({"type": "command", "command": "/x/anyhook run before_tool"})),
+        Just(json!({"type": "prompt", "prompt": "is anyhook hook codex fine?"})),
+        Just(json!({"command": 7})),
+        Just(json!("no handler")),
+    ]
+}
+
+fn group() -> impl Strategy<Value = Value> {
+    (proptest::option::of("[A-Z][a-z]{2,5}"), proptest::collection::vec(theirs(), 1..3)).prop_map(
+        |(matcher, handlers)| {
+            let mut group = json!({});
+            if let Some(matcher) = matcher {
+                group["matcher"] = json!(matcher);
+            }
+            group["hooks"] = json!(handlers);
+            group
+        },
+    )
+}
+
+/// Somebody's hooks. None are empty: what holds nothing goes with ours.
+fn hooks() -> impl Strategy<Value = Value> {
+    let event = prop_oneof![
+        Just("PreToolUse"),
+        Just("Stop"),
+        Just("SessionStart"),
+        Just("BeforeTool"),
+        Just("Other"),
+    ];
+    proptest::collection::btree_map(event, proptest::collection::vec(group(), 1..3), 1..4)
+        .prop_map(|events| json!(events))
+}
+
+/// How a file is written: line ends, indentation, comments, commas at the end.
+#[derive(Clone, Debug)]
+struct Form {
+    indent: &'static str,
+    line_end: &'static str,
+    comments: Vec<&'static str>,
+    comma: bool,
+    mark: bool,
+    last_line: bool,
+}
+
+fn form() -> impl Strategy<Value = Form> {
+    (
+        prop_oneof![Just("  "), Just("\t"), Just("    "), Just("")],
+        prop_oneof![Just("\n"), Just("\r\n"), Just(" ")],
+        proptest::sample::subsequence(vec!["/* first */", "/* second */", "/* third */"], 0..=3),
+        any::<bool>(),
+        any::<bool>(),
+        any::<bool>(),
+    )
+        .prop_map(|(indent, line_end, comments, comma, mark, last_line)| Form {
+            indent,
+            line_end,
+            comments,
+            comma,
+            mark,
+            last_line,
+        })
+}
+
+/// Writes settings in a form.
+fn written(settings: &Value, form: &Form) -> String {
+    let pretty = serde_json::to_string_pretty(settings).expect("a value");
+    let mut comments = form.comments.iter();
+    let mut text = String::new();
+    if form.mark {
+        text.push('\u{feff}');
+    }
+    let count = pretty.lines().count();
+    for (number, line) in pretty.lines().enumerate() {
+        let inner = line.trim_start();
+        text.push_str(&form.indent.repeat((line.len() - inner.len()) / 2));
+        text.push_str(inner);
+        let before_last = number + 2 == count;
+        if form.comma && before_last && !inner.ends_with('{') {
+            text.push(',');
+        }
+        // A comment stands behind what it is about, or before the end of what holds it.
+        if let Some(comment) = (number % 2 == 1).then(|| comments.next()).flatten() {
+            text.push(' ');
+            text.push_str(comment);
+        }
+        if number + 1 < count || form.last_line {
+            text.push_str(form.line_end);
+        }
+    }
+    text
+}
+
+fn kept_comments(before: &str, after: &str) -> bool {
+    ["/* first */", "/* second */", "/* third */"]
+        .iter()
+        .filter(|comment| before.contains(**comment))
+        .all(|comment| after.contains(comment))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_there_stays(
+        others in proptest::collection::btree_map("[a-z]{1,5}", 0u32..1000, 0..4),
+        hooks in proptest::option::of(hooks()),
+        form in form(),
+        project in any::<bool>(),
+        older in any::<bool>(),
+    ) {
+        let scope = scope(project);
+        for agent in AGENTS.into_iter().filter(|agent| agent.id() != "opencode") {
+            let mut settings = json!(others);
+            if let Some(hooks) = &hooks {
+                settings["hooks"] = hooks.clone();
+            }
+            let wanted = settings.clone();
+            if older {
+                let command = format!("/old/anyhook hook {}", agent.id());
+                let handler = json!({"type": "command", "command": command});
+                for event in ["Stop", "BeforeTool"] {
+                    let groups = &mut settings["hooks"][event];
+                    if !groups.is_array() {
+                        *groups = json!([]);
+                    }
+                    groups.as_array_mut().expect("a list").insert(0, json!({"hooks": [handler]}));
+                }
+            }
+            let path = agent.settings_files(&scope)[0].clone();
+            let text = written(&settings, &form);
+            let texts = Texts::from([(path.clone(), text.clone())]);
+            let wired = wire(agent, &scope, &texts);
+            prop_assert_eq!(&wire(agent, &scope, &wired), &wired, "a second time");
+            prop_assert_eq!(wired[&path].starts_with('\u{feff}'), form.mark);
+            // A comment inside an older entry of ours goes with it.
+            prop_assert!(older || kept_comments(&text, &wired[&path]), "{}", wired[&path]);
+            let found = agent.inspect(&scope, &wired).expect("it was wired");
+            prop_assert!(found.missing.is_empty() && found.stale.is_empty(), "{found:?}");
+            let mut places = std::collections::BTreeSet::new();
+            for (event, command) in json_hooks::commands(&path, &wired[&path]).expect("JSON") {
+                let known = ["BeforeTool", "Stop"].contains(&event.as_str());
+                if is_ours(&command, agent.id()) && !(known && command.starts_with("/old")) {
+                    prop_assert!(places.insert(event), "one entry an event: {}", wired[&path]);
+                }
+            }
+            let back = unwire(agent, &scope, &wired);
+            prop_assert_eq!(plain(&back[&path]), wanted, "{}", back[&path]);
+            if !older {
+                prop_assert!(kept_comments(&text, &back[&path]), "{}", back[&path]);
+            }
+            prop_assert_eq!(&unwire(agent, &scope, &back), &back, "a second time");
+        }
+    }
+
+    #[test]
+    fn codex_keeps_its_toml(
+        others in proptest::collection::btree_map("[a-z]{1,5}x", 0u32..1000, 0..4),
+        features in any::<bool>(),
+        trusted in proptest::collection::btree_map("/[a-z]{1,5}/hooks[.]json:stop:[0-3]:0", "[a-f0-9]{8}", 0..3),
+        inline in any::<bool>(),
+        comment in any::<bool>(),
+    ) {
+        let mut text = String::new();
+        for (key, value) in &others {
+            text.push_str(&format!("{key}  =  {value}\n"));
+        }
+        if comment {
+            text.push_str("# first\n");
+        }
+        if features {
+            text.push_str("\n[features] # second\nhooks = true\n");
+        }
+        for (key, hash) in &trusted {
+            if inline {
+                continue;
+            }
+            text.push_str(&format!("[hooks.state.\"{key}\"]\ntrusted_hash = 'sha256:{hash}'\n"));
+        }
+        if inline && !trusted.is_empty() {
+            text.push_str("[hooks.state]\n");
+            for (key, hash) in &trusted {
+                text.push_str(&format!("\"{key}\" = {{ trusted_hash = 'sha256:{hash}' }}\n"));
+            }
+        }
+        let agent = anyhook_hosts::find("codex").expect("it is one of ours");
+        let scope = scope(false);
+        let config = agent.settings_files(&scope)[1].clone();
+        let texts = Texts::from([(config.clone(), text.clone())]);
+        let wired = wire(agent, &scope, &texts);
+        for line in text.lines() {
+            prop_assert!(wired[&config].contains(line), "{line}: {}", wired[&config]);
+        }
+        prop_assert_eq!(&wire(agent, &scope, &wired), &wired, "a second time");
+        let back = unwire(agent, &scope, &wired);
+        prop_assert_eq!(&back[&config], &text);
+    }
+
+    /// Whatever a file holds, wiring either works or changes nothing and says why.
+    #[test]
+    fn any_text_is_borne(text in "\\PC{0,40}|[\\{\\}\\[\\]\",:a-c/*\n ]{0,30}") {
+        let scope = scope(false);
+        for agent in AGENTS {
+            let files = agent.settings_files(&scope);
+            let texts: Texts = files.into_iter().map(|path| (path, text.clone())).collect();
+            if let Ok(edits) = agent.wire(&scope, &texts, &call()) {
+                let wired = apply(&texts, edits);
+                prop_assert_eq!(&wire(agent, &scope, &wired), &wired, "a second time");
+            }
+            let _ = agent.unwire(&scope, &texts);
+            let _ = agent.inspect(&scope, &texts);
+        }
+    }
+}
