@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-use anyhook_hosts::wiring::{Edits, FOLDER_VARIABLES, Scope, SettingsError, Texts};
+use anyhook_hosts::wiring::{Edits, FOLDER_VARIABLES, Inspection, Scope, SettingsError, Texts};
 use anyhook_hosts::{AGENTS, Agent};
 use serde::{Deserialize, Serialize};
 
@@ -66,13 +68,55 @@ pub fn is_here(agent: &dyn Agent, scope: &Scope) -> bool {
 /// Tells whether an agent calls us, by the user's settings or the project's.
 pub fn is_wired(agent: &dyn Agent, environment: &Environment) -> bool {
     [false, true].into_iter().any(|project| {
-        let found = scope(environment, project).and_then(|scope| {
-            let texts = read(agent, &scope)?;
-            Ok(agent.inspect(&scope, &texts)?)
-        });
+        let found = scope(environment, project).and_then(|scope| inspect(agent, &scope));
         found.is_ok_and(|found| !found.ours.is_empty())
     })
 }
+
+/// Looks at how we are wired into an agent.
+pub fn inspect(agent: &dyn Agent, scope: &Scope) -> Result<Inspection, Trouble> {
+    let mut texts = read(agent, scope)?;
+    for path in agent.further_files(scope) {
+        // They are not ours to write, and often not there.
+        if let Ok(text) = fs::read_to_string(&path) {
+            texts.insert(path, text);
+        }
+    }
+    Ok(agent.inspect(scope, &texts)?)
+}
+
+/// Asks an agent's program for its version; one that does not answer soon has none.
+pub fn version(program: &Path) -> Option<String> {
+    let mut child = Command::new(program)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let until = Instant::now() + VERSION_LIMIT;
+    while child.try_wait().ok()?.is_none() {
+        if Instant::now() > until {
+            // It has had its time.
+            let _ = child.kill();
+            let _ = child.wait();
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let mut text = String::new();
+    child.stdout?.take(4096).read_to_string(&mut text).ok()?;
+    let is_version = |word: &&str| {
+        word.starts_with(|letter: char| letter.is_ascii_digit()) && word.contains('.')
+    };
+    text.split_whitespace()
+        .map(|word| word.trim_start_matches('v'))
+        .find(is_version)
+        .map(str::to_owned)
+}
+
+/// How long a program may take to tell its version.
+const VERSION_LIMIT: Duration = Duration::from_secs(10);
 
 /// Reads the settings files of an agent.
 pub fn read(agent: &dyn Agent, scope: &Scope) -> Result<Texts, Trouble> {

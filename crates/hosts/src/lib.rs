@@ -51,6 +51,12 @@ pub trait Agent: Host + Sync {
     /// Returns the settings files that wiring touches.
     fn settings_files(&self, scope: &Scope) -> Vec<PathBuf>;
 
+    /// Returns further files that tell whether it calls us; wiring leaves them alone.
+    fn further_files(&self, scope: &Scope) -> Vec<PathBuf> {
+        let _ = scope;
+        Vec::new()
+    }
+
     /// Wires us in: returns the new texts of the files that change.
     fn wire(&self, scope: &Scope, texts: &Texts, call: &Call) -> Result<Edits, SettingsError>;
 

@@ -157,9 +157,11 @@ pub struct HostReport {
     pub title: String,
     /// Where its program is, if it is on the `PATH`.
     pub program: Option<String>,
+    /// The version it says it is.
+    pub version: Option<String>,
     /// The version everything was tried with.
     pub tried_version: String,
-    /// Whether it calls us, by the user's settings.
+    /// Whether it calls us, by the user's settings or the project's.
     pub wired: bool,
     /// What it can do at each event.
     pub capabilities: Vec<HostCapability>,

@@ -198,9 +198,7 @@ fn look_at_agent(
         }
         looked_at = files;
         let place = if project { "the project's settings" } else { "the user's settings" };
-        let found = agents::read(agent, &scope)
-            .map_err(|trouble| trouble.to_string())
-            .and_then(|texts| agent.inspect(&scope, &texts).map_err(|error| error.to_string()));
+        let found = agents::inspect(agent, &scope).map_err(|trouble| trouble.to_string());
         let found = match found {
             Ok(found) => found,
             Err(error) => {

@@ -20,13 +20,18 @@ pub struct HostsArgs {
 }
 
 pub fn run(arguments: &HostsArgs, environment: &Environment, out: &mut Out) -> Ended {
-    let reports: Vec<HostReport> = AGENTS.iter().map(|agent| report(*agent, environment)).collect();
+    // Each agent is asked for its version, which takes some of them a second: all at once.
+    let reports: Vec<HostReport> = std::thread::scope(|scope| {
+        let asked: Vec<_> =
+            AGENTS.map(|agent| scope.spawn(move || report(agent, environment))).into();
+        asked.into_iter().filter_map(|report| report.join().ok()).collect()
+    });
     if arguments.json {
         out.json(&reports)?;
         return Ok(exit_code::OK);
     }
     let mut rows = vec![
-        ["agent", "program", "tried with", "wired in"]
+        ["agent", "program", "version", "tried with", "wired in"]
             .map(|title| Cell::new(Tone::Dim, title))
             .to_vec(),
     ];
@@ -39,6 +44,7 @@ pub fn run(arguments: &HostsArgs, environment: &Environment, out: &mut Out) -> E
         rows.push(vec![
             Cell::new(Tone::Strong, &report.id),
             Cell::new(Tone::Plain, found),
+            Cell::new(Tone::Plain, report.version.as_deref().unwrap_or("–")),
             Cell::new(Tone::Dim, &report.tried_version),
             Cell::new(tone, wired),
         ]);
@@ -79,16 +85,14 @@ fn powers(row: &HostCapability) -> String {
 }
 
 fn report(agent: &dyn Agent, environment: &Environment) -> HostReport {
-    let wired = agents::scope(environment, false).ok().and_then(|scope| {
-        let texts = agents::read(agent, &scope).ok()?;
-        agent.inspect(&scope, &texts).ok()
-    });
+    let program = agents::program(agent);
     HostReport {
         id: agent.id().to_owned(),
         title: agent.title().to_owned(),
-        program: agents::program(agent).map(|path| path.to_string_lossy().into_owned()),
+        version: program.as_deref().and_then(agents::version),
+        program: program.map(|path| path.to_string_lossy().into_owned()),
         tried_version: agent.tried_version().to_owned(),
-        wired: wired.is_some_and(|found| !found.ours.is_empty()),
+        wired: agents::is_wired(agent, environment),
         capabilities: agent
             .capabilities()
             .into_iter()

@@ -205,3 +205,15 @@ fn list_flags_a_hook_that_may_take_longer_than_an_agent_waits() {
         "{shown}"
     );
 }
+
+#[test]
+fn hosts_asks_an_agent_for_its_version() {
+    let environment = environment();
+    let bin = environment.home().join("bin");
+    anyhook_testkit::write(&bin.join("claude"), "#!/bin/sh\necho '9.8.7 (Claude Code)'\n", 0o755);
+    let mut command = environment.command(&["hosts", "--json"]);
+    command.env("PATH", format!("{}:/usr/bin:/bin", bin.display()));
+    let hosts = anyhook_testkit::run(command, b"").json();
+    assert_eq!(hosts[0]["version"], "9.8.7");
+    assert_eq!(hosts[0]["program"], bin.join("claude").to_string_lossy().as_ref());
+}

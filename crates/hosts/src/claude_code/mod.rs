@@ -95,17 +95,29 @@ impl Agent for ClaudeCode {
         settings(scope).unwire(texts)
     }
 
+    fn further_files(&self, scope: &Scope) -> Vec<PathBuf> {
+        let local =
+            scope.project.as_ref().map(|project| project.join(".claude/settings.local.json"));
+        local.into_iter().chain([PathBuf::from(MANAGED)]).collect()
+    }
+
     fn inspect(&self, scope: &Scope, texts: &Texts) -> Result<Inspection, SettingsError> {
-        let file = settings(scope);
-        let mut found = file.inspect(texts, EVENTS)?;
-        if let Some(text) = texts.get(&file.path)
-            && json_hooks::value(&file.path, text, &["disableAllHooks"])? == Some(true.into())
-        {
-            found.obstacles.push("disableAllHooks switches all hooks off".to_owned());
+        let mut found = settings(scope).inspect(texts, EVENTS)?;
+        for (path, text) in texts {
+            for key in ["disableAllHooks", "allowManagedHooksOnly"] {
+                if json_hooks::value(path, text, &[key])? == Some(true.into()) {
+                    found
+                        .obstacles
+                        .push(format!("{key} in {} switches our hooks off", path.display()));
+                }
+            }
         }
         Ok(found)
     }
 }
+
+/// The settings that whoever looks after the machine has made.
+const MANAGED: &str = "/etc/claude-code/managed-settings.json";
 
 /// The events we are called at: one entry each, without a matcher.
 const EVENTS: &[&str] = &[

@@ -204,7 +204,7 @@ fn hooks_are_switched_off() {
       ✓ 0 hooks are ready
     claude-code
       ✓ is wired in, in the user's settings
-      ✗ does not call us: disableAllHooks switches all hooks off
+      ✗ does not call us: disableAllHooks in [ROOT]/home/.claude/settings.json switches our hooks off
         hint: take that out of its settings
       · no event of it is in the journal yet
     codex

@@ -32,6 +32,7 @@ fn as_json() {
       "id": "codex",
       "title": "Codex",
       "program": "[ROOT]/home/bin/codex",
+      "version": null,
       "tried_version": "0.166.0",
       "wired": false,
       "capabilities": [
