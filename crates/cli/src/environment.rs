@@ -18,7 +18,8 @@ pub struct Environment {
 impl Environment {
     /// Reads `HOME`, `XDG_CONFIG_HOME` and `XDG_STATE_HOME`.
     pub fn read() -> Self {
-        let home = folder("HOME");
+        // Without the variable, the password database knows: a missing one takes no hook away.
+        let home = folder("HOME").or_else(env::home_dir).filter(|home| home.is_absolute());
         let under_home = |variable: &str, inner: &str| {
             folder(variable).or_else(|| home.as_ref().map(|home| home.join(inner)))
         };

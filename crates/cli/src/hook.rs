@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhook_engine::{Engine, now};
-use anyhook_model::{Caller, Host, OpenFormat, Reply, exit_code};
+use anyhook_model::{Caller, DecodeError, Host, OpenFormat, Reply};
 
 use crate::environment::{Environment, folder};
 
@@ -66,22 +66,16 @@ fn reply(request: &Request) -> Reply {
     let mut payload = Vec::new();
     let read = io::stdin().lock().take(PAYLOAD_LIMIT + 1).read_to_end(&mut payload);
     let trouble = match read {
-        Err(error) => Some(format!("the event cannot be read: {error}")),
-        Ok(_) if payload.len() as u64 > PAYLOAD_LIMIT => {
-            Some("the event is larger than 64 MiB".to_owned())
-        }
+        Err(error) => Some(format!("cannot be read: {error}")),
+        Ok(_) if payload.len() as u64 > PAYLOAD_LIMIT => Some("is larger than 64 MiB".to_owned()),
         Ok(_) => None,
     };
-    if let Some(trouble) = trouble {
-        return Reply {
-            stderr: format!("anyhook: {trouble}\n"),
-            exit_code: exit_code::UNUSABLE_INPUT,
-            ..Reply::default()
-        };
-    }
     let project_dir = request.host.project_variables().iter().find_map(|name| folder(name));
     let caller = Caller { work_dir: environment.work_dir, project_dir, now: now() };
     let mut engine = Engine::new(environment.places);
+    if let Some(trouble) = trouble {
+        return engine.refuse(request.host, &DecodeError::NotTaken(trouble), &caller);
+    }
     engine.adopt_orphans();
     engine.dispatch(request.host, &payload, &caller, request.deadline)
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhook_engine::Level;
-use anyhook_engine::discover::Installed;
+use anyhook_engine::discover::{Installed, Reading};
 use anyhook_engine::hook::Hook;
 use anyhook_engine::places::find_root;
 
@@ -13,7 +13,7 @@ use crate::error::Trouble;
 /// Returns all hooks that are installed for work in the current folder.
 pub fn installed(environment: &Environment) -> Installed {
     let root = find_root(&environment.work_dir, environment.places.home.as_deref());
-    Installed::find(&environment.places, root.as_deref(), &environment.work_dir)
+    Installed::find(&environment.places, root.as_deref(), &environment.work_dir, Reading::All)
 }
 
 /// Finds the hooks that `names` stand for.

@@ -15,6 +15,9 @@ use crate::problem::{Problem, Severity, event_hint, nearest};
 /// A HOOK.md above about so many tokens costs an agent more context than it is worth.
 const TOKEN_LIMIT: usize = 1000;
 
+/// So many findings are reported.
+const PROBLEMS_LIMIT: usize = 100;
+
 /// The keys a front matter may have.
 const KEYS: [&str; 13] = [
     "name",
@@ -80,11 +83,18 @@ fn salvage(file: &[u8], folder_name: &str) -> HookDefinition {
         KEPT.iter().any(|key| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')))
     };
     let text = String::from_utf8_lossy(file);
+    let mut lines =
+        text.lines().skip(1).take(LINES).take_while(|line| line.trim_end() != "---").peekable();
     let mut sound = String::new();
-    for line in text.lines().skip(1).take(LINES).take_while(|line| line.trim_end() != "---") {
-        let line = format!("{line}\n");
-        if is_kept(&line) && FrontMatter::read(&matter(&line)).is_ok() {
-            sound.push_str(&line);
+    while let Some(line) = lines.next() {
+        let mut value = format!("{line}\n");
+        // What is indented, or a list, below a key belongs to it.
+        while let Some(more) = lines.next_if(|next| next.starts_with([' ', '-'])) {
+            value.push_str(more);
+            value.push('\n');
+        }
+        if is_kept(&value) && FrontMatter::read(&matter(&value)).is_ok() {
+            sound.push_str(&value);
         }
     }
     match FrontMatter::read(&matter(&sound)) {
@@ -100,6 +110,10 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn report(&mut self, problem: Problem) {
+        // Nobody reads more, and finding the place of each takes time.
+        if self.read.problems.len() >= PROBLEMS_LIMIT && problem.severity < Severity::Unusable {
+            return;
+        }
         self.read.problems.push(problem);
     }
 
@@ -161,7 +175,7 @@ impl Reader<'_> {
                     self.at(key, "twice", Severity::Error, format!("`{name}` is given twice"));
                 self.report(problem.hint("the last one counts; remove the other"));
             }
-            if KEYS.contains(&name) {
+            if KEYS.contains(&name) || self.read.problems.len() >= PROBLEMS_LIMIT {
                 continue;
             }
             let problem =
@@ -691,6 +705,12 @@ mod tests {
         assert_eq!(read.definition.triggers.len(), 2);
         assert_eq!(read.definition.on_failure, FailMode::Block);
         assert!(read_matter("trigger: [before_tool\n").definition.triggers.is_empty());
+        let list =
+            read_matter("trigger:\n  - before_tool\non_failure: block\ndescription: \"unclosed\n");
+        assert_eq!(
+            (list.definition.triggers.len(), list.definition.on_failure),
+            (1, FailMode::Block)
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Which hooks are installed, on three levels, and which of them stand.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use anyhook_model::SkipReason;
 use crate::hook::{Hook, Level, Trust};
 use crate::places::{HOOKS, PROJECT_LEVEL, Places, folders_between, nearest_existing};
 use crate::problem::{Problem, Severity};
-use crate::trust::{TrustRecord, TrustStore, absolute, digest, find_fault};
+use crate::trust::{TrustRecord, TrustStore, absolute, digest, digest_is, find_fault};
 
 /// All installed hooks in the order they run.
 #[derive(Clone, Debug, Default)]
@@ -32,11 +32,11 @@ pub struct Standing {
 
 impl Installed {
     /// Finds the hooks of all levels for work in `work_dir` of the project at `root`.
-    pub fn find(places: &Places, root: Option<&Path>, work_dir: &Path) -> Self {
-        let mut finder = Finder { hooks: Vec::new(), notes: Vec::new() };
+    pub fn find(places: &Places, root: Option<&Path>, work_dir: &Path, reading: Reading) -> Self {
+        let mut finder = Finder { reading, hooks: Vec::new(), notes: Vec::new() };
         finder.managed(&places.managed);
         if let Some(user) = &places.user {
-            finder.level(&user.join(HOOKS), Level::User, 0);
+            finder.level(&user.join(HOOKS), Level::User, 0, &|_| true);
         }
         if let Some(root) = root {
             let store = places.state.as_deref().map(TrustStore::new);
@@ -60,14 +60,33 @@ fn nested_folders(root: &Path, work_dir: &Path) -> Vec<PathBuf> {
     folders_between(&real(root), &real(&nearest_existing(work_dir)))
 }
 
+/// How much of what is found is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// Everything, for people who look at it.
+    All,
+    /// Only what may run.
+    WhatMayRun,
+}
+
 struct Finder {
+    reading: Reading,
     hooks: Vec<Hook>,
     notes: Vec<String>,
 }
 
 impl Finder {
     /// Loads every folder in a `hooks` folder.
-    fn level(&mut self, hooks_folder: &Path, level: Level, nesting: usize) {
+    ///
+    /// On the hook path only those that `is_known` are read: a repository nobody trusts must not
+    /// cost more than its names.
+    fn level(
+        &mut self,
+        hooks_folder: &Path,
+        level: Level,
+        nesting: usize,
+        is_known: &dyn Fn(&Path) -> bool,
+    ) {
         let entries = match fs::read_dir(hooks_folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
@@ -92,7 +111,10 @@ impl Finder {
             if hidden || is_file {
                 continue;
             }
-            let mut hook = Hook::load(&entry.path(), level);
+            let path = entry.path();
+            let is_read = self.reading == Reading::All || is_known(&path);
+            let mut hook =
+                if is_read { Hook::load(&path, level) } else { Hook::unread(&path, level) };
             hook.nesting = nesting;
             self.hooks.push(hook);
         }
@@ -112,7 +134,7 @@ impl Finder {
             }
         }
         let before = self.hooks.len();
-        self.level(&hooks_folder, Level::Managed, 0);
+        self.level(&hooks_folder, Level::Managed, 0, &|_| true);
         for hook in &mut self.hooks[before..] {
             if let Some((part, fault)) = find_fault(&hook.folder, not_roots_alone) {
                 let message =
@@ -123,31 +145,63 @@ impl Finder {
         }
     }
 
+    /// Returns what was trusted in a project; `None` if that cannot be looked up.
+    fn trusted(
+        &mut self,
+        root: &Path,
+        hooks_folder: &Path,
+        store: Option<&TrustStore>,
+    ) -> Option<BTreeMap<PathBuf, TrustRecord>> {
+        let Some(store) = store else { return Some(BTreeMap::new()) };
+        // Also where the folder was before somebody put a link in its place, or took it away.
+        let real_root = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
+        let mut places = vec![real_root.join(PROJECT_LEVEL).join(HOOKS)];
+        places.extend(fs::canonicalize(hooks_folder).ok().filter(|folder| *folder != places[0]));
+        let mut records = BTreeMap::new();
+        for place in places {
+            match store.records(&place) {
+                Ok(found) => records.extend(found),
+                Err(error) => {
+                    self.notes.push(format!(
+                        "trust cannot be looked up, so this project's hooks do not run: {error}"
+                    ));
+                    return None;
+                }
+            }
+        }
+        Some(records)
+    }
+
     /// Loads a project's hooks, each as far as it is trusted.
     fn project(&mut self, root: &Path, nesting: usize, store: Option<&TrustStore>) {
         let hooks_folder = root.join(PROJECT_LEVEL).join(HOOKS);
+        let mut records = self.trusted(root, &hooks_folder, store);
+        let is_known = |folder: &Path| {
+            let source = absolute(folder).unwrap_or_else(|_| folder.to_owned());
+            records.as_ref().is_none_or(|records| records.contains_key(&source))
+                || store.is_some_and(|store| store.has_record(&source))
+        };
         let before = self.hooks.len();
-        self.level(&hooks_folder, Level::Project, nesting);
+        self.level(&hooks_folder, Level::Project, nesting, &is_known);
         let Some(store) = store else { return };
-        // The `hooks` folder itself may be gone while what was trusted in it is remembered.
-        let remembered = fs::canonicalize(&hooks_folder).unwrap_or_else(|_| {
-            fs::canonicalize(root)
-                .unwrap_or_else(|_| root.to_owned())
-                .join(PROJECT_LEVEL)
-                .join(HOOKS)
-        });
-        let mut records = store.records(&remembered).unwrap_or_else(|error| {
-            self.notes.push(format!(
-                "trust cannot be looked up, so this project's hooks do not run: {error}"
-            ));
-            std::collections::BTreeMap::new()
-        });
         for hook in &mut self.hooks[before..] {
-            let record = absolute(&hook.folder).ok().and_then(|source| records.remove(&source));
-            if let Some(record) = record {
-                apply_trust(hook, store, &record);
+            let source = absolute(&hook.folder).unwrap_or_else(|_| hook.folder.clone());
+            let Some(records) = &mut records else {
+                hook.trust = Trust::Changed("trust cannot be looked up".to_owned());
+                continue;
+            };
+            match records.remove(&source) {
+                Some(record) => apply_trust(hook, store, &record),
+                None if store.has_record(&source) => {
+                    hook.trust = Trust::Changed(
+                        "the record of its trust cannot be read; `anyhook trust` makes it anew"
+                            .to_owned(),
+                    );
+                }
+                None => {}
             }
         }
+        let records = records.unwrap_or_default();
         // What was trusted and is no longer there has changed, too.
         for record in records.values() {
             let mut hook = Hook::load(&store.copy_of(record), Level::Project);
@@ -183,8 +237,7 @@ fn apply_trust(hook: &mut Hook, store: &TrustStore, record: &TrustRecord) {
 
 /// Tells what is wrong with a trusted copy: what runs is what was shown, to the byte.
 fn copy_fault(copy: &Path, record: &TrustRecord) -> Option<String> {
-    let is_whole = digest(copy).is_ok_and(|digest| digest == record.digest);
-    (!is_whole).then(|| {
+    (!digest_is(copy, &record.digest)).then(|| {
         "its trusted copy is gone or was tampered with; `anyhook trust` makes it anew".to_owned()
     })
 }

@@ -266,6 +266,8 @@ impl<'hooks> Dispatch<'hooks> {
         match changed {
             Ok((changed, native)) => {
                 tool.input = Value::Object(changed.clone());
+                // Which files the changed call would touch is no longer certain.
+                tool.files = Value::Null;
                 self.verdict.input = Some(changed);
                 if let Some(call) = &mut tool.native {
                     // Later hooks must not match what the input was before.

@@ -13,7 +13,7 @@ use anyhook_model::{
 };
 use serde_json::Value;
 
-use crate::discover::{Installed, Standing};
+use crate::discover::{Installed, Reading, Standing};
 use crate::dispatch::{Dispatch, Due, Finished, RunResult, Step, run_record};
 use crate::hook::Hook;
 use crate::journal::Journal;
@@ -51,6 +51,8 @@ pub struct Dispatched {
     pub verdict: Verdict,
     /// What the journal gets.
     pub record: Record,
+    /// The project root the hooks were taken from.
+    pub root: Option<PathBuf>,
 }
 
 /// What an event would meet: the hooks, and the folder they are taken from.
@@ -73,6 +75,7 @@ impl Engine {
     /// For a process that does nothing else: it changes whose child an orphan is.
     pub fn adopt_orphans(&mut self) {
         crate::run::descendants::adopt_orphans();
+        crate::run::process::keep_exit_codes();
         self.runner.adopts_orphans = true;
     }
 
@@ -96,6 +99,9 @@ impl Engine {
         };
         let Some(first) = events.first().cloned() else { return Reply::default() };
         let mut verdict = Verdict::default();
+        let mut root = None;
+        let is_one_call = events.len() > 1 && events.iter().all(|event| event.tool.is_some());
+        let mut all_allow = true;
         let mut records = Vec::with_capacity(events.len());
         for (index, event) in events.into_iter().enumerate() {
             let part = if index == 0 { Part::First } else { Part::Further };
@@ -109,13 +115,21 @@ impl Engine {
             if verdict.id.is_none() {
                 verdict.id.clone_from(&dispatched.verdict.id);
             }
+            all_allow &= dispatched.verdict.effect == Some(Effect::Allow);
+            root = root.or(dispatched.root);
             verdict.join(dispatched.verdict);
             records.push(dispatched.record);
             if verdict.is_block() {
                 break;
             }
         }
-        let lost = self.answer_for_nobody(host, &first, &mut verdict);
+        if is_one_call && verdict.effect == Some(Effect::Allow) && !all_allow {
+            // Allowed is what every hook was asked about: one file of a patch does not allow the rest.
+            verdict.effect = None;
+            verdict.reason = None;
+            verdict.by = None;
+        }
+        let lost = self.answer_for_nobody(host, &first, root.as_deref(), &mut verdict);
         let mut reply = host.encode(&first, &verdict);
         reply.lost.extend(lost);
         if let Some(last) = records.last_mut() {
@@ -128,7 +142,7 @@ impl Engine {
     }
 
     /// Answers a payload that could not be read, and journals it.
-    fn refuse(&self, host: &dyn Host, error: &DecodeError, caller: &Caller) -> Reply {
+    pub fn refuse(&self, host: &dyn Host, error: &DecodeError, caller: &Caller) -> Reply {
         let kind = EventKind::Other("unreadable".to_owned());
         let mut event = Event::new(kind, host.id(), &caller.work_dir, caller.now);
         event.project_dir.clone_from(&caller.project_dir);
@@ -156,6 +170,7 @@ impl Engine {
         &self,
         host: &dyn Host,
         event: &Event,
+        root: Option<&Path>,
         verdict: &mut Verdict,
     ) -> Option<Lost> {
         let asks = verdict.effect == Some(Effect::Ask) && event.kind.takes_input_change();
@@ -163,8 +178,7 @@ impl Engine {
             return None;
         }
         let reason = verdict.reason.take().unwrap_or_default();
-        let instead = match Settings::load(&self.places, event.project_dir.as_deref()).ask_fallback
-        {
+        let instead = match Settings::load(&self.places, root).ask_fallback {
             AskFallback::Deny => {
                 verdict.effect = Some(Effect::Deny);
                 verdict.reason = Some(format!(
@@ -220,7 +234,7 @@ impl Engine {
         }
         let root = self.root(&event, session.as_ref(), &mut trouble);
         event.project_dir.clone_from(&root);
-        let scene = self.scene(root, &event.work_dir);
+        let scene = self.scene(root, &event.work_dir, Reading::WhatMayRun);
         let plan = Plan::new(&scene.installed, &event);
         let kind = event.kind.clone();
         let about = event.headline();
@@ -244,7 +258,7 @@ impl Engine {
         record.at = at;
         // As it came: later turns may have changed the input.
         record.about = about.map(|text| shorten(&text, ABOUT_LIMIT));
-        Dispatched { verdict: finished.verdict, record }
+        Dispatched { verdict: finished.verdict, record, root: scene.root }
     }
 
     /// Finds what an event would meet, without running or writing anything.
@@ -254,7 +268,7 @@ impl Engine {
         let root = pinned
             .or_else(|| event.project_dir.clone())
             .or_else(|| find_root(&event.work_dir, self.places.home.as_deref()));
-        self.scene(root, &event.work_dir)
+        self.scene(root, &event.work_dir, Reading::All)
     }
 
     /// Runs one hook alone, waiting for it even if it is async; nothing is remembered or journaled.
@@ -300,8 +314,9 @@ impl Engine {
         }
     }
 
-    fn scene(&self, root: Option<PathBuf>, work_dir: &Path) -> Scene {
-        Scene { installed: Installed::find(&self.places, root.as_deref(), work_dir), root }
+    fn scene(&self, root: Option<PathBuf>, work_dir: &Path, reading: Reading) -> Scene {
+        let installed = Installed::find(&self.places, root.as_deref(), work_dir, reading);
+        Scene { root, installed }
     }
 
     /// Makes the command of a hook whose turn has come.
@@ -401,6 +416,12 @@ fn remember(
     state: Option<&Path>,
     part: Part,
 ) -> io::Result<()> {
+    // A blocked stop that the host sends back as a prompt is nobody's prompt.
+    if event.kind == EventKind::BeforeAgent
+        && event.repeats.as_deref().is_some_and(|id| session.has_blocked_stop(id))
+    {
+        event.kind = EventKind::Other("continuation".to_owned());
+    }
     let written = (|| {
         session.started(event.at)?;
         match event.kind {
@@ -445,7 +466,8 @@ fn cap_stop(
 ) {
     let Some(session) = session else { return };
     if session.stop_blocks_in_turn() < u64::from(cap) {
-        if let Err(error) = session.count_stop_block() {
+        let id = verdict.id.as_ref().map_or("", RecordId::as_str);
+        if let Err(error) = session.count_stop_block(id) {
             trouble.get_or_insert(error);
         }
         return;

@@ -94,10 +94,10 @@ pub struct Hook {
 }
 
 impl Hook {
-    /// Reads the hook in `folder`. Whatever is wrong with it is one of its problems.
-    pub fn load(folder: &Path, level: Level) -> Self {
+    /// Makes a project's hook that is known by its folder's name only.
+    pub fn unread(folder: &Path, level: Level) -> Self {
         let folder_name = folder.file_name().unwrap_or_default().to_string_lossy();
-        let mut hook = Self {
+        Self {
             definition: HookDefinition::named(&folder_name),
             matcher: CompiledMatcher::default(),
             problems: Vec::new(),
@@ -107,7 +107,13 @@ impl Hook {
             runs_from: folder.to_owned(),
             entry: None,
             trust: if level == Level::Project { Trust::Never } else { Trust::NotNeeded },
-        };
+        }
+    }
+
+    /// Reads the hook in `folder`. Whatever is wrong with it is one of its problems.
+    pub fn load(folder: &Path, level: Level) -> Self {
+        let folder_name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let mut hook = Self::unread(folder, level);
         match read_regular(&folder.join("HOOK.md")) {
             Ok(file) => {
                 let read = definition::read(&file, &folder_name);

@@ -8,6 +8,8 @@ use serde::Deserialize;
 use serde::de::{MapAccess, Visitor};
 use serde_json::Value;
 
+use crate::run::capture::CUT;
+
 /// A reason longer than this helps nobody.
 const REASON_LIMIT: usize = 16 * 1024;
 
@@ -102,14 +104,15 @@ fn read_stdout(stdout: &str, stdout_use: StdoutUse) -> Said {
                 });
                 // From here on only a deny is looked for, letter by letter: linear in any case.
                 if denied.is_none() && shows_deny(rest) {
-                    denied = Some(Said {
-                        decision: Decision { effect: Some(Effect::Deny), ..Decision::default() },
-                        ..Said::default()
-                    });
+                    denied = Some(bare_deny());
                 }
                 break;
             }
         }
+    }
+    if denied.is_none() && stdout.contains(CUT) && shows_deny(stdout) {
+        // Its object may have begun in what was cut.
+        denied = Some(bare_deny());
     }
     if let Some(mut denied) = denied {
         denied.notes.extend(said.failure.take());
@@ -131,6 +134,12 @@ fn read_stdout(stdout: &str, stdout_use: StdoutUse) -> Said {
         said.decision = Decision::default();
     }
     said
+}
+
+/// Returns a deny of which nothing else could be read.
+fn bare_deny() -> Said {
+    let decision = Decision { effect: Some(Effect::Deny), ..Decision::default() };
+    Said { decision, ..Said::default() }
 }
 
 /// Reads one object at the head of `text`; returns its fields, twins included, and its length.

@@ -5,6 +5,7 @@
 //! - `start`, `root`: written once, by whoever comes first (an atomic link);
 //! - `steps`, `stops`: one byte appended for each tool call and each blocked stop, so that a count
 //!   is a file's length;
+//! - `blocks`: the ids of the records that blocked a stop, a line each;
 //! - `turn`: the lengths of the two when the turn began, renamed into place.
 
 use std::fs::{self, OpenOptions};
@@ -69,12 +70,19 @@ impl Session {
 
     /// Counts a tool call.
     pub fn count_step(&self) -> io::Result<()> {
-        self.append("steps")
+        self.append("steps", b".")
     }
 
-    /// Counts a stop that was blocked.
-    pub fn count_stop_block(&self) -> io::Result<()> {
-        self.append("stops")
+    /// Counts a stop that was blocked, by the record that explains it.
+    pub fn count_stop_block(&self, id: &str) -> io::Result<()> {
+        self.append("stops", b".")?;
+        self.append("blocks", format!("{id}\n").as_bytes())
+    }
+
+    /// Tells whether a stop of this session was blocked by that record.
+    pub fn has_blocked_stop(&self, id: &str) -> bool {
+        let blocks = fs::read_to_string(self.folder.join("blocks")).unwrap_or_default();
+        !id.is_empty() && blocks.lines().any(|line| line == id)
     }
 
     /// Returns how many tool calls there were in all.
@@ -102,13 +110,13 @@ impl Session {
         fs::metadata(self.folder.join(name)).map_or(0, |metadata| metadata.len())
     }
 
-    fn append(&self, name: &str) -> io::Result<()> {
+    fn append(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let open = || OpenOptions::new().create(true).append(true).open(self.folder.join(name));
         let mut file = open().or_else(|_| {
             fs::create_dir_all(&self.folder)?;
             open()
         })?;
-        file.write_all(b".")
+        file.write_all(bytes)
     }
 
     /// Writes a file unless it is there; it is complete from the moment it can be seen.
@@ -160,7 +168,8 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let session = Session::new(state.path(), "host", "../../etc");
         session.count_step().unwrap();
-        session.count_stop_block().unwrap();
+        session.count_stop_block("abc").unwrap();
+        assert!(session.has_blocked_stop("abc") && !session.has_blocked_stop("ab"));
         assert_eq!((session.steps_in_turn(), session.stop_blocks_in_turn()), (1, 1));
         session.begin_turn().unwrap();
         assert_eq!((session.steps_in_turn(), session.stop_blocks_in_turn()), (0, 0));

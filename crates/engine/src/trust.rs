@@ -120,7 +120,9 @@ impl TrustStore {
         Self { folder: state.join("trust") }
     }
 
-    /// Returns what was trusted in a `hooks` folder, by the name of the hook's folder.
+    /// Returns what was trusted in a `hooks` folder, by the hook's folder.
+    ///
+    /// A record that cannot be read is left out; [`Self::has_record`] still knows of it.
     pub fn records(&self, hooks_folder: &Path) -> io::Result<BTreeMap<PathBuf, TrustRecord>> {
         let entries = match fs::read_dir(self.records_folder(hooks_folder)) {
             Ok(entries) => entries,
@@ -129,10 +131,19 @@ impl TrustStore {
         };
         let mut records = BTreeMap::new();
         for entry in entries {
-            let record: TrustRecord = serde_json::from_slice(&fs::read(entry?.path())?)?;
-            records.insert(record.source.clone(), record);
+            let path = entry?.path();
+            let text = fs::read(&path)
+                .ok()
+                .filter(|_| path.extension().is_some_and(|ending| ending == "json"));
+            let record = text.and_then(|text| serde_json::from_slice::<TrustRecord>(&text).ok());
+            records.extend(record.map(|record| (record.source.clone(), record)));
         }
         Ok(records)
+    }
+
+    /// Tells whether there is a record of a hook's folder, whether or not it can be read.
+    pub fn has_record(&self, source: &Path) -> bool {
+        self.record_path(source).symlink_metadata().is_ok()
     }
 
     /// Returns the folder of the trusted copy.
@@ -162,6 +173,10 @@ impl TrustStore {
         let record = TrustRecord { v: TRUST_VERSION, source, digest, at: now };
         let copy = self.copy_of(&record);
         let home = copy.parent().unwrap_or(&self.folder).to_owned();
+        if copy.exists() && !digest_is(&copy, &record.digest) {
+            make_writable(&copy)?;
+            fs::remove_dir_all(&copy).map_err(at(&copy))?;
+        }
         if !copy.exists() {
             fs::create_dir_all(&home).map_err(at(&home))?;
             let staged_folder = holder.path().join(record.source.file_name().unwrap_or_default());
@@ -176,7 +191,8 @@ impl TrustStore {
         let path = self.record_path(&record.source);
         let folder = path.parent().unwrap_or(&self.folder).to_owned();
         fs::create_dir_all(&folder).map_err(at(&folder))?;
-        let mut file = tempfile::NamedTempFile::new_in(&folder).map_err(at(&folder))?;
+        // Aside, where nobody takes a half-written record for a whole one.
+        let mut file = tempfile::NamedTempFile::new_in(&self.folder).map_err(at(&folder))?;
         serde_json::to_writer(&mut file, &record).map_err(io::Error::from).map_err(at(&path))?;
         file.persist(&path).map_err(|error| TrustError::Io { path, error: error.error })?;
         Ok(record)
@@ -381,6 +397,19 @@ pub fn copy_folder(source: &Path, target: &Path) -> Result<(), TrustError> {
             }
         }
     })
+}
+
+/// Tells whether a folder has the content of a digest.
+pub(crate) fn digest_is(folder: &Path, expected: &str) -> bool {
+    digest(folder).is_ok_and(|found| found == expected)
+}
+
+/// Gives the owner write bits on folders, so that they can be emptied.
+fn make_writable(root: &Path) -> Result<(), TrustError> {
+    let set =
+        |path: &Path| fs::set_permissions(path, Permissions::from_mode(0o755)).map_err(at(path));
+    set(root)?;
+    walk(root, &mut |_, path, item| if matches!(item, Item::Folder) { set(path) } else { Ok(()) })
 }
 
 /// Takes the write bits away.

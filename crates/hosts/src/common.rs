@@ -3,7 +3,7 @@
 use anyhook_model::{Caller, DecodeError, Event, EventKind};
 use serde_json::{Value, json};
 
-use crate::payload::{Payload, assistant_message, is_our_own, stop_events};
+use crate::payload::{Payload, assistant_message, repeated_id, stop_events};
 use crate::tool::{self, Tool};
 
 /// How one host fills the common shape.
@@ -24,6 +24,8 @@ pub enum PromptSource {
     Named,
     /// They do not.
     Anybody,
+    /// They do not, and a blocked stop comes back as one.
+    Returned,
 }
 
 impl Common {
@@ -60,10 +62,12 @@ impl Common {
             }
             EventKind::BeforeAgent => {
                 let source = payload.fields.get("source").and_then(Value::as_str);
-                let by_person = self.prompt == PromptSource::Anybody
+                let by_person = self.prompt != PromptSource::Named
                     || matches!(source, None | Some("user" | "sdk"));
                 let prompt = payload.text("prompt").unwrap_or_default();
-                let is_prompt = by_person && !prompt.is_empty() && !is_our_own(&prompt);
+                let is_prompt = by_person && !prompt.is_empty();
+                event.repeats =
+                    repeated_id(&prompt).filter(|_| self.prompt == PromptSource::Returned);
                 own("prompt", prompt.into());
                 if !is_prompt {
                     // What the host sends itself to go on working is nobody's prompt.

@@ -41,11 +41,12 @@ pub fn read(text: &str) -> Vec<FileChange> {
     let mut changes = Vec::new();
     let mut current: Option<FileChange> = None;
     for line in text.lines() {
-        let header = line.strip_prefix("*** ").and_then(|header| header.split_once(": "));
+        // Hosts forgive blanks around a header; to see one file too many is the safe side.
+        let header = line.trim().strip_prefix("*** ").and_then(|header| header.split_once(':'));
         match header {
             Some((kind, path)) => {
                 let path = path.trim().to_owned();
-                let next = match kind {
+                let next = match kind.trim() {
                     "Add File" => FileChange::Add { path, content: String::new() },
                     "Update File" => {
                         FileChange::Update { path, old: String::new(), new: String::new() }
@@ -121,6 +122,13 @@ mod tests {
                 FileChange::Delete { path: "d".to_owned() },
             ]
         );
+    }
+
+    #[test]
+    fn headers_are_read_as_loosely_as_hosts_do() {
+        let named = |text: &str| matches!(read(text)[..], [FileChange::Delete { ref path }] if path == "secret");
+        assert!(named("  *** Delete File: secret"));
+        assert!(named("*** Delete File:secret\r\n"));
     }
 
     proptest! {

@@ -82,9 +82,10 @@ pub fn marked(reason: &str, id: Option<&anyhook_model::RecordId>) -> String {
     }
 }
 
-/// Tells whether a prompt is only our own reason, sent back by the host to go on working.
-pub fn is_our_own(prompt: &str) -> bool {
-    prompt.lines().last().is_some_and(|line| line.contains(MARK))
+/// Returns the id of our own reason that a prompt ends with: some hosts send it back as a prompt.
+pub fn repeated_id(prompt: &str) -> Option<String> {
+    let id = prompt.lines().last()?.trim_end().strip_prefix(MARK)?.strip_suffix(')')?;
+    Some(id.to_owned())
 }
 
 /// Returns the path of the project that a payload or the caller names.

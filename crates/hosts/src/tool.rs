@@ -38,13 +38,24 @@ pub fn canonical(
     work_dir: &Path,
 ) -> ToolCall {
     let tool = find(tools, &name);
+    let mut shadowed = false;
     let translated = match (&input, tool) {
-        (Value::Object(fields), Some(tool)) => Value::Object(
-            fields
-                .iter()
-                .map(|(key, value)| (canonical_key(tool, key).to_owned(), value.clone()))
-                .collect(),
-        ),
+        (Value::Object(fields), Some(tool)) => {
+            let mut translated = Object::new();
+            for (key, value) in fields {
+                let is_renamed = tool.renamed.iter().any(|(native, _)| native == key);
+                // A field that only has the canonical name must not stand in for the one the host reads.
+                let stands_in = |(native, canonical): &(&str, &str)| {
+                    canonical == key && fields.contains_key(*native)
+                };
+                if !is_renamed && tool.renamed.iter().any(stands_in) {
+                    shadowed = true;
+                    continue;
+                }
+                translated.insert(canonical_key(tool, key).to_owned(), value.clone());
+            }
+            Value::Object(translated)
+        }
         _ => input.clone(),
     };
     let files = tool.filter(|tool| !tool.files.is_empty()).map_or(Value::Null, |tool| {
@@ -58,7 +69,7 @@ pub fn canonical(
         use_id,
         files,
         native: Some(NativeCall { tool_name: name, tool_input: input }),
-        fixed: None,
+        fixed: shadowed.then_some("it names a field twice"),
     }
 }
 
@@ -135,6 +146,15 @@ mod tests {
             change(json!({"path": "b", "mode": 7})),
             Err("`mode` is no field of Write".to_owned())
         );
+    }
+
+    #[test]
+    fn a_field_with_the_canonical_name_does_not_hide_the_real_one() {
+        let input = json!({"file_path": "/etc/passwd", "content": "x", "path": "ok.txt"});
+        let call = canonical(TOOLS, "Write".to_owned(), input, None, Path::new("/p"));
+        assert_eq!(call.input["path"], "/etc/passwd");
+        assert_eq!(call.files, json!(["/etc/passwd"]));
+        assert!(call.fixed.is_some());
     }
 
     #[test]

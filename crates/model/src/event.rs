@@ -23,6 +23,8 @@ pub struct Event {
     pub session: Option<String>,
     /// Which agent of the session, where the host tells subagents apart.
     pub agent: Option<String>,
+    /// The id of a reason of ours that a prompt only repeats, if it ends with one.
+    pub repeats: Option<String>,
     /// Where the agent works.
     pub work_dir: PathBuf,
     /// The project folder, if the host told it; the engine fills in the pinned one.
@@ -74,6 +76,7 @@ impl Event {
             native_name: None,
             session: None,
             agent: None,
+            repeats: None,
             work_dir: work_dir.to_owned(),
             project_dir: None,
             at,

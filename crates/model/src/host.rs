@@ -56,6 +56,9 @@ pub enum DecodeError {
     /// The payload does not tell which event it is.
     #[error("the event has no `event_type`")]
     NoEventType,
+    /// The payload could not be taken in.
+    #[error("the event {0}")]
+    NotTaken(String),
     /// `event_type` is no text.
     #[error("`event_type` is not a string but {0}")]
     EventTypeNotText(&'static str),

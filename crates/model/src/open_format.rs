@@ -90,7 +90,7 @@ impl Host for OpenFormat {
     // The format has one answer to an event that cannot be used: exit 65.
     fn refuse(&self, error: &DecodeError, _guarded: bool) -> Reply {
         let hint = match error {
-            DecodeError::NotJson(_) | DecodeError::NotAnObject(_) => {
+            DecodeError::NotJson(_) | DecodeError::NotAnObject(_) | DecodeError::NotTaken(_) => {
                 "send one event as a JSON object on standard input"
             }
             DecodeError::NoEventType | DecodeError::EventTypeNotText(_) => {

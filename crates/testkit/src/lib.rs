@@ -10,7 +10,7 @@ pub mod model_server;
 
 use std::fs::{self, Permissions};
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -156,6 +156,8 @@ impl TestEnv {
             .flat_map(|file| {
                 fs::read_to_string(file).unwrap().lines().map(str::to_owned).collect::<Vec<_>>()
             })
+            // A writer that meets another at work may leave an empty line.
+            .filter(|line| !line.is_empty())
             .map(|line| serde_json::from_str(&line).unwrap())
             .collect()
     }
@@ -189,6 +191,20 @@ impl TestEnv {
             command.env(name, value.unwrap_or_default());
         }
         command
+    }
+
+    /// Returns the program to be run by a user who has no home, neither by variable nor by record.
+    ///
+    /// Needs root; `None` says that the test is left out.
+    pub fn command_without_home(&self, arguments: &[&str]) -> Option<Command> {
+        const NOBODYS: u32 = 54_321;
+        if fs::metadata("/proc/self").unwrap().uid() != 0 {
+            return None;
+        }
+        self.give_to(NOBODYS);
+        let mut command = self.command_as(NOBODYS, arguments);
+        command.env_remove("HOME");
+        Some(command)
     }
 
     /// Gives everything to another user.

@@ -847,18 +847,18 @@ fn no_home() {
     for home in [None, Some(""), Some("relative")] {
         let environment = guarded();
         environment.project_hook("ours", "trigger: before_tool", "exit 2");
-        let mut command = environment.command(&["hook", "agent-hooks"]);
-        match home {
-            None => command.env_remove("HOME"),
-            Some(home) => command.env("HOME", home),
+        let Some(mut command) = environment.command_without_home(&["hook", "agent-hooks"]) else {
+            return;
         };
+        if let Some(home) = home {
+            command.env("HOME", home);
+        }
         let ran = run(command, shell("mkfs").as_bytes());
         assert_eq!((ran.code, ran.stdout.as_str()), (0, "{}\n"), "{home:?}: {ran:?}");
         assert!(ran.stderr.contains("there is no home folder"), "{home:?}: {ran:?}");
         assert!(!environment.project().join("relative").exists());
         for arguments in [&["list"][..], &["check"], &["prompt"], &["explain", "before_tool"]] {
-            let mut command = environment.command(arguments);
-            command.env_remove("HOME");
+            let Some(command) = environment.command_without_home(arguments) else { return };
             assert_eq!(run(command, b"").code, 0, "{arguments:?}");
         }
     }

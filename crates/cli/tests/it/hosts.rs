@@ -217,3 +217,61 @@ fn hosts_asks_an_agent_for_its_version() {
     assert_eq!(hosts[0]["version"], "9.8.7");
     assert_eq!(hosts[0]["program"], bin.join("claude").to_string_lossy().as_ref());
 }
+
+#[test]
+fn an_allow_for_one_file_of_a_patch_does_not_allow_the_rest() {
+    let environment = environment();
+    environment.user_hook(
+        "docs",
+        "trigger: permission_request\nmatcher:\n  pattern: '^[^/]*\\.md$'",
+        r#"echo '{"decision": "allow"}'"#,
+    );
+    let ask = |files: &[&str]| {
+        let headers: Vec<String> =
+            files.iter().map(|file| format!("*** Add File: {file}\n+x\n")).collect();
+        let patch = format!("*** Begin Patch\n{}*** End Patch\n", headers.concat());
+        hook(
+            &environment,
+            "codex",
+            &json!({"hook_event_name": "PermissionRequest", "tool_name": "apply_patch", "tool_input": {"command": patch}}),
+        )
+    };
+    assert!(ask(&["a.md", "b.md"]).stdout.contains("allow"));
+    assert_eq!(ask(&["a.md", "/etc/evil"]).stdout, "");
+}
+
+#[test]
+fn a_prompt_that_only_looks_like_our_reason_is_a_prompt() {
+    let environment = environment();
+    environment.user_hook("secrets", "trigger: before_agent", "echo 'no keys' >&2; exit 2");
+    for (host, event) in [
+        ("claude-code", "UserPromptSubmit"),
+        ("codex", "UserPromptSubmit"),
+        ("gemini-cli", "BeforeAgent"),
+    ] {
+        let payload = json!({"hook_event_name": event, "session_id": "s", "prompt": "my key\n(anyhook log show 7k2m9x4q)"});
+        let ran = hook(&environment, host, &payload);
+        assert!(format!("{}{}", ran.stdout, ran.stderr).contains("no keys"), "{host}: {ran:?}");
+    }
+}
+
+#[test]
+fn the_projects_ask_fallback_counts_where_the_host_names_no_project() {
+    let environment = environment();
+    environment.user_hook(
+        "ask",
+        "trigger: before_tool",
+        r#"echo '{"decision": "ask", "reason": "sure?"}'"#,
+    );
+    anyhook_testkit::write(
+        &environment.home().join(".config/agents/anyhook.toml"),
+        "ask_fallback = \"pass\"\n",
+        0o644,
+    );
+    anyhook_testkit::write(
+        &environment.project().join(".agents/anyhook.toml"),
+        "ask_fallback = \"deny\"\n",
+        0o644,
+    );
+    assert_eq!(hook(&environment, "codex", &bash("PreToolUse", "ls")).code, 2);
+}

@@ -4,6 +4,9 @@ use std::collections::VecDeque;
 
 const PART: usize = 1024 * 1024;
 
+/// The mark where a stream was cut.
+pub const CUT: &str = "bytes cut …";
+
 /// The beginning and the end of a stream.
 #[derive(Debug, Default)]
 pub struct Capture {
@@ -37,7 +40,7 @@ impl Capture {
         if self.dropped > 0 {
             // No line break after the mark: what follows may be the middle of a line, and an
             // answer starts at the beginning of one.
-            self.head.extend_from_slice(format!("\n… {} bytes cut … ", self.dropped).as_bytes());
+            self.head.extend_from_slice(format!("\n… {} {CUT} ", self.dropped).as_bytes());
         }
         let (one, other) = self.tail.as_slices();
         self.head.extend_from_slice(one);

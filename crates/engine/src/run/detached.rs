@@ -75,6 +75,7 @@ pub fn look_after(mut input: impl Read) -> io::Result<()> {
         serde_json::from_slice(&text)?;
     drop(text);
     super::descendants::adopt_orphans();
+    super::process::keep_exit_codes();
     let result = Runner::adopting().run(&command, &input, Duration::from_millis(limit_ms));
     record.took_us = u64::try_from(result.took.as_micros()).unwrap_or(u64::MAX);
     if let Some(run) = record.runs.first_mut() {

@@ -7,6 +7,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhook_model::Outcome;
@@ -125,6 +127,13 @@ impl Runner {
     }
 }
 
+/// Makes sure that exit codes reach us, also where whoever started us ignores the end of children.
+pub fn keep_exit_codes() {
+    // Any handler will do: the system throws exit codes away only while the signal is ignored.
+    let _ =
+        signal_hook::flag::register(signal_hook::consts::SIGCHLD, Arc::new(AtomicBool::new(false)));
+}
+
 /// Says why a command could not be started, and what was tried.
 fn start_error(command: &Command, error: &io::Error) -> String {
     let program = command.program.to_string_lossy();
@@ -235,7 +244,10 @@ impl Run {
             match self.child.try_wait() {
                 Ok(Some(status)) => break Some(status),
                 Ok(None) => {}
-                Err(_) => break None,
+                Err(error) => {
+                    let why = format!("its exit code could not be read: {error}");
+                    return (Outcome::NotStarted(why), self.stdout.kept, self.stderr.kept);
+                }
             }
             let now = Instant::now();
             if now >= deadline {

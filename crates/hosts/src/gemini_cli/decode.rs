@@ -7,7 +7,7 @@ use super::facts::TOOLS;
 use crate::common::{Common, PromptSource};
 
 pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> {
-    let mut events = Common { host: "gemini-cli", tools: TOOLS, prompt: PromptSource::Anybody }
+    let mut events = Common { host: "gemini-cli", tools: TOOLS, prompt: PromptSource::Returned }
         .decode(bytes, caller, |native| {
             Some(match native {
                 "SessionStart" => EventKind::SessionStart,

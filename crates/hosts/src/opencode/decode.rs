@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::facts::TOOLS;
 use crate::patch_events;
-use crate::payload::{Payload, is_our_own, path, stop_events};
+use crate::payload::{Payload, path, repeated_id, stop_events};
 use crate::tool;
 
 pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> {
@@ -79,11 +79,8 @@ fn prompt(event: &mut Event, payload: &Payload) {
     let parts = field(payload, "output", "parts").and_then(Value::as_array);
     let texts = parts.into_iter().flatten().filter_map(|part| part.get("text")?.as_str());
     let prompt = texts.collect::<Vec<_>>().join("\n");
-    event.kind = if is_our_own(&prompt) {
-        EventKind::Other("continuation".to_owned())
-    } else {
-        EventKind::BeforeAgent
-    };
+    event.kind = EventKind::BeforeAgent;
+    event.repeats = repeated_id(&prompt);
     event.data.insert("prompt".to_owned(), prompt.into());
 }
 

@@ -363,8 +363,7 @@ fn state_that_cannot_be_written() {
 #[test]
 fn no_home() {
     let environment = in_place();
-    let mut doctor = command(&environment, &["doctor"]);
-    doctor.env_remove("HOME");
+    let Some(doctor) = environment.command_without_home(&["doctor"]) else { return };
     let ran = run(doctor, b"");
     assert!(ran.code == 1 && ran.stdout.contains("hint: set HOME"), "{ran:?}");
 }

@@ -522,8 +522,9 @@ fn nobody_reads_what_it_says() {
 #[test]
 fn no_home() {
     let environment = in_place();
-    let mut install = command(&environment, &["install", "claude-code"]);
-    install.env_remove("HOME");
+    let Some(install) = environment.command_without_home(&["install", "claude-code"]) else {
+        return;
+    };
     assert_run!(environment, run(install, b""), @"
     exit code: 1
     ----- stderr -----

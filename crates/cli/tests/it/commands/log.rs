@@ -394,8 +394,7 @@ fn an_unknown_event() {
 #[test]
 fn no_home() {
     let environment = environment();
-    let mut command = environment.command(&["log"]);
-    command.env_remove("HOME");
+    let Some(command) = environment.command_without_home(&["log"]) else { return };
     assert_run!(environment, run(command, b""), @"
     exit code: 1
     ----- stderr -----

@@ -298,8 +298,11 @@ fn two_levels_at_once() {
 #[test]
 fn no_home() {
     let environment = environment();
-    let mut command = environment.command(&["new", "my-hook", "--trigger", "before_tool"]);
-    command.env_remove("HOME");
+    let Some(command) =
+        environment.command_without_home(&["new", "my-hook", "--trigger", "before_tool"])
+    else {
+        return;
+    };
     assert_run!(environment, anyhook_testkit::run(command, b""), @"
     exit code: 1
     ----- stderr -----

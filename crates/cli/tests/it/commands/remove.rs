@@ -126,8 +126,7 @@ fn the_machines() {
 fn no_home() {
     let environment = environment();
     environment.project_hook("guard", "trigger: before_tool", "exit 0");
-    let mut command = environment.command(&["remove", "guard"]);
-    command.env_remove("HOME");
+    let Some(command) = environment.command_without_home(&["remove", "guard"]) else { return };
     assert_run!(environment, run(command, b""), @"
     exit code: 1
     ----- stderr -----

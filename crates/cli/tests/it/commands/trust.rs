@@ -372,8 +372,7 @@ fn all_and_a_name() {
 fn no_home() {
     let environment = environment();
     guard(&environment);
-    let mut command = environment.command(&["trust", "guard"]);
-    command.env_remove("HOME");
+    let Some(command) = environment.command_without_home(&["trust", "guard"]) else { return };
     assert_run!(environment, run(command, b""), @"
     exit code: 1
     ----- stderr -----

@@ -101,8 +101,7 @@ fn no_name() {
 #[test]
 fn no_home() {
     let environment = environment();
-    let mut command = environment.command(&["untrust", "guard"]);
-    command.env_remove("HOME");
+    let Some(command) = environment.command_without_home(&["untrust", "guard"]) else { return };
     assert_run!(environment, run(command, b""), @"
     exit code: 1
     ----- stderr -----

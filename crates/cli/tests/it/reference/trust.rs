@@ -318,3 +318,76 @@ fn trust_in_one_project_is_no_trust_in_another() {
     assert!(!other.join("ran-guard").exists());
     assert_eq!(last_skip(&environment, "guard"), "untrusted");
 }
+
+/// A trusted guard that must not fail, in a project.
+fn trusted_guard() -> TestEnv {
+    let environment = environment();
+    environment.project_hook("guard", "trigger: before_tool\non_failure: block", "exit 2");
+    assert_eq!(environment.run(&["trust", "--all"]).code, 0);
+    assert_eq!(environment.shell("ls").code, 2);
+    environment
+}
+
+#[test]
+fn a_file_left_behind_among_the_records_takes_no_guard_away() {
+    let environment = trusted_guard();
+    let projects = environment.state().join("trust/projects");
+    let folder = fs::read_dir(projects).unwrap().next().unwrap().unwrap().path();
+    fs::write(folder.join(".tmpAbC"), "").unwrap();
+    assert_eq!(environment.shell("ls").code, 2);
+    let record = fs::read_dir(&folder)
+        .unwrap()
+        .flatten()
+        .find(|entry| entry.path().extension().is_some())
+        .unwrap()
+        .path();
+    fs::write(record, "broken").unwrap();
+    let ran = environment.shell("ls");
+    assert!(
+        ran.code == 2 && ran.stderr.contains("the record of its trust cannot be read"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn a_link_in_place_of_the_folder_takes_no_guard_away() {
+    for (from, link) in [(".agents", ".agents"), (".agents/hooks", ".agents/hooks")] {
+        let environment = trusted_guard();
+        let folder = environment.project().join(from);
+        let moved = environment.project().join("moved");
+        fs::rename(&folder, &moved).unwrap();
+        symlink(&moved, environment.project().join(link)).unwrap();
+        assert_eq!(environment.shell("ls").code, 2, "{from}");
+    }
+}
+
+#[test]
+fn a_tampered_copy_is_made_anew_by_trust() {
+    let environment = trusted_guard();
+    let copies = environment.state().join("trust/copies");
+    let ran = std::process::Command::new("sh")
+        .arg("-c")
+        .arg("chmod -R u+w . && find . -name run -exec sh -c 'echo \"exit 0\" > \"$1\"' _ {} \\;")
+        .current_dir(&copies)
+        .status()
+        .unwrap();
+    assert!(ran.success());
+    assert!(environment.shell("ls").stderr.contains("tampered"));
+    assert_eq!(environment.run(&["trust", "guard"]).code, 0);
+    let ran = environment.shell("ls");
+    assert!(ran.code == 2 && ran.stderr.contains("blocked by hook guard"), "{ran:?}");
+}
+
+#[test]
+fn an_untrusted_repository_costs_no_more_than_its_names() {
+    let environment = environment();
+    environment.user_hook("guard", "trigger: before_tool", "exit 2");
+    let keys: String =
+        (0..9_000).map(|index| format!("k{index}: 1\n")).collect::<Vec<_>>().concat();
+    write(&environment.project_hooks().join("slow/HOOK.md"), format!("---\n{keys}---\n"), 0o644);
+    let ran = environment.run_with_input(
+        &["hook", "agent-hooks", "--deadline-ms", "5000"],
+        r#"{"event_type": "before_tool"}"#,
+    );
+    assert_eq!(ran.code, 2, "{ran:?}");
+}
