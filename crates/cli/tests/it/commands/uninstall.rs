@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhook_testkit::{TestEnv, write};
+use proptest::prelude::*;
 
 use super::install::{AGENTS, anyhook, files, in_place, settings};
 use crate::environment;
@@ -242,4 +243,63 @@ fn an_unknown_agent() {
 fn help() {
     let environment = environment();
     assert_run!(environment, environment.run(&["uninstall", "--help"]));
+}
+
+/// JSON settings as people have them: keys of all sorts, other people's hooks, comments, any form.
+fn generated_settings() -> impl Strategy<Value = String> {
+    let keys = proptest::collection::btree_map("[a-z]{1,8}", "[a-z \"\\\\/]{0,12}", 0..5);
+    let events = proptest::collection::btree_set(
+        prop_oneof![Just("PreToolUse"), Just("BeforeTool"), Just("Stop"), Just("Unknown")],
+        0..3,
+    );
+    let form =
+        (prop_oneof![Just("  "), Just("    "), Just("\t"), Just("")], any::<bool>(), any::<bool>());
+    (keys, events, form).prop_map(|(keys, events, (indent, has_comment, ends_line))| {
+        let mut settings = serde_json::json!({});
+        for (key, value) in keys {
+            settings[key] = value.into();
+        }
+        for event in events {
+            settings["hooks"][event] = serde_json::json!([{"matcher": "Bash", "hooks": [{"type": "command", "command": "theirs"}]}]);
+        }
+        let text = serde_json::to_string_pretty(&settings).unwrap().replace("  ", indent);
+        let comment = if has_comment { "// by hand, do not touch\n" } else { "" };
+        format!("{comment}{text}{}", if ends_line { "\n" } else { "" })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever the settings were, they are the same again, to the byte.
+    #[test]
+    fn any_settings_come_back_to_the_byte(
+        claude in generated_settings(), codex in generated_settings(), gemini in generated_settings(),
+        model in "[a-z0-9-]{1,12}", is_commented in any::<bool>(),
+    ) {
+        let environment = environment();
+        // Codex takes nothing but hooks at the top of this file.
+        let codex = if codex.contains("\"hooks\"") { codex } else { "{}".to_owned() };
+        let note = if is_commented { " # mine" } else { "" };
+        let config = format!("model = \"{model}\"{note}\n\n[features]\n  hooks = true\n");
+        let files = [
+            (".claude/settings.json", claude),
+            (".codex/hooks.json", codex),
+            (".codex/config.toml", config),
+            (".gemini/settings.json", gemini),
+        ];
+        for (name, text) in &files {
+            write(&environment.home().join(name), text, 0o644);
+        }
+        let all = ["claude-code", "codex", "gemini-cli", "opencode"];
+        let installed = environment.run(&[&["install"], &all[..]].concat());
+        prop_assert_eq!(installed.code, 0, "{:?}", installed);
+        let back = environment.run(&[&["uninstall", "--verify"], &all[..]].concat());
+        prop_assert_eq!(back.code, 0, "{:?}", back);
+        for (name, text) in &files {
+            let now = fs::read_to_string(environment.home().join(name)).unwrap();
+            prop_assert_eq!(&now, text, "{}", name);
+        }
+        prop_assert!(!environment.home().join(".config/opencode/plugins/anyhook.js").exists());
+    }
 }
