@@ -51,8 +51,8 @@ pub struct Dispatched {
     pub verdict: Verdict,
     /// What the journal gets.
     pub record: Record,
-    /// The project root the hooks were taken from.
-    pub root: Option<PathBuf>,
+    /// The event, with all input changes, and the project root its hooks were taken from.
+    pub event: Event,
 }
 
 /// What an event would meet: the hooks, and the folder they are taken from.
@@ -97,9 +97,8 @@ impl Engine {
             Ok(events) => events,
             Err(error) => return self.refuse(host, &error, caller),
         };
-        let Some(first) = events.first().cloned() else { return Reply::default() };
         let mut verdict = Verdict::default();
-        let mut root = None;
+        let mut first = None;
         let is_one_call = events.len() > 1 && events.iter().all(|event| event.tool.is_some());
         let mut all_allow = true;
         let mut records = Vec::with_capacity(events.len());
@@ -116,20 +115,21 @@ impl Engine {
                 verdict.id.clone_from(&dispatched.verdict.id);
             }
             all_allow &= dispatched.verdict.effect == Some(Effect::Allow);
-            root = root.or(dispatched.root);
+            first.get_or_insert(dispatched.event);
             verdict.join(dispatched.verdict);
             records.push(dispatched.record);
             if verdict.is_block() {
                 break;
             }
         }
+        let Some(first) = first else { return Reply::default() };
         if is_one_call && verdict.effect == Some(Effect::Allow) && !all_allow {
             // Allowed is what every hook was asked about: one file of a patch does not allow the rest.
             verdict.effect = None;
             verdict.reason = None;
             verdict.by = None;
         }
-        let lost = self.answer_for_nobody(host, &first, root.as_deref(), &mut verdict);
+        let lost = self.answer_for_nobody(host, &first, &mut verdict);
         let mut reply = host.encode(&first, &verdict);
         reply.lost.extend(lost);
         if let Some(last) = records.last_mut() {
@@ -146,7 +146,7 @@ impl Engine {
         let kind = EventKind::Other("unreadable".to_owned());
         let mut event = Event::new(kind, host.id(), &caller.work_dir, caller.now);
         event.project_dir.clone_from(&caller.project_dir);
-        let scene = self.look(&event);
+        let scene = self.scene(self.unpinned_root(&event), &event.work_dir, Reading::WhatMayRun);
         let is_guard = |standing: &Standing| {
             let hook = &standing.hook;
             standing.out.is_none()
@@ -170,7 +170,6 @@ impl Engine {
         &self,
         host: &dyn Host,
         event: &Event,
-        root: Option<&Path>,
         verdict: &mut Verdict,
     ) -> Option<Lost> {
         let asks = verdict.effect == Some(Effect::Ask) && event.kind.takes_input_change();
@@ -178,7 +177,8 @@ impl Engine {
             return None;
         }
         let reason = verdict.reason.take().unwrap_or_default();
-        let instead = match Settings::load(&self.places, root).ask_fallback {
+        let instead = match Settings::load(&self.places, event.project_dir.as_deref()).ask_fallback
+        {
             AskFallback::Deny => {
                 verdict.effect = Some(Effect::Deny);
                 verdict.reason = Some(format!(
@@ -258,17 +258,20 @@ impl Engine {
         record.at = at;
         // As it came: later turns may have changed the input.
         record.about = about.map(|text| shorten(&text, ABOUT_LIMIT));
-        Dispatched { verdict: finished.verdict, record, root: scene.root }
+        Dispatched { verdict: finished.verdict, record, event: finished.event }
     }
 
     /// Finds what an event would meet, without running or writing anything.
     pub fn look(&self, event: &Event) -> Scene {
-        let session = self.session(event);
-        let pinned = session.and_then(|session| session.root());
-        let root = pinned
-            .or_else(|| event.project_dir.clone())
-            .or_else(|| find_root(&event.work_dir, self.places.home.as_deref()));
+        let pinned = self.session(event).and_then(|session| session.root());
+        let root = pinned.or_else(|| self.unpinned_root(event));
         self.scene(root, &event.work_dir, Reading::All)
+    }
+
+    /// Returns the project root as the event alone tells it: the host's, else the repository.
+    fn unpinned_root(&self, event: &Event) -> Option<PathBuf> {
+        let repository = || find_root(&event.work_dir, self.places.home.as_deref());
+        event.project_dir.clone().or_else(repository)
     }
 
     /// Runs one hook alone, waiting for it even if it is async; nothing is remembered or journaled.
@@ -300,10 +303,7 @@ impl Engine {
         if let Some(pinned) = session.and_then(Session::root) {
             return Some(pinned);
         }
-        let root = event
-            .project_dir
-            .clone()
-            .or_else(|| find_root(&event.work_dir, self.places.home.as_deref()))?;
+        let root = self.unpinned_root(event)?;
         match session.map(|session| session.pin_root(&root)) {
             Some(Ok(pinned)) => Some(pinned),
             Some(Err(error)) => {

@@ -33,6 +33,13 @@ impl Saying {
         self.lost.push(Lost { what: what.to_owned(), instead: instead.to_owned() });
     }
 
+    /// Says the context, where the host takes one.
+    pub fn say_context(&mut self, verdict: &Verdict) {
+        if let Some(context) = &verdict.context {
+            self.say_specific("additionalContext", context.as_str());
+        }
+    }
+
     /// Notes the loss of a context that the host does not take at this event.
     pub fn lose_context(&mut self, verdict: &Verdict) {
         if verdict.context.is_some() {

@@ -13,7 +13,7 @@ pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
         EventKind::PermissionRequest => permission(verdict, &mut saying),
         EventKind::AfterTool | EventKind::AfterToolFailure | EventKind::BeforeAgent => {
             block(verdict, &mut saying);
-            context(verdict, &mut saying);
+            saying.say_context(verdict);
         }
         EventKind::BeforeStop | EventKind::SubagentStop => {
             block(verdict, &mut saying);
@@ -68,7 +68,7 @@ fn before_tool(verdict: &Verdict, saying: &mut Saying) {
     if let Some(input) = &verdict.native_input {
         saying.say_specific("updatedInput", input.clone());
     }
-    context(verdict, saying);
+    saying.say_context(verdict);
 }
 
 fn permission(verdict: &Verdict, saying: &mut Saying) {
@@ -102,11 +102,5 @@ fn block(verdict: &Verdict, saying: &mut Saying) {
         }
         Some(Effect::Ask) => saying.lose("ask", "nothing: there is nobody to ask here"),
         Some(Effect::Allow) | None => {}
-    }
-}
-
-fn context(verdict: &Verdict, saying: &mut Saying) {
-    if let Some(context) = &verdict.context {
-        saying.say_specific("additionalContext", context.as_str());
     }
 }

@@ -29,7 +29,7 @@ pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
             if verdict.is_block() {
                 return saying.block(&reason_and_context(verdict));
             }
-            context(verdict, &mut saying);
+            saying.say_context(verdict);
         }
         EventKind::BeforeStop | EventKind::SubagentStop => {
             if verdict.is_block() {
@@ -46,7 +46,7 @@ pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
             saying.say_specific("additionalContext", reason_and_context(verdict));
             saying.lose("deny", "the reason, to the subagent's model");
         }
-        EventKind::SessionStart | EventKind::SubagentStart => context(verdict, &mut saying),
+        EventKind::SessionStart | EventKind::SubagentStart => saying.say_context(verdict),
         _ => {
             if verdict.is_block() {
                 saying.lose("deny", "a line in the journal");
@@ -65,13 +65,7 @@ fn before_tool(effect: Option<Effect>, verdict: &Verdict, saying: &mut Saying) {
     } else if effect == Some(Effect::Allow) {
         saying.lose("allow", "nothing: the host has no plain allow");
     }
-    context(verdict, saying);
-}
-
-fn context(verdict: &Verdict, saying: &mut Saying) {
-    if let Some(context) = &verdict.context {
-        saying.say_specific("additionalContext", context.as_str());
-    }
+    saying.say_context(verdict);
 }
 
 fn lose_rest(verdict: &Verdict, saying: &mut Saying) {

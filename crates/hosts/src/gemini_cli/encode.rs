@@ -13,7 +13,7 @@ pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
             if verdict.is_block() {
                 deny(&reason(verdict), &mut saying);
             }
-            context(verdict, &mut saying);
+            saying.say_context(verdict);
         }
         EventKind::BeforeStop => {
             if verdict.is_block() {
@@ -28,7 +28,7 @@ pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
                 saying.say_specific("additionalContext", reason_and_context(verdict));
                 saying.lose("deny", "the reason, to the person and the model");
             } else {
-                context(verdict, &mut saying);
+                saying.say_context(verdict);
             }
         }
         _ => {
@@ -62,10 +62,4 @@ fn before_tool(verdict: &Verdict, saying: &mut Saying) {
 fn deny(reason: &str, saying: &mut Saying) {
     saying.say("decision", "deny");
     saying.say("reason", reason);
-}
-
-fn context(verdict: &Verdict, saying: &mut Saying) {
-    if let Some(context) = &verdict.context {
-        saying.say_specific("additionalContext", context.as_str());
-    }
 }
