@@ -3,6 +3,7 @@
 mod decode;
 mod encode;
 mod facts;
+mod transcript;
 
 use std::path::PathBuf;
 
@@ -15,6 +16,8 @@ use crate::facts::{Capability, Quirk};
 use crate::tool;
 use crate::wiring::json_hooks::{self, Handler};
 use crate::wiring::{Call, Edits, Inspection, JsonSettings, Scope, SettingsError, Texts};
+
+pub use transcript::{Transcript, TranscriptPayload, read_transcript};
 
 /// Anthropic's Claude Code.
 #[derive(Clone, Copy, Debug)]
