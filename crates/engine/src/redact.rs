@@ -1,0 +1,521 @@
+//! Takes secrets out of a text before it is written down.
+//!
+//! The text is a program's output or a line of JSON; both are read by the same code. What is
+//! replaced never holds a `"` nor a part of an escape, so JSON stays JSON of the same shape.
+//!
+//! # Why it is linear
+//!
+//! The scan goes forward only. At a byte where a rule may begin, the rule looks ahead, and no byte
+//! is looked at more often than a fixed number of times, because of one of these:
+//! - a token's body holds no word boundary, so no token begins within a body that was turned down;
+//!   bodies joined by dots are limited in number;
+//! - a name's value is read only after a separator; base64 holds none, and for words that do,
+//!   `dull` remembers how far a word was turned down: no end of it can be a secret either;
+//! - a private key's body ends where the next one begins, a URL's authority at `/`, and the
+//!   options of `curl` are not read again for a `curl` among them.
+
+mod rules;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use self::rules::{
+    ALNUM, AUTHORITY, BASE64, CAPITALS, CLASS, DASH, DIGIT, LEADS, LOWER, QUOTE, RULES, SCHEMES,
+    SPACE, SPAN, Shape, Token, UNDERSCORE, UPPER, URL64, VALUE, Value, is,
+};
+
+/// A text without its secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redacted {
+    /// The text, with `[redacted KIND]` where a secret was.
+    pub text: String,
+    /// What was found, each kind once, in order of first appearance.
+    pub kinds: Vec<&'static str>,
+}
+
+/// Returns the text with its secrets replaced by `[redacted KIND]`, or `None` if there are none.
+pub fn redact(text: &str) -> Option<Redacted> {
+    let mut scan = Scan { text, bytes: text.as_bytes(), ..Scan::default() };
+    scan.run();
+    if scan.kinds.is_empty() {
+        return None;
+    }
+    scan.out.push_str(&text[scan.done..]);
+    Some(Redacted { text: scan.out, kinds: scan.kinds })
+}
+
+/// Returns the text without its secrets.
+pub fn without_secrets(text: String) -> String {
+    match redact(&text) {
+        Some(redacted) => redacted.text,
+        None => text,
+    }
+}
+
+#[derive(Default)]
+struct Scan<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    out: String,
+    kinds: Vec<&'static str>,
+    /// Up to here the text is written to `out`.
+    done: usize,
+    /// Where the password of the URL last seen is, and of the `curl` last seen.
+    url: Range<usize>,
+    curl: Range<usize>,
+    /// The options of the `curl` last seen were read up to here.
+    curl_end: usize,
+    /// The end of the word last read as a value and turned down: no end of it is a secret.
+    dull: usize,
+}
+
+impl Scan<'_> {
+    fn run(&mut self) {
+        let mut at = 0;
+        while let Some(lead) = self.lead(at) {
+            if let Some((range, kind)) = self.secret(lead) {
+                at = range.end;
+                self.replace(range, kind);
+            } else {
+                at = lead + 1;
+            }
+        }
+    }
+
+    /// Where a rule may begin, from there on.
+    fn lead(&self, at: usize) -> Option<usize> {
+        let [first, second, third] = &LEADS;
+        let (mut one, mut two) = (0, 0);
+        for (index, &byte) in self.rest(at).iter().enumerate() {
+            let three = two & third[byte as usize];
+            if three != 0 {
+                return Some(at + index - 2);
+            }
+            two = one & second[byte as usize];
+            one = first[byte as usize];
+        }
+        None
+    }
+
+    fn replace(&mut self, range: Range<usize>, kind: &'static str) {
+        self.out.push_str(&self.text[self.done..range.start]);
+        self.out.push_str("[redacted ");
+        self.out.push_str(kind);
+        self.out.push(']');
+        self.done = range.end;
+        // What ended the options of `curl` is gone.
+        if range.start < self.curl_end && self.curl_end <= range.end {
+            self.curl_options(range.end);
+        }
+        if !self.kinds.contains(&kind) {
+            self.kinds.push(kind);
+        }
+    }
+
+    /// The byte there, or 0 past the end.
+    fn get(&self, at: usize) -> u8 {
+        self.bytes.get(at).copied().unwrap_or(0)
+    }
+
+    fn rest(&self, at: usize) -> &[u8] {
+        self.bytes.get(at..).unwrap_or_default()
+    }
+
+    /// Where the run of a class that begins there ends.
+    fn run_end(&self, at: usize, class: u16) -> usize {
+        at + self.count(at, |byte| is(byte, class))
+    }
+
+    /// The secret that is announced there.
+    fn secret(&mut self, at: usize) -> Option<(Range<usize>, &'static str)> {
+        match self.bytes[at] {
+            b':' => return self.colon(at),
+            b'-' => return Some((self.private_key(at)?, "private-key")),
+            b'c' => {
+                self.curl(at);
+                return None;
+            }
+            _ => {}
+        }
+        let (from, to) = SPAN[self.bytes[at] as usize];
+        let boundary = self.boundary(at);
+        let third = self.get(at + 2).to_ascii_lowercase();
+        RULES[from as usize..to as usize].iter().find_map(|rule| {
+            if rule.prefix.as_bytes()[2].to_ascii_lowercase() != third {
+                return None;
+            }
+            let range = match &rule.shape {
+                Shape::Token(token) if boundary => at..self.token(at, rule.prefix, token)?,
+                Shape::Token(_) => return None,
+                Shape::Name(value) => self.named(at, rule.prefix, *value, boundary)?,
+            };
+            Some((range, rule.kind))
+        })
+    }
+
+    /// Whether a word may begin there: what comes before is no part of it.
+    fn boundary(&self, at: usize) -> bool {
+        let before = &self.bytes[self.done..at];
+        let hex = |bytes: &[u8]| bytes.iter().all(u8::is_ascii_hexdigit);
+        match before {
+            // The letter of an escape is not the first of a word,
+            [.., b'\\'] if b"nrtbfu".contains(&self.bytes[at]) => {
+                before.iter().rev().take_while(|&&byte| byte == b'\\').count() % 2 == 0
+            }
+            // and not the last of one.
+            [] | [.., b'\\', b'n' | b'r' | b't' | b'b' | b'f'] => true,
+            [.., b'\\', b'u', a, b, c, d] if hex(&[*a, *b, *c, *d]) => true,
+            [.., b'%', a, b] if hex(&[*a, *b]) => true,
+            // The end of a colour on a terminal.
+            [codes @ .., b'm' | b'K'] => {
+                let code = |byte: &&u8| is(**byte, DIGIT) || **byte == b';';
+                let length = codes.iter().rev().take(20).take_while(code).count();
+                codes[..codes.len() - length].ends_with(b"[")
+            }
+            [.., byte] => !is(*byte, URL64),
+        }
+    }
+
+    /// Where the token that begins there ends.
+    fn token(&self, at: usize, prefix: &str, token: &Token) -> Option<usize> {
+        if !self.rest(at).starts_with(prefix.as_bytes()) {
+            return None;
+        }
+        let from = at + prefix.len();
+        let mut end = self.run_end(from, token.body);
+        if !(token.min..=token.max).contains(&(end - from)) {
+            return None;
+        }
+        let body = &self.bytes[from..end];
+        let mut more = 0;
+        while more < token.dotted.1 && self.get(end) == b'.' {
+            let next = self.run_end(end + 1, token.body);
+            if next == end + 1 {
+                break;
+            }
+            end = next;
+            more += 1;
+        }
+        let fits = more >= token.dotted.0
+            && !is(self.get(end), ALNUM)
+            && !one_letter(body)
+            && (!token.varied || varied(body));
+        fits.then_some(end)
+    }
+
+    /// Where the value is of a name that begins there.
+    fn named(
+        &mut self,
+        at: usize,
+        name: &str,
+        value: Value,
+        boundary: bool,
+    ) -> Option<Range<usize>> {
+        let end = at + name.len();
+        let fold = |byte: u8| if byte == b'_' { b'-' } else { byte.to_ascii_lowercase() };
+        let same =
+            self.bytes.get(at..end)?.iter().zip(name.bytes()).all(|(a, b)| fold(*a) == fold(b));
+        if !same {
+            return None;
+        }
+        if let Value::Base64(min, max) = value {
+            let (from, _) = self.separator(end, true)?;
+            let end = self.run_end(from, BASE64);
+            let body = &self.bytes[from..end];
+            let end = end + self.count(end, |byte| byte == b'=').min(2);
+            let fits = (min..=max).contains(&(end - from)) && varied(body) && !one_letter(body);
+            return (fits && !self.example(end)).then_some(from..end);
+        }
+        if !boundary && !matches!(self.get(at.wrapping_sub(1)), b'-' | b'_') {
+            return None;
+        }
+        let (from, listed) = self.separator(end, false)?;
+        if sigil(self.rest(from)) {
+            return None;
+        }
+        let dull = from < self.dull;
+        let end = if dull { self.dull } else { self.value_end(from) };
+        let first = &self.bytes[from..end];
+        let credential = matches!(value, Value::Credential);
+        let scheme = credential
+            && SCHEMES.iter().any(|scheme| first.eq_ignore_ascii_case(scheme.as_bytes()));
+        let min = if credential || listed { 16 } else { 8 };
+        if !scheme && !dull && opaque(first, min) && !self.example(end) {
+            return Some(from..end);
+        }
+        self.dull = end;
+        let may_be_scheme = from < end && end == self.run_end(from, URL64);
+        if !credential || !may_be_scheme || self.get(end) != b' ' {
+            return None;
+        }
+        let from = end + self.count(end, |byte| byte == b' ');
+        let end = self.value_end(from);
+        let min = if scheme { 6 } else { 16 };
+        let fits = opaque(&self.bytes[from..end], min) && !self.example(end);
+        fits.then(|| from..self.parameters(end))
+    }
+
+    /// Where the value of a name that ends there begins, and whether only a comma stands between.
+    /// A name in quotes must have a value in quotes: in JSON all else is no string.
+    fn separator(&self, end: usize, loose: bool) -> Option<(usize, bool)> {
+        let blank = |byte| matches!(byte, b' ' | b'\t');
+        let closed = self.quote(end);
+        // As in `headers["Authorization"] = …`.
+        let end = closed.map_or(end, |end| end + usize::from(self.get(end) == b']'));
+        let mut at = end + self.count(end, blank);
+        let listed = closed.is_some() && self.get(at) == b',';
+        match self.get(at) {
+            b':' | b'=' => at += 1 + usize::from(matches!(self.get(at + 1), b'=' | b'>')),
+            b',' if listed => at += 1,
+            b'>' if loose => at += 1,
+            _ if loose && at > end => {}
+            _ => return None,
+        }
+        at += self.count(at, blank);
+        match self.quote(at) {
+            // The quote was the end of a JSON string, not the beginning of one.
+            Some(inner) if self.get(inner) == b':' => None,
+            Some(inner) => Some((inner, listed)),
+            None => closed.is_none().then_some((at, listed)),
+        }
+    }
+
+    /// Behind the quote that stands there, with the backslashes before it.
+    fn quote(&self, at: usize) -> Option<usize> {
+        let at = at + self.count(at, |byte| byte == b'\\');
+        matches!(self.get(at), b'"' | b'\'' | b'`').then_some(at + 1)
+    }
+
+    /// Where the word of a value ends; an ellipsis is none of it.
+    fn value_end(&self, from: usize) -> usize {
+        let goes_on = |at: &usize| {
+            is(self.get(*at), VALUE)
+                && !(self.get(*at) == b'.' && self.rest(*at).starts_with(b"..."))
+        };
+        from + (from..self.bytes.len()).take_while(goes_on).count()
+    }
+
+    /// Whether what ends there is a call, is cut short with an ellipsis, or had more of it replaced.
+    fn example(&self, end: usize) -> bool {
+        let ellipsis = |dots: &str| self.rest(end).starts_with(dots.as_bytes());
+        matches!(self.get(end), b'(' | b'[' | b'{') || ellipsis("...") || ellipsis("…")
+    }
+
+    /// Where the `, name=value` that follow a credential end.
+    fn parameters(&self, mut end: usize) -> usize {
+        while self.get(end) == b',' {
+            let from = end + 1 + self.count(end + 1, |byte| byte == b' ');
+            let next = from + self.count(from, |byte| is(byte, VALUE) || byte == b';');
+            if !self.bytes[from..next].contains(&b'=') {
+                break;
+            }
+            end = next;
+        }
+        end
+    }
+
+    /// The password after this colon; or a URL that may have one further on.
+    fn colon(&mut self, at: usize) -> Option<(Range<usize>, &'static str)> {
+        if self.url.start == at + 1 {
+            return Some((self.url.clone(), "url-password"));
+        }
+        if self.curl.start == at + 1 {
+            return Some((self.curl.clone(), "password"));
+        }
+        if self.rest(at).starts_with(b"://") && is(self.get(at.wrapping_sub(1)), ALNUM) {
+            let from = at + 3;
+            let authority = &self.bytes[from..self.run_end(from, AUTHORITY)];
+            let colon = authority.iter().position(|&byte| byte == b':')?;
+            let end = authority.iter().rposition(|&byte| byte == b'@')?;
+            let password = authority.get(colon + 1..end)?;
+            if !password.is_empty() && !placeholder(password) {
+                self.url = from + colon + 1..from + end;
+            }
+        }
+        None
+    }
+
+    fn curl(&mut self, at: usize) {
+        let command = self.rest(at).starts_with(b"curl") && is(self.get(at + 4), SPACE | QUOTE);
+        if command && at >= self.curl_end && self.boundary(at) {
+            self.curl_options(at + 4);
+        }
+    }
+
+    /// Looks for `-u user:password` among what follows `curl`.
+    fn curl_options(&mut self, mut at: usize) {
+        while let Some(&byte) = self.bytes.get(at) {
+            match byte {
+                b'\n' | b'|' => break,
+                b'&' if self.get(at + 1) == b'&' => break,
+                b'\\' => {
+                    // A newline in JSON has 1, 2, 4 … backslashes, one that is continued thrice
+                    // as many.
+                    let count = self.count(at, |byte| byte == b'\\');
+                    at += count;
+                    if self.get(at) == b'n' && count.is_power_of_two() {
+                        break;
+                    }
+                    at += usize::from(matches!(self.get(at), b'n' | b'\n'));
+                    continue;
+                }
+                b'-' if is(self.bytes[at - 1], SPACE | QUOTE)
+                    || self.bytes[..at].ends_with(b"\\n") =>
+                {
+                    if let Some(password) = self.user_option(at) {
+                        at = password.end;
+                        self.curl = password;
+                        break;
+                    }
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        self.curl_end = at;
+    }
+
+    fn user_option(&self, at: usize) -> Option<Range<usize>> {
+        let end = self.run_end(at, UPPER | LOWER | DASH);
+        let from = match &self.bytes[at..end] {
+            b"--user" | b"--proxy-user" => end,
+            [b'-', b'-', ..] => return None,
+            [b'-', b'u' | b'U', _, ..] => at + 2,
+            [b'-', .., b'u' | b'U'] => end,
+            _ => return None,
+        };
+        let between = |byte| is(byte, QUOTE) || matches!(byte, b' ' | b'=' | b',');
+        let user = from + self.count(from, between);
+        let quoted = user > from && is(self.get(user - 1), QUOTE);
+        let colon = user + self.count(user, |byte| is(byte, VALUE) && byte != b':');
+        if colon == user || self.get(colon) != b':' {
+            return None;
+        }
+        let ends = |byte| match byte {
+            b' ' | b';' | b'|' | b'&' | b'<' | b'>' | b'(' | b')' => !quoted,
+            _ => byte < b' ' || is(byte, QUOTE),
+        };
+        let password = colon + 1..colon + 1 + self.count(colon + 1, |byte| !ends(byte));
+        (password.len() >= 2 && !placeholder(&self.bytes[password.clone()])).then_some(password)
+    }
+
+    /// The private key whose `-----BEGIN` has its last dash there.
+    fn private_key(&self, at: usize) -> Option<Range<usize>> {
+        let before = &self.bytes[self.done..at];
+        if !self.rest(at).starts_with(b"-BEGIN ") || !before.ends_with(b"----") {
+            return None;
+        }
+        let from = self.label_end(at + 7);
+        let label = &self.bytes[at + 7..from];
+        let private = label.windows(11).any(|words| words == b"PRIVATE KEY");
+        if !private || !self.rest(from).starts_with(b"-----") {
+            return None;
+        }
+        let from = from + 5;
+        let mut stop = from;
+        while stop < self.bytes.len() && self.bytes[stop] != b'"' {
+            if self.bytes[stop] == b'-' && self.bytes[..stop].ends_with(b"----") {
+                let rest = self.rest(stop);
+                if rest.starts_with(b"-END ") {
+                    let body = &self.bytes[from..stop];
+                    let found = body.split(|&byte| !is(byte, BASE64)).any(key_material);
+                    let end = self.label_end(stop + 5);
+                    let end = end + self.count(end, |byte| byte == b'-').min(5);
+                    return found.then_some(at - 4..end);
+                } else if rest.starts_with(b"-BEGIN ") {
+                    break;
+                }
+            } else if self.bytes[stop] == b'[' && self.rest(stop).starts_with(b"[redacted ") {
+                break; // where another key was
+            }
+            stop += 1;
+        }
+        Some(at - 4..self.key_end(from, stop)?)
+    }
+
+    fn label_end(&self, at: usize) -> usize {
+        at + self.count(at, |byte| is(byte, CAPITALS) || byte == b' ').min(40)
+    }
+
+    /// Where the text stops being a key that has no end: after its lines and words of base64.
+    fn key_end(&self, from: usize, stop: usize) -> Option<usize> {
+        let (mut at, mut end, mut full) = (from, None, false);
+        loop {
+            at += self.count(at, |byte| is(byte, SPACE));
+            if self.get(at) == b'\\' {
+                at += self.count(at, |byte| byte == b'\\');
+                if !matches!(self.get(at), b'n' | b'r' | b't') {
+                    return end;
+                }
+                at += 1;
+                continue;
+            }
+            let next = at + self.count(at, |byte| is(byte, BASE64) || byte == b'=');
+            let word = &self.bytes[at..next];
+            let header = matches!(self.get(next), b':' | b'-');
+            if key_material(word) {
+                end = Some(next);
+                full = word.len() >= 48;
+                at = next;
+            } else if end.is_none() && header && !word.is_empty() {
+                // A line such as `Proc-Type: 4,ENCRYPTED`.
+                let line = self.bytes[next..stop].iter();
+                at = next + line.take_while(|&&byte| !matches!(byte, b'\n' | b'\\')).count();
+            } else {
+                // After a full line the last one may be short.
+                let line_end = self.get(next) < b' ' || is(self.get(next), QUOTE);
+                return if full && line_end && !word.is_empty() { Some(next) } else { end };
+            }
+        }
+    }
+
+    fn count(&self, at: usize, class: impl Fn(u8) -> bool) -> usize {
+        self.rest(at).iter().take_while(|&&byte| class(byte)).count()
+    }
+}
+
+fn key_material(run: &[u8]) -> bool {
+    run.len() >= 24 && !one_letter(run)
+}
+
+/// Whether there is a digit, or capitals with small letters.
+fn varied(text: &[u8]) -> bool {
+    let all = text.iter().fold(0, |all, &byte| all | CLASS[byte as usize]);
+    all & DIGIT != 0 || all & UPPER != 0 && all & LOWER != 0
+}
+
+/// Whether the last dozen letters are one and the same, as in `ghp_xxxxxxxxxxxx`: a placeholder.
+fn one_letter(text: &[u8]) -> bool {
+    let mut letters = text.iter().rev().filter(|&&byte| is(byte, ALNUM)).take(12);
+    letters.next().is_some_and(|last| letters.all(|letter| letter.eq_ignore_ascii_case(last)))
+}
+
+/// Whether a word cannot be one of a language or of a program.
+fn opaque(word: &[u8], min: usize) -> bool {
+    let camel = || word.windows(2).any(|pair| is(pair[0], LOWER) && is(pair[1], UPPER));
+    word.len() >= min
+        && !placeholder(word)
+        && !one_letter(word)
+        && (word.iter().any(u8::is_ascii_digit) || word.len() >= 12 && camel())
+}
+
+/// Whether a word stands for a secret that is elsewhere, or for one that was replaced.
+fn placeholder(word: &[u8]) -> bool {
+    let ellipsis = word.starts_with(b"...") || word.ends_with(b"...");
+    let same = word.iter().all(|byte| byte.eq_ignore_ascii_case(&word[0]));
+    sigil(word) || same || ellipsis || word.windows(9).any(|part| part == b"[redacted")
+}
+
+/// `$NAME`, `${NAME}`, `<name>`, `{name}`, `***`, `%s` and the like.
+fn sigil(text: &[u8]) -> bool {
+    match text {
+        [b'<' | b'{' | b'[', ..] | [b'*', b'*', ..] | [b'$', b'{' | b'(', ..] | [b'%', _] => true,
+        [b'$', name @ ..] => {
+            is(*name.first().unwrap_or(&0), UPPER | LOWER | UNDERSCORE)
+                && name.iter().all(|&byte| is(byte, ALNUM | UNDERSCORE))
+        }
+        [b'%', a, b, ..] => !(a.is_ascii_hexdigit() && b.is_ascii_hexdigit()),
+        _ => false,
+    }
+}
