@@ -37,12 +37,13 @@ pub struct Program {
 }
 
 /// What hooks are written in, and what the tests shut them in with and look at them with.
-pub const FOR_HOOKS: [Program; 6] = [
+pub const FOR_HOOKS: [Program; 7] = [
     Program { name: "bash", package: "bash" },
     Program { name: "python3", package: "python3" },
     Program { name: "unshare", package: "util-linux" },
     Program { name: "setpriv", package: "util-linux" },
     Program { name: "ps", package: "procps" },
+    Program { name: "tmux", package: "tmux" },
     Program { name: "node", package: "nodejs" },
 ];
 

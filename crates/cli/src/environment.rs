@@ -4,7 +4,9 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use anyhook_engine::Places;
+use anyhook_engine::journal::Journal;
 use anyhook_engine::places::find_root;
+use anyhook_engine::settings::Settings;
 
 /// What the process was given by its surroundings.
 #[derive(Clone, Debug)]
@@ -37,6 +39,12 @@ impl Environment {
 }
 
 impl Environment {
+    /// Returns the journal; none without a home.
+    pub fn journal(&self) -> Option<Journal> {
+        let settings = Settings::load(&self.places, None).journal;
+        self.places.state.as_deref().map(|state| Journal::with(state, settings))
+    }
+
     /// Returns the project's root, or the current folder where there is none.
     pub fn project_root(&self) -> PathBuf {
         find_root(&self.work_dir, self.places.home.as_deref())
@@ -47,6 +55,14 @@ impl Environment {
 /// Returns a folder named by a variable; a relative one does not count.
 pub fn folder(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// Returns how wide a line may be: by `COLUMNS`, else the terminal's width, else 100.
+pub fn terminal_width() -> usize {
+    let told = env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
+    let seen = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    // In less nothing can be said.
+    told.or_else(seen).unwrap_or(100).max(20)
 }
 
 /// Returns a path as a person would write it: below home with `~`.

@@ -42,6 +42,11 @@ impl Trouble {
         Self::problem(format!("`{}` cannot be used: {error}", path.display())).hint(RIGHTS_OR_SPACE)
     }
 
+    /// There is no journal, for want of a home.
+    pub fn no_journal() -> Self {
+        Self::problem("there is no state folder, so no journal").hint("set HOME")
+    }
+
     /// Adds the next step.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

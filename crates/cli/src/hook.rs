@@ -13,6 +13,9 @@ use crate::environment::{Environment, folder};
 /// Events larger than this are refused, not read to the end of memory.
 const PAYLOAD_LIMIT: u64 = 64 * 1024 * 1024;
 
+/// So much of a refused event goes into the journal.
+const KEPT_OF_REFUSED: usize = 1024 * 1024;
+
 /// A call by an agent.
 pub struct Request {
     host: &'static dyn Host,
@@ -45,7 +48,7 @@ impl Request {
 }
 
 /// Returns the host of that name.
-fn find_host(name: &str) -> Option<&'static dyn Host> {
+pub fn find_host(name: &str) -> Option<&'static dyn Host> {
     if name == OpenFormat.id() {
         return Some(&OpenFormat);
     }
@@ -74,7 +77,12 @@ fn reply(request: &Request) -> Reply {
     let caller = Caller { work_dir: environment.work_dir, project_dir, now: now() };
     let mut engine = Engine::new(environment.places);
     if let Some(trouble) = trouble {
-        return engine.refuse(request.host, &DecodeError::NotTaken(trouble), &caller);
+        return engine.refuse(
+            request.host,
+            &DecodeError::NotTaken(trouble),
+            &payload[..payload.len().min(KEPT_OF_REFUSED)],
+            &caller,
+        );
     }
     engine.adopt_orphans();
     engine.dispatch(request.host, &payload, &caller, request.deadline)

@@ -4,16 +4,22 @@
 //! Everything a person types goes through [`commands`].
 
 mod agents;
+mod chart;
 mod commands;
 mod environment;
 mod error;
+mod figures;
 mod hook;
 mod level;
+mod past;
+mod progress;
+mod since;
 mod target;
 mod ui;
 
 use std::process::ExitCode;
 
+use anyhook_engine::now;
 use anyhook_engine::run::detached;
 
 fn main() -> ExitCode {
@@ -30,7 +36,14 @@ fn main() -> ExitCode {
             let looked_after = detached::look_after(std::io::stdin().lock());
             return ExitCode::from(u8::from(looked_after.is_err()));
         }
+        Some(detached::KEEPER) => return ExitCode::from(u8::from(keep_journal().is_err())),
         _ => {}
     }
     commands::main()
+}
+
+/// Seals and drops segments of the journal, aside: the agent has its answer.
+fn keep_journal() -> std::io::Result<()> {
+    let environment = environment::Environment::read();
+    environment.journal().map_or(Ok(()), |journal| journal.keep(now()).map(drop))
 }

@@ -43,6 +43,11 @@ impl Tone {
 /// A piece of text with its tone.
 pub type Piece<'text> = (Tone, &'text str);
 
+/// A piece of text that stands by itself.
+pub type OwnedPiece = (Tone, String);
+/// A line of such pieces.
+pub type Line = Vec<OwnedPiece>;
+
 /// Where a command writes.
 pub struct Out {
     writer: Box<dyn Write>,
@@ -72,6 +77,19 @@ impl Out {
     pub fn line(&mut self, pieces: &[Piece<'_>]) -> io::Result<()> {
         self.pieces(pieces)?;
         writeln!(self.writer)
+    }
+
+    /// Writes lines of pieces, indented.
+    pub fn lines(&mut self, indent: &str, lines: &[Line]) -> io::Result<()> {
+        for line in lines {
+            if !line.is_empty() {
+                self.writer.write_all(indent.as_bytes())?;
+            }
+            let pieces: Vec<Piece<'_>> =
+                line.iter().map(|(tone, text)| (*tone, text.as_str())).collect();
+            self.line(&pieces)?;
+        }
+        Ok(())
     }
 
     /// Writes a plain line.
@@ -140,7 +158,7 @@ impl Cell {
 }
 
 /// Returns text that cannot steer a terminal: control characters but line breaks and tabs go.
-fn printable(text: &str) -> String {
+pub fn printable(text: &str) -> String {
     text.chars()
         .map(|letter| {
             if letter.is_control() && !matches!(letter, '\n' | '\t') { '\u{fffd}' } else { letter }

@@ -12,7 +12,7 @@
 
 use std::time::Duration;
 
-use anyhook_model::json::{merge, shorten};
+use anyhook_model::json::merge;
 use anyhook_model::{
     Effect, Event, Failure, Host, Mode, Outcome, RunRecord, Skipped, Spelling, Verdict,
 };
@@ -21,9 +21,6 @@ use serde_json::Value;
 use crate::hook::Hook;
 use crate::output::{Said, interpret};
 use crate::plan::{Broken, Plan, PlannedStep, skipped};
-
-/// So much of each stream goes into the journal.
-const HEAD_LIMIT: usize = 4 * 1024;
 
 /// What the driver is to do next.
 #[derive(Debug)]
@@ -296,8 +293,8 @@ pub(crate) fn run_record(hook: &Hook, said: Said, result: Option<RunResult>) -> 
         decision: said.decision,
         failure: said.failure,
         notes: said.notes,
-        stdout: shorten(&stdout, HEAD_LIMIT),
-        stderr: shorten(&stderr, HEAD_LIMIT),
+        stdout,
+        stderr,
         took_us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
     }
 }

@@ -6,26 +6,31 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhook_model::json::{Object, shorten, to_spaced};
-use anyhook_model::record::JOURNAL_VERSION;
+use anyhook_model::report::RanAnyway;
 use anyhook_model::{
-    Caller, DecodeError, Effect, Event, EventKind, Host, Lost, Mode, OpenFormat, Outcome, Record,
-    RecordId, Reply, RunRecord, Spelling, Verdict, exit_code,
+    Caller, DecodeError, Effect, Event, EventKind, Host, Lost, Mode, Outcome, Payload, Record,
+    RecordId, Reply, ReplyRecord, Spelling, Verdict, exit_code,
 };
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
+use crate::alarms;
 use crate::discover::{Installed, Reading, Standing};
 use crate::dispatch::{Dispatch, Due, Finished, RunResult, Step, run_record};
 use crate::hook::Hook;
-use crate::journal::Journal;
+use crate::journal::denied::{DIGEST, is_digest};
+use crate::journal::{Appended, Journal};
 use crate::output::Said;
 use crate::places::{Places, find_root, nearest_existing};
 use crate::plan::Plan;
+use crate::redact::without_secrets;
 use crate::run::process::random_bits;
 use crate::run::{Command, Runner, detached};
 use crate::session::{self, Session};
 use crate::settings::{AskFallback, Settings};
+use crate::trust::hex;
 
-/// What an event is about is kept to this length.
+/// What a call was about is told to this length.
 const ABOUT_LIMIT: usize = 400;
 /// A longer value would keep a script from being started at all.
 const VARIABLE_LIMIT: usize = 4 * 1024;
@@ -95,7 +100,7 @@ impl Engine {
         let began = Instant::now();
         let events = match host.decode(payload, caller) {
             Ok(events) => events,
-            Err(error) => return self.refuse(host, &error, caller),
+            Err(error) => return self.refuse(host, &error, payload, caller),
         };
         let mut verdict = Verdict::default();
         let mut first = None;
@@ -132,17 +137,54 @@ impl Engine {
         let lost = self.answer_for_nobody(host, &first, &mut verdict);
         let mut reply = host.encode(&first, &verdict);
         reply.lost.extend(lost);
-        if let Some(last) = records.last_mut() {
-            last.lost.clone_from(&reply.lost);
+        if let Some(record) = records.first() {
+            self.remember_call(&first, record, &verdict);
         }
-        if let Err(error) = self.journal(&records) {
-            reply.stderr.push_str(&format!("anyhook: the journal cannot be written: {error}\n"));
-        }
+        self.journal_answer(records, payload, &mut reply);
         reply
     }
 
+    /// Journals what came in and what was answered. The answer does not depend on it.
+    fn journal_answer(&self, mut records: Vec<Record>, payload: &[u8], reply: &mut Reply) {
+        if let Some((first, further)) = records.split_first_mut() {
+            first.payload = Some(Payload::new(payload));
+            first.lost.clone_from(&reply.lost);
+            first.reply = Some(ReplyRecord {
+                exit_code: reply.exit_code,
+                stdout: reply.stdout.clone(),
+                stderr: reply.stderr.clone(),
+            });
+            for record in further {
+                record.with = Some(first.id.clone());
+            }
+        }
+        if let Err(error) = self.journal(records) {
+            reply.stderr.push_str(&format!("anyhook: the journal cannot be written: {error}\n"));
+        }
+    }
+
+    /// Remembers which call was denied, so that it is noticed if it runs nevertheless.
+    fn remember_call(&self, event: &Event, record: &Record, verdict: &Verdict) {
+        let (Some(session), Some(call)) = (self.session(event), &record.call) else { return };
+        let id = verdict.id.as_ref().unwrap_or(&record.id);
+        // What cannot be remembered is found by `verify`: the journal has it all.
+        let _ = match event.kind {
+            EventKind::BeforeTool | EventKind::PermissionRequest if verdict.is_block() => {
+                session.deny(call, id.as_str())
+            }
+            EventKind::BeforeTool if is_digest(call) => session.let_through(call),
+            _ => Ok(()),
+        };
+    }
+
     /// Answers a payload that could not be read, and journals it.
-    pub fn refuse(&self, host: &dyn Host, error: &DecodeError, caller: &Caller) -> Reply {
+    pub fn refuse(
+        &self,
+        host: &dyn Host,
+        error: &DecodeError,
+        payload: &[u8],
+        caller: &Caller,
+    ) -> Reply {
         let kind = EventKind::Other("unreadable".to_owned());
         let mut event = Event::new(kind, host.id(), &caller.work_dir, caller.now);
         event.project_dir.clone_from(&caller.project_dir);
@@ -153,15 +195,15 @@ impl Engine {
                 && hook.blocks_on_failure()
                 && hook.definition.mode == Mode::Enforce
         };
-        let reply = host.refuse(error, scene.installed.hooks.iter().any(is_guard));
+        let mut reply = host.refuse(error, scene.installed.hooks.iter().any(is_guard));
         event.project_dir = scene.root;
         let mut verdict = Verdict { warnings: vec![error.to_string()], ..Verdict::default() };
         verdict.effect = (reply.exit_code == exit_code::BLOCKED).then_some(Effect::Deny);
         let finished =
             Finished { verdict, event, runs: Vec::new(), skipped: Vec::new(), other_events: 0 };
-        let record = new_record(RecordId::from_random(random_bits()), &finished, Duration::ZERO);
-        // The answer does not depend on it.
-        let _ = self.journal(&[record]);
+        let id = RecordId::from_random(random_bits());
+        let (_, _, record) = finish(id, finished, Duration::ZERO);
+        self.journal_answer(vec![record], payload, &mut reply);
         reply
     }
 
@@ -196,15 +238,19 @@ impl Engine {
     }
 
     /// Writes records to the journal.
-    pub fn journal(&self, records: &[Record]) -> io::Result<()> {
+    pub fn journal(&self, records: Vec<Record>) -> io::Result<()> {
         let Some(state) = &self.places.state else {
             return Err(io::Error::new(
                 io::ErrorKind::NotFound,
                 "there is no home folder to keep it in",
             ));
         };
-        let journal = Journal::new(state);
-        records.iter().try_for_each(|record| journal.append(record))
+        let settings = Settings::load(&self.places, None).journal;
+        if Journal::with(state, settings).append(records)? == Appended::AndClosedOne {
+            // If nobody can be started now, whoever closes the next segment does it.
+            let _ = detached::launch_keeper(&self.places.binary);
+        }
+        Ok(())
     }
 
     /// Sends one event through its hooks, with what the session remembers. Does not journal.
@@ -229,15 +275,18 @@ impl Engine {
         let id = RecordId::from_random(random_bits());
         let session = self.session(&event);
         let mut trouble = None;
+        let mut counted = Object::new();
         if let Some(session) = &session {
-            trouble = remember(session, &mut event, self.places.state.as_deref(), part).err();
+            let state = self.places.state.as_deref();
+            trouble = remember(session, &mut event, &mut counted, state, part).err();
         }
         let root = self.root(&event, session.as_ref(), &mut trouble);
         event.project_dir.clone_from(&root);
         let scene = self.scene(root, &event.work_dir, Reading::WhatMayRun);
         let plan = Plan::new(&scene.installed, &event);
         let kind = event.kind.clone();
-        let about = event.headline();
+        // As it came: hooks may change the input.
+        let (about, call) = (event.headline(), call_of(&event));
         let left = || deadline.map(|deadline| deadline.saturating_sub(began.elapsed()));
         let mut finished = Dispatch::new(host, plan, event).drive(|step| match step {
             Step::Run(due) => self.run(due, left(), &[]),
@@ -254,11 +303,40 @@ impl Engine {
         if let Some(error) = trouble {
             finished.verdict.warnings.push(format!("the session cannot be remembered: {error}"));
         }
-        let mut record = new_record(id, &finished, began.elapsed());
-        record.at = at;
-        // As it came: later turns may have changed the input.
-        record.about = about.map(|text| shorten(&text, ABOUT_LIMIT));
-        Dispatched { verdict: finished.verdict, record, event: finished.event }
+        let (mut verdict, event, mut record) = finish(id, finished, began.elapsed());
+        (record.at, record.about, record.call, record.counted) = (at, about, call, counted);
+        self.raise_alarms(session.as_ref(), &mut record, &mut verdict, part);
+        record.verdict.clone_from(&verdict);
+        Dispatched { verdict, record, event }
+    }
+
+    /// Tells of denied calls that ran: at once, and again when the next session starts.
+    fn raise_alarms(
+        &self,
+        session: Option<&Session>,
+        record: &mut Record,
+        verdict: &mut Verdict,
+        part: Part,
+    ) {
+        let Some(state) = &self.places.state else { return };
+        if record.event == EventKind::SessionStart && part == Part::First {
+            verdict.warnings.extend(alarms::take(state).iter().map(alarms::words));
+        }
+        let denied = match (session, &record.call) {
+            (Some(session), Some(call)) if record.event == EventKind::AfterTool => {
+                session.denied_by(call)
+            }
+            _ => None,
+        };
+        if let Some(denied) = denied {
+            let denied = RecordId::from_text(denied);
+            record.denied_by = Some(denied.clone());
+            let mut alarm = RanAnyway::of(record, denied);
+            alarm.about = alarm.about.map(|about| shorten(&without_secrets(about), ABOUT_LIMIT));
+            verdict.warnings.push(alarms::words(&alarm));
+            // `verify` and `doctor` find it in the journal in any case.
+            let _ = alarms::raise(state, &alarm);
+        }
     }
 
     /// Finds what an event would meet, without running or writing anything.
@@ -274,15 +352,16 @@ impl Engine {
         event.project_dir.clone().or_else(repository)
     }
 
-    /// Runs one hook alone, waiting for it even if it is async; nothing is remembered or journaled.
-    pub fn run_alone(
+    /// Runs hooks apart from all that is installed, waiting for those that are async, too; nothing
+    /// is remembered or journaled.
+    pub fn run_apart(
         &self,
-        hook: &Hook,
+        host: &dyn Host,
+        installed: &Installed,
         event: Event,
         environment: &[(OsString, OsString)],
     ) -> Finished {
-        let installed = Installed::of(vec![hook.clone()]);
-        Dispatch::new(&OpenFormat, Plan::new(&installed, &event), event).drive(|step| match step {
+        Dispatch::new(host, Plan::new(installed, &event), event).drive(|step| match step {
             Step::Run(due) | Step::Detach(due) => self.run(due, None, environment),
             Step::Done => RunResult::not_started("it is over"),
         })
@@ -376,7 +455,8 @@ impl Engine {
             skipped: Vec::new(),
             other_events: 0,
         };
-        let mut record = new_record(RecordId::from_random(random_bits()), &outcome, Duration::ZERO);
+        let id = RecordId::from_random(random_bits());
+        let (_, _, mut record) = finish(id, outcome, Duration::ZERO);
         record.of = Some(of.clone());
         record.project_dir = scene.root.as_ref().map(|root| root.to_string_lossy().into_owned());
         let job = detached::Job {
@@ -385,6 +465,7 @@ impl Engine {
             limit_ms: due.hook.definition.timeout_ms,
             stdout: due.hook.definition.stdout,
             state: self.places.state.clone().map(PathBuf::into_os_string),
+            journal: Settings::load(&self.places, None).journal,
             record,
         };
         match detached::launch(&self.places.binary, &job) {
@@ -413,6 +494,7 @@ fn report_only(verdict: &mut Verdict) {
 fn remember(
     session: &Session,
     event: &mut Event,
+    counted: &mut Object,
     state: Option<&Path>,
     part: Part,
 ) -> io::Result<()> {
@@ -440,6 +522,7 @@ fn remember(
     })();
     let mut fill = |name: &str, value: Option<Value>| {
         if let Some(value) = value.filter(|_| event.data.get(name).is_none_or(Value::is_null)) {
+            counted.insert(name.to_owned(), value.clone());
             event.data.insert(name.to_owned(), value);
         }
     };
@@ -481,75 +564,35 @@ fn cap_stop(
     ));
 }
 
-fn new_record(id: RecordId, finished: &Finished, took: Duration) -> Record {
-    let event = &finished.event;
-    let short = |text: &str| shorten(text, NAME_LIMIT);
-    let short_path = |path: &Path| short(&path.to_string_lossy());
-    let event_kind = match &event.kind {
-        EventKind::Other(name) => EventKind::Other(short(name)),
-        known => known.clone(),
+/// Parts a finished dispatch into its verdict, its event, and the record of both.
+fn finish(id: RecordId, finished: Finished, took: Duration) -> (Verdict, Event, Record) {
+    let Finished { verdict, event, runs, skipped, other_events } = finished;
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let mut record = Record::new(id, now(), &event.host, event.kind.clone());
+    record.native_name.clone_from(&event.native_name);
+    record.session.clone_from(&event.session);
+    record.agent.clone_from(&event.agent);
+    record.work_dir = text(&event.work_dir);
+    record.project_dir = event.project_dir.as_deref().map(text);
+    record.tool = event.tool.as_ref().map(|tool| tool.name.clone());
+    record.about = event.headline();
+    record.runs = runs;
+    record.skipped = skipped;
+    record.other_events = other_events;
+    record.verdict = verdict.clone();
+    record.took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+    (verdict, event, record)
+}
+
+/// Names a tool call: by the host's id, else by what it is.
+fn call_of(event: &Event) -> Option<String> {
+    let tool = event.tool.as_ref()?;
+    let digest = || {
+        let text = format!("{}\n{}", tool.name, to_spaced(&tool.input));
+        format!("{DIGEST}{}", hex(&Sha256::digest(text.as_bytes())[..16]))
     };
-    Record {
-        v: JOURNAL_VERSION,
-        id,
-        of: None,
-        at: now(),
-        host: event.host.clone(),
-        event: event_kind,
-        native_name: event.native_name.as_deref().map(short),
-        session: event.session.as_deref().map(short),
-        work_dir: short_path(&event.work_dir),
-        project_dir: event.project_dir.as_deref().map(short_path),
-        tool: event.tool.as_ref().map(|tool| short(&tool.name)),
-        about: event.headline().map(|text| shorten(&text, ABOUT_LIMIT)),
-        runs: finished.runs.iter().cloned().map(short_run).collect(),
-        skipped: finished.skipped.iter().take(SKIPPED_LIMIT).cloned().collect(),
-        other_events: finished.other_events,
-        verdict: short_verdict(finished.verdict.clone()),
-        lost: Vec::new(),
-        took_us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
-    }
+    Some(tool.use_id.clone().unwrap_or_else(digest))
 }
-
-/// Cuts what a hook said to what the journal keeps.
-fn short_run(mut run: RunRecord) -> RunRecord {
-    let decision = &mut run.decision;
-    decision.modified_input = decision.modified_input.take().map(short_input);
-    for text in [&mut decision.additional_context, &mut decision.log] {
-        *text = text.take().map(|text| shorten(&text, TEXT_LIMIT));
-    }
-    run
-}
-
-/// Cuts a verdict to what the journal keeps.
-fn short_verdict(mut verdict: Verdict) -> Verdict {
-    verdict.input = verdict.input.map(short_input);
-    // The same as `input`, in other words.
-    verdict.native_input = None;
-    verdict.context = verdict.context.map(|text| shorten(&text, TEXT_LIMIT));
-    verdict
-}
-
-/// Cuts the long values of an input; one of very many fields becomes a note of its size.
-fn short_input(input: Object) -> Object {
-    let size = to_spaced(&input).len();
-    if size <= TEXT_LIMIT {
-        return input;
-    }
-    let mut short = Object::new();
-    short.insert("(cut for the journal)".to_owned(), format!("{size} bytes").into());
-    for (key, value) in input.into_iter().take(20) {
-        short.insert(shorten(&key, NAME_LIMIT), shorten(&to_spaced(&value), ABOUT_LIMIT).into());
-    }
-    short
-}
-
-/// Names and paths in the journal are kept to this length.
-const NAME_LIMIT: usize = 1024;
-/// Texts and inputs in the journal are kept to this length.
-const TEXT_LIMIT: usize = 64 * 1024;
-/// So many hooks that were left out are named in the journal.
-const SKIPPED_LIMIT: usize = 200;
 
 /// Returns the time, to the millisecond.
 pub fn now() -> jiff::Timestamp {

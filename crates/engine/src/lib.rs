@@ -42,6 +42,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+pub mod alarms;
 pub mod definition;
 pub mod discover;
 pub mod dispatch;
@@ -55,6 +56,7 @@ pub mod output;
 pub mod places;
 pub mod plan;
 pub mod problem;
+pub mod redact;
 pub mod run;
 pub mod session;
 pub mod settings;

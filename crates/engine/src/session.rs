@@ -6,6 +6,8 @@
 //! - `steps`, `stops`: one byte appended for each tool call and each blocked stop, so that a count
 //!   is a file's length;
 //! - `blocks`: the ids of the records that blocked a stop, a line each;
+//! - `denied`: the calls that were denied, a line each, with the record that explains it; a line
+//!   without one says that the same call was let through later;
 //! - `turn`: the lengths of the two when the turn began, renamed into place.
 
 use std::fs::{self, OpenOptions};
@@ -83,6 +85,27 @@ impl Session {
     pub fn has_blocked_stop(&self, id: &str) -> bool {
         let blocks = fs::read_to_string(self.folder.join("blocks")).unwrap_or_default();
         !id.is_empty() && blocks.lines().any(|line| line == id)
+    }
+
+    /// Remembers that a call was denied, by the record that explains it.
+    pub fn deny(&self, call: &str, id: &str) -> io::Result<()> {
+        self.append("denied", format!("{} {id}\n", short_hash(Path::new(call))).as_bytes())
+    }
+
+    /// Remembers that a call of the same input was let through, if one was denied.
+    pub fn let_through(&self, call: &str) -> io::Result<()> {
+        if self.denied_by(call).is_none() {
+            return Ok(());
+        }
+        self.append("denied", format!("{}\n", short_hash(Path::new(call))).as_bytes())
+    }
+
+    /// Returns the record that explains why a call was denied, if it was.
+    pub fn denied_by(&self, call: &str) -> Option<String> {
+        let lines = fs::read_to_string(self.folder.join("denied")).ok()?;
+        let key = short_hash(Path::new(call));
+        let rest = lines.lines().filter_map(|line| line.strip_prefix(&key)).next_back()?;
+        Some(rest.trim().to_owned()).filter(|id| !id.is_empty())
     }
 
     /// Returns how many tool calls there were in all.
@@ -175,6 +198,19 @@ mod tests {
         assert_eq!((session.steps_in_turn(), session.stop_blocks_in_turn()), (0, 0));
         session.count_step().unwrap();
         assert_eq!((session.steps_in_turn(), session.total_steps()), (1, 2));
+    }
+
+    #[test]
+    fn denials_are_remembered_until_the_call_is_let_through() {
+        let state = tempfile::tempdir().unwrap();
+        let session = Session::new(state.path(), "host", "one");
+        session.let_through("call").unwrap();
+        assert_eq!(session.denied_by("call"), None);
+        session.deny("call", "7k2m9x4q").unwrap();
+        assert_eq!(session.denied_by("call").as_deref(), Some("7k2m9x4q"));
+        assert_eq!(session.denied_by("cal"), None);
+        session.let_through("call").unwrap();
+        assert_eq!(session.denied_by("call"), None);
     }
 
     #[test]

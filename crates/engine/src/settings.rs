@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::discover::not_roots_alone;
 use crate::hook::read_regular;
@@ -23,6 +23,52 @@ const STOP_CAP_MAX: u32 = 100;
 struct File {
     stop_cap: Option<u32>,
     ask_fallback: Option<AskFallback>,
+    journal: Option<JournalSettings>,
+}
+
+/// How the journal is kept: the `[journal]` table. Not a project's to say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct JournalSettings {
+    /// When a record must be on the disk before the agent gets its answer.
+    pub sync: SyncMode,
+    /// For how many days records are kept.
+    pub keep_days: u32,
+    /// How large the journal may get, with its long texts, in MiB.
+    pub keep_mib: u32,
+    /// How large a segment may get, in KiB.
+    pub segment_kib: u32,
+}
+
+impl Default for JournalSettings {
+    fn default() -> Self {
+        Self { sync: SyncMode::Never, keep_days: 90, keep_mib: 1024, segment_kib: 8 * 1024 }
+    }
+}
+
+impl JournalSettings {
+    /// Returns how large the journal may get.
+    pub fn keep_bytes(&self) -> u64 {
+        u64::from(self.keep_mib) * 1024 * 1024
+    }
+
+    /// Returns how large a segment may get; none is smaller than a record.
+    pub fn segment_bytes(&self) -> u64 {
+        u64::from(self.segment_kib.max(1)) * 1024
+    }
+}
+
+/// When a record must be on the disk before the agent gets its answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SyncMode {
+    /// When the system likes: a power cut may cost the last seconds, a crash of ours nothing.
+    #[default]
+    Never,
+    /// If a hook decided something, or failed.
+    Decisions,
+    /// Always.
+    Always,
 }
 
 /// What becomes of an `ask` where the host cannot ask anybody.
@@ -43,6 +89,8 @@ pub struct Settings {
     pub stop_cap: u32,
     /// What becomes of an `ask` where the host cannot ask anybody.
     pub ask_fallback: AskFallback,
+    /// How the journal is kept.
+    pub journal: JournalSettings,
     /// Files that could not be read, and values that do not count.
     pub problems: Vec<String>,
 }
@@ -88,7 +136,14 @@ impl Settings {
             (Some(AskFallback::Deny), _, _) | (_, _, Some(AskFallback::Deny)) => AskFallback::Deny,
             (managed, user, _) => user.or(managed).unwrap_or_default(),
         };
-        Self { stop_cap, ask_fallback, problems }
+        if project.journal.is_some() {
+            problems.push(
+                "a project has no say in the journal: its [journal] does not count".to_owned(),
+            );
+        }
+        // The machine's word goes first: an agent may write the user's file.
+        let journal = managed.journal.or(user.journal).unwrap_or_default();
+        Self { stop_cap, ask_fallback, journal, problems }
     }
 }
 
@@ -169,6 +224,31 @@ mod tests {
         assert_eq!(fallback("ask_fallback = 'pass'", ""), AskFallback::Pass);
         assert_eq!(fallback("", "ask_fallback = 'pass'"), AskFallback::Deny);
         assert_eq!(fallback("ask_fallback = 'pass'", "ask_fallback = 'deny'"), AskFallback::Deny);
+    }
+
+    #[test]
+    fn the_journal_is_the_machines_or_the_persons_business() {
+        let scratch = tempfile::tempdir().unwrap();
+        let of = |managed: &str, user: &str, project: &str| {
+            let levels = [("managed", managed), ("user", user), ("project", project)];
+            let folders = levels.map(|(level, text)| {
+                let folder = scratch.path().join(level);
+                fs::create_dir_all(&folder).unwrap();
+                fs::write(folder.join(FILE), text).unwrap();
+                folder
+            });
+            Settings::of_levels(Some(&folders[0]), Some(&folders[1]), Some(&folders[2]))
+        };
+        let table = "[journal]\nsync = 'always'\nkeep_days = 7\n";
+        let user = of("", table, "").journal;
+        assert_eq!((user.sync, user.keep_days, user.keep_mib), (SyncMode::Always, 7, 1024));
+        let managed = of("[journal]\nkeep_mib = 1", table, "");
+        assert_eq!((managed.journal.keep_days, managed.journal.keep_mib), (90, 1));
+        let project = of("", "", table);
+        assert_eq!(project.journal, JournalSettings::default());
+        assert_eq!(project.problems.len(), 1, "{:?}", project.problems);
+        let unknown = of("", "[journal]\nkeep_weeks = 1", "");
+        assert!(unknown.problems[0].contains("keep_weeks"), "{:?}", unknown.problems);
     }
 
     #[test]

@@ -238,7 +238,7 @@ pub(crate) fn short_hash(path: &Path) -> String {
     hex(&Sha256::digest(path.as_os_str().as_bytes())[..16])
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");

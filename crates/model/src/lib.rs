@@ -33,5 +33,5 @@ pub use id::RecordId;
 pub use kind::{EventKind, Spelling};
 pub use open_format::OpenFormat;
 pub use outcome::Outcome;
-pub use record::{Record, RunRecord, SkipReason, Skipped};
+pub use record::{LongText, Payload, Record, ReplyRecord, RunRecord, SkipReason, Skipped};
 pub use verdict::{Failure, Verdict};

@@ -3,11 +3,13 @@
 use std::fmt;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 
 use crate::decision::Decision;
 use crate::host::Lost;
 use crate::id::RecordId;
+use crate::json::Object;
 use crate::kind::EventKind;
 use crate::outcome::Outcome;
 use crate::verdict::Verdict;
@@ -16,7 +18,10 @@ use crate::verdict::Verdict;
 ///
 /// - 1: one JSON object a line, a file a day: one [`Record`] per dispatch, and one with `of` for
 ///   the outcome of each hook that ran aside.
-pub const JOURNAL_VERSION: u32 = 1;
+/// - 2: numbered segments, a checksum (`sum`) at the end of each line; the payload, the reply,
+///   what was counted, the call's id; long texts in files of their own (`long`), secrets taken out
+///   (`redacted`). Everything of the first form kept its place.
+pub const JOURNAL_VERSION: u32 = 2;
 
 /// One line of the journal: a dispatch, or (with `of`) the outcome of a hook that ran aside.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,6 +34,9 @@ pub struct Record {
     /// The dispatch that started the hook whose outcome this is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<RecordId>,
+    /// The first record of the same payload, where a payload is several events.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub with: Option<RecordId>,
     /// When the dispatch began.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub at: Timestamp,
@@ -42,6 +50,9 @@ pub struct Record {
     /// The session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// Which agent of the session, where the host tells subagents apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// The folder the agent worked in.
     pub work_dir: String,
     /// The project root the hooks were taken from.
@@ -50,9 +61,18 @@ pub struct Record {
     /// The tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
+    /// The tool call: the host's id of it, else a digest of the tool and its input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
     /// What the event was about: a command, a path, a prompt; shortened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
+    /// What the host sent, on the first record of a payload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Payload>,
+    /// Fields of the event that we counted, because the host does not.
+    #[serde(default, skip_serializing_if = "Object::is_empty")]
+    pub counted: Object,
     /// The hooks that were due, in the order they ran.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<RunRecord>,
@@ -68,8 +88,131 @@ pub struct Record {
     /// What the host could not be told.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<Lost>,
+    /// What the host was told, on the first record of a payload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<ReplyRecord>,
+    /// The denial that the host ignored: the call it denied has run nevertheless.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub denied_by: Option<RecordId>,
+    /// Texts too long for a line, kept in files of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub long: Vec<LongText>,
+    /// The kinds of secrets that were taken out of this record and its files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<String>,
     /// How long it all took, in microseconds.
     pub took_us: u64,
+}
+
+impl Record {
+    /// Makes a record of version [`JOURNAL_VERSION`] with nothing but its event and place.
+    pub fn new(id: RecordId, at: Timestamp, host: &str, event: EventKind) -> Self {
+        Self {
+            v: JOURNAL_VERSION,
+            id,
+            of: None,
+            with: None,
+            at,
+            host: host.to_owned(),
+            event,
+            native_name: None,
+            session: None,
+            agent: None,
+            work_dir: String::new(),
+            project_dir: None,
+            tool: None,
+            call: None,
+            about: None,
+            payload: None,
+            counted: Object::new(),
+            runs: Vec::new(),
+            skipped: Vec::new(),
+            other_events: 0,
+            verdict: Verdict::default(),
+            lost: Vec::new(),
+            reply: None,
+            denied_by: None,
+            long: Vec::new(),
+            redacted: Vec::new(),
+            took_us: 0,
+        }
+    }
+
+    /// Tells whether the host was told not to go on.
+    ///
+    /// An `ask` where nobody can be asked is one, too.
+    pub fn denies(&self) -> bool {
+        let is_ask_turned_down =
+            |lost: &Lost| lost.what == "ask" && lost.instead.starts_with("deny");
+        self.verdict.is_block() || self.lost.iter().any(is_ask_turned_down)
+    }
+}
+
+/// What a host sent, as it came. In a record it is JSON, or a string if it cannot be read as such.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(with = "Value"))]
+pub struct Payload(String);
+
+impl Payload {
+    /// Takes a payload as it came.
+    pub fn new(bytes: &[u8]) -> Self {
+        Self(String::from_utf8_lossy(bytes).into_owned())
+    }
+
+    /// Returns the text.
+    pub fn as_text(&self) -> &str {
+        &self.0
+    }
+
+    /// Takes the text out.
+    pub fn into_text(self) -> String {
+        self.0
+    }
+}
+
+impl Serialize for Payload {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match serde_json::from_str::<Value>(&self.0) {
+            Ok(value) if !value.is_string() => value.serialize(serializer),
+            _ => serializer.serialize_str(&self.0),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Payload {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(match Value::deserialize(deserializer)? {
+            Value::String(text) => text,
+            value => value.to_string(),
+        }))
+    }
+}
+
+/// What the host was told.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ReplyRecord {
+    /// The exit code.
+    pub exit_code: u8,
+    /// What stood on standard output.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stdout: String,
+    /// What stood on standard error.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stderr: String,
+}
+
+/// A text that is kept in a file of its own, named by its content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LongText {
+    /// Where in the record its beginning stands, as a JSON pointer.
+    pub at: String,
+    /// The SHA-256 of the text.
+    pub sha256: String,
+    /// The length of the text.
+    pub bytes: u64,
 }
 
 /// What became of one hook in a dispatch.
@@ -95,10 +238,10 @@ pub struct RunRecord {
     /// What is worth knowing beside that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// The beginning of its standard output.
+    /// Its standard output; the beginning of a long one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stdout: String,
-    /// The beginning of its standard error.
+    /// Its standard error; the beginning of a long one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
     /// How long it took, in microseconds.
@@ -152,5 +295,60 @@ impl fmt::Display for SkipReason {
             Self::Replaced(folder) => write!(formatter, "replaced by {folder}"),
             Self::Dropped(folder) => write!(formatter, "dropped: {folder} may not be replaced"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_payload_is_json_in_a_record_or_else_a_string() {
+        let deep = "[".repeat(1000);
+        for (sent, written) in [
+            ("{\n  \"a\": \"x\\ny\",\r\n  \"n\": 1.50\n}\n", r#"{"a":"x\ny","n":1.50}"#),
+            ("{\"a\": \n", r#""{\"a\": \n""#),
+            ("\"text\"", r#""\"text\"""#),
+            ("", r#""""#),
+            (
+                r#"{"$serde_json::private::Number": "x"}"#,
+                r#""{\"$serde_json::private::Number\": \"x\"}""#,
+            ),
+            (&deep, &format!("\"{deep}\"")),
+        ] {
+            let payload = Payload::new(sent.as_bytes());
+            let text = serde_json::to_string(&payload).unwrap();
+            assert_eq!(text, written);
+            let read: Payload = serde_json::from_str(&text).unwrap();
+            if text.starts_with('"') {
+                assert_eq!(read, payload);
+            } else {
+                assert_eq!(read.as_text(), written);
+            }
+        }
+    }
+
+    #[test]
+    fn a_record_of_the_first_form_is_read() {
+        let line = r#"{"v":1,"id":"7k2m9x4q","at":"2026-01-01T00:00:00Z","host":"codex","event":"before_tool","work_dir":"/","other_events":0,"verdict":{},"took_us":5}"#;
+        let record: Record = serde_json::from_str(line).unwrap();
+        assert_eq!((record.v, record.payload.is_none()), (1, true));
+        let again: Record = serde_json::from_value(serde_json::to_value(&record).unwrap()).unwrap();
+        assert_eq!(again, record);
+    }
+
+    #[test]
+    fn a_payload_survives_as_a_value() {
+        let mut record = Record::new(
+            RecordId::from_text("a"),
+            Timestamp::UNIX_EPOCH,
+            "codex",
+            EventKind::BeforeTool,
+        );
+        record.payload = Some(Payload::new(br#"{"n":1.50,"b":[true]}"#));
+        let value = serde_json::to_value(&record).unwrap();
+        assert_eq!(value["payload"]["b"][0], true);
+        let again: Record = serde_json::from_value(value).unwrap();
+        assert_eq!(again, record);
     }
 }

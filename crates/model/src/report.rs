@@ -1,10 +1,16 @@
 //! What commands print with `--json`. Programs read it: every type here has a JSON Schema.
 
-use serde::Serialize;
+pub mod stats;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use crate::hook::HookDefinition;
+use crate::id::RecordId;
 use crate::kind::EventKind;
-use crate::record::SkipReason;
+use crate::record::{Record, SkipReason};
+
+pub use stats::StatsReport;
 
 /// `anyhook list --json`
 #[derive(Clone, Debug, Serialize)]
@@ -225,4 +231,154 @@ pub struct DoctorFinding {
     /// How to put it right.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+}
+
+/// `anyhook verify --json`
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct VerifyReport {
+    /// Whether every record that was written is as it was written.
+    pub whole: bool,
+    /// How many segments there are, the open one included.
+    pub segments: usize,
+    /// How many of them are sealed.
+    pub sealed: usize,
+    /// How many segments were dropped, by age or for room.
+    pub dropped: usize,
+    /// How many records were read.
+    pub records: u64,
+    /// How many of them are of the first form, which has no checksums.
+    pub unchecked: u64,
+    /// How many lines end early, because a writer was stopped: those were never records.
+    pub torn: u64,
+    /// How many records had secrets taken out.
+    pub redacted: u64,
+    /// What is broken, the oldest first.
+    pub broken: Vec<BrokenPlace>,
+    /// Calls that ran although they were denied.
+    pub denied_but_ran: Vec<RanAnyway>,
+}
+
+/// Something in the journal that is not as it was written.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BrokenPlace {
+    /// The file, in the journal's folder.
+    pub file: String,
+    /// The line, from 1.
+    pub line: Option<u64>,
+    /// The byte the line begins at.
+    pub offset: Option<u64>,
+    /// What is wrong.
+    pub why: String,
+}
+
+/// A denied call that ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RanAnyway {
+    /// The record of the denial.
+    pub denied: RecordId,
+    /// The record that shows that it ran.
+    pub ran: RecordId,
+    /// When it was seen to have run.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub at: Timestamp,
+    /// The host.
+    pub host: String,
+    /// The session.
+    pub session: Option<String>,
+    /// The tool.
+    pub tool: Option<String>,
+    /// What the call was about.
+    pub about: Option<String>,
+}
+
+impl RanAnyway {
+    /// Tells of the call that a record shows to have run.
+    pub fn of(ran: &Record, denied: RecordId) -> Self {
+        Self {
+            denied,
+            ran: ran.id.clone(),
+            at: ran.at,
+            host: ran.host.clone(),
+            session: ran.session.clone(),
+            tool: ran.tool.clone(),
+            about: ran.about.clone(),
+        }
+    }
+}
+
+/// `anyhook replay --json`
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ReplayReport {
+    /// The hooks that were tried.
+    pub hooks: Vec<String>,
+    /// Whether they had no network.
+    pub network_cut: bool,
+    /// How many events of the past there were.
+    pub events: usize,
+    /// At how many of them any of the hooks was due.
+    pub due: usize,
+    /// At how many of those nothing changes.
+    pub same: usize,
+    /// Events that went on, and that would be blocked.
+    pub new_blocks: Vec<ReplayedEvent>,
+    /// Events that these hooks blocked, and that would go on.
+    pub new_allows: Vec<ReplayedEvent>,
+    /// Events at which they would say something else.
+    pub differences: Vec<ReplayedEvent>,
+    /// Events that had secrets taken out: what is left of them may be judged differently, so that
+    /// they count neither as equal nor as different.
+    pub redacted: Vec<ReplayedEvent>,
+    /// Events at which a hook failed, here and now.
+    pub failed: Vec<ReplayedEvent>,
+    /// How many events could not be had again.
+    pub gone: usize,
+    /// What could not be read, and why.
+    pub problems: Vec<String>,
+    /// What the hooks cost.
+    pub cost: ReplayCost,
+}
+
+/// An event of the past, and what hooks would say to it now.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ReplayedEvent {
+    /// The record's id; the line of a transcript.
+    pub id: String,
+    /// When it was.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub at: Timestamp,
+    /// The host.
+    pub host: String,
+    /// The event.
+    pub event: EventKind,
+    /// The tool.
+    pub tool: Option<String>,
+    /// What it was about.
+    pub about: Option<String>,
+    /// What was said: `deny`, `ask`, `allow`, `none`; null in a transcript, which does not tell.
+    pub then: Option<String>,
+    /// What would be said.
+    pub now: String,
+    /// Who would say it.
+    pub by: Option<String>,
+    /// Why; or what differs; or how it failed.
+    pub reason: Option<String>,
+}
+
+/// What hooks cost in a replay, in microseconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ReplayCost {
+    /// How many runs there were.
+    pub runs: usize,
+    /// Half of them took no longer.
+    pub p50_us: u64,
+    /// 95 of 100 took no longer.
+    pub p95_us: u64,
+    /// All of them together.
+    pub total_us: u64,
 }

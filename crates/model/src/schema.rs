@@ -31,8 +31,11 @@ schemas!(
     "plan",
     "prompt",
     "record",
+    "replay",
+    "stats",
     "test",
     "verdict",
+    "verify",
 );
 
 /// Finds a schema by name.
@@ -55,7 +58,8 @@ mod generated {
     use crate::kind::EventKind;
     use crate::record::Record;
     use crate::report::{
-        CheckReport, DoctorReport, HostReport, ListReport, PlanReport, PromptedHook, TestedCase,
+        CheckReport, DoctorReport, HostReport, ListReport, PlanReport, PromptedHook, ReplayReport,
+        StatsReport, TestedCase, VerifyReport,
     };
     use crate::verdict::Verdict;
 
@@ -76,10 +80,25 @@ mod generated {
                 "The hooks in force",
                 "As `anyhook prompt --json` prints it.",
             ),
+            of::<ReplayReport>(
+                "replay",
+                "What hooks would have said",
+                "As `anyhook replay --json` prints it.",
+            ),
+            of::<StatsReport>(
+                "stats",
+                "The journal summed up",
+                "As `anyhook stats --json` prints it.",
+            ),
             of::<Vec<TestedCase>>(
                 "test",
                 "What became of test cases",
                 "As `anyhook test --json` prints it.",
+            ),
+            of::<VerifyReport>(
+                "verify",
+                "Whether the journal is whole",
+                "As `anyhook verify --json` prints it.",
             ),
             of::<Verdict>(
                 "verdict",

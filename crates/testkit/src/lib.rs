@@ -146,19 +146,36 @@ impl TestEnv {
         }))
     }
 
-    /// Returns the journal's records.
-    pub fn journal(&self) -> Vec<Value> {
+    /// Returns the journal's segments, oldest first.
+    pub fn segments(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(self.state().join("journal")) else { return Vec::new() };
-        let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        let is_segment = |path: &PathBuf| {
+            path.file_name()
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .starts_with(|first: char| first.is_ascii_digit())
+        };
+        let mut files: Vec<PathBuf> =
+            entries.flatten().map(|entry| entry.path()).filter(is_segment).collect();
         files.sort();
         files
+    }
+
+    /// Returns the journal's records as they stand there, but for their checksums.
+    pub fn journal(&self) -> Vec<Value> {
+        self.segments()
             .iter()
             .flat_map(|file| {
                 fs::read_to_string(file).unwrap().lines().map(str::to_owned).collect::<Vec<_>>()
             })
             // A writer that meets another at work may leave an empty line.
             .filter(|line| !line.is_empty())
-            .map(|line| serde_json::from_str(&line).unwrap())
+            .map(|line| {
+                let mut record: Value = serde_json::from_str(&line).unwrap();
+                record.as_object_mut().unwrap().shift_remove("sum").unwrap();
+                record
+            })
             .collect()
     }
 

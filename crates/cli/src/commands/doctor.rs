@@ -3,20 +3,27 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use anyhook_engine::alarms;
 use anyhook_engine::hook::Trust;
-use anyhook_engine::journal::Journal;
+use anyhook_engine::journal::denied::Denials;
+use anyhook_engine::now;
 use anyhook_engine::settings::Settings;
 use anyhook_hosts::wiring::{is_ours, program_of};
 use anyhook_hosts::{AGENTS, Agent};
 use anyhook_model::report::{DoctorFinding, DoctorReport};
 use anyhook_model::{SkipReason, exit_code};
 use clap::Args;
+use jiff::SignedDuration;
 
 use super::Ended;
 use crate::agents;
 use crate::environment::{Environment, shown};
+use crate::figures::second;
 use crate::target;
-use crate::ui::{Out, Tone};
+use crate::ui::{Out, Tone, counted};
+
+/// So far back the journal is looked at.
+const RECENT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// Look for what is wrong, and say how to put it right; exit 1 if anything is
 #[derive(Args)]
@@ -72,7 +79,10 @@ pub fn run(arguments: &DoctorArgs, environment: &Environment, out: &mut Out) -> 
         environment,
         &mut Ward { findings: &mut report.findings, about: "hooks".to_owned() },
     );
-    let seen = last_seen(environment);
+    let seen = look_at_journal(
+        environment,
+        &mut Ward { findings: &mut report.findings, about: "journal".to_owned() },
+    );
     for agent in AGENTS {
         let mut ward = Ward { findings: &mut report.findings, about: agent.id().to_owned() };
         look_at_agent(agent, environment, &seen, &mut ward);
@@ -161,22 +171,55 @@ fn look_at_hooks(environment: &Environment, ward: &mut Ward<'_>) {
     });
 }
 
-/// Returns when each host was last heard of, and at which event.
-fn last_seen(environment: &Environment) -> BTreeMap<String, String> {
+/// Looks at the journal. Returns when each host was last heard of, and at which event.
+fn look_at_journal(environment: &Environment, ward: &mut Ward<'_>) -> BTreeMap<String, String> {
     let mut seen = BTreeMap::new();
-    if let Some(state) = &environment.places.state {
-        // A journal that cannot be read was already said.
-        let _ = Journal::new(state).reader().read_on(&mut |record| {
-            let time = record.at.to_string();
-            seen.insert(
-                record.host,
-                format!(
-                    "{} at {}",
-                    record.event,
-                    time.get(..19).unwrap_or(&time).replace('T', " ")
-                ),
-            );
-        });
+    let Some(journal) = environment.journal() else { return seen };
+    // Older ones are for `verify`: this should be quick, and an alarm does not ring forever.
+    let since = now() - RECENT;
+    let (mut denials, mut records) = (Denials::default(), 0);
+    let read = journal.reader_since(since).and_then(|mut reader| {
+        reader.read_on(&mut |record| {
+            if record.at >= since {
+                denials.take(&record);
+            }
+            records += 1;
+            seen.insert(record.host, format!("{} at {}", record.event, second(record.at)));
+        })?;
+        Ok(reader.damaged())
+    });
+    match read {
+        Ok(0) => ward.good(format!("{} in the last 7 days", counted(records, "record"))),
+        Ok(damaged) => ward.note(format!(
+            "{} in the last 7 days, and {} passed over (anyhook verify)",
+            counted(records, "record"),
+            counted(damaged, "damaged line")
+        )),
+        Err(error) => ward.bad(
+            format!("`{}` cannot be read: {error}", journal.folder().display()),
+            "look at its rights",
+        ),
+    }
+    for alarm in denials.found() {
+        ward.bad(
+            alarms::words(&alarm),
+            "the agent did not heed the denial: look at its version, and at other hooks of its own",
+        );
+    }
+    if let Err(error) = journal.try_writing() {
+        ward.bad(
+            format!("`{}` cannot be written: {error}", journal.folder().display()),
+            "verdicts stand, but nothing is journaled: look at its rights and the disk",
+        );
+    }
+    for follower in journal.followers_behind(since).unwrap_or_default() {
+        ward.bad(
+            format!("the reader `{follower}` has not gone on for days, so nothing is dropped"),
+            &format!(
+                "let it read on, or forget it: rm {}",
+                shown(&journal.folder().join("followers").join(&follower), &environment.places)
+            ),
+        );
     }
     seen
 }

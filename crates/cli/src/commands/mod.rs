@@ -12,14 +12,19 @@ mod install;
 mod list;
 mod log;
 mod new;
+mod promote;
 mod prompt;
 mod remove;
+mod replay;
 mod run;
 mod schema;
+mod stats;
 mod test;
+mod top;
 mod trust;
 mod uninstall;
 mod untrust;
+mod verify;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -78,6 +83,11 @@ enum Command {
     Hosts(hosts::HostsArgs),
     Doctor(doctor::DoctorArgs),
     Log(log::LogArgs),
+    Verify(verify::VerifyArgs),
+    Stats(stats::StatsArgs),
+    Top(top::TopArgs),
+    Replay(replay::ReplayArgs),
+    Promote(promote::PromoteArgs),
     Schema(schema::SchemaArgs),
     Completions(completions::CompletionsArgs),
 }
@@ -182,6 +192,11 @@ fn dispatch(command: Command, environment: &Environment, out: &mut Out) -> Ended
         Command::Hosts(arguments) => hosts::run(&arguments, environment, out),
         Command::Doctor(arguments) => doctor::run(&arguments, environment, out),
         Command::Log(arguments) => log::run(&arguments, environment, out),
+        Command::Promote(arguments) => promote::run(&arguments, environment, out),
+        Command::Replay(arguments) => replay::run(&arguments, environment, out),
+        Command::Verify(arguments) => verify::run(&arguments, environment, out),
+        Command::Stats(arguments) => stats::run(&arguments, environment, out),
+        Command::Top(arguments) => top::run(&arguments, environment),
         Command::Schema(arguments) => schema::run(&arguments, out),
         Command::Completions(arguments) => completions::run(&arguments, &mut Cli::command(), out),
     }

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use anyhook_engine::Engine;
 use anyhook_model::{
-    Effect, OpenFormat, Outcome, Record, RunRecord, SkipReason, Verdict, exit_code,
+    Effect, OpenFormat, Outcome, Payload, Record, RunRecord, SkipReason, Spelling, Verdict,
+    exit_code,
 };
 use clap::Args;
 
@@ -12,7 +13,7 @@ use super::Ended;
 use super::explain;
 use super::fire::EventArgs;
 use crate::environment::Environment;
-use crate::ui::{Cell, Out, Tone, first_line};
+use crate::ui::{Cell, Line, Out, Tone, first_line};
 
 /// Fire one event by hand: exit 0 if it goes on, 2 if it is blocked
 #[derive(Args)]
@@ -40,9 +41,11 @@ pub fn run(arguments: &RunArgs, environment: &Environment, out: &mut Out) -> End
         return explain::show(&engine, &event, arguments.json, environment, out);
     }
     engine.adopt_orphans();
-    let dispatched =
+    let payload = Payload::new(event.to_json(Spelling::Canonical).as_bytes());
+    let mut dispatched =
         engine.dispatch_event(&OpenFormat, event, arguments.deadline_ms.map(Duration::from_millis));
-    let journaled = engine.journal(std::slice::from_ref(&dispatched.record));
+    dispatched.record.payload = Some(payload);
+    let journaled = engine.journal(vec![dispatched.record.clone()]);
     if let Err(error) = journaled {
         let text = format!("the journal cannot be written: {error}");
         // The verdict counts even where nobody can be told.
@@ -130,6 +133,11 @@ fn show_left_out(record: &Record, out: &mut Out) -> std::io::Result<()> {
 
 /// Shows a verdict for people.
 pub fn show_verdict(verdict: &Verdict, indent: &str, out: &mut Out) -> std::io::Result<()> {
+    out.lines(indent, &verdict_lines(verdict))
+}
+
+/// Words a verdict for people.
+pub fn verdict_lines(verdict: &Verdict) -> Vec<Line> {
     let (tone, words) = match verdict.effect {
         Some(Effect::Deny) => (Tone::Bad, "blocked"),
         Some(Effect::Ask) => (Tone::Warn, "held for a person"),
@@ -139,28 +147,23 @@ pub fn show_verdict(verdict: &Verdict, indent: &str, out: &mut Out) -> std::io::
     };
     let by = verdict.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
     let reason = verdict.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-    out.line(&[(Tone::Plain, indent), (tone, words), (Tone::Strong, &by), (Tone::Plain, &reason)])?;
+    let mut lines = vec![vec![(tone, words.to_owned()), (Tone::Strong, by), (Tone::Plain, reason)]];
+    let mut field = |tone: Tone, name: &str, text: String| {
+        lines.push(vec![(tone, name.to_owned()), (Tone::Plain, text)]);
+    };
     if let Some(input) = &verdict.input {
-        out.line(&[
-            (Tone::Plain, indent),
-            (Tone::Hint, "input:   "),
-            (Tone::Plain, &anyhook_model::json::to_spaced(input)),
-        ])?;
+        field(Tone::Hint, "input:   ", anyhook_model::json::to_spaced(input));
     }
     if let Some(context) = &verdict.context {
-        out.line(&[(Tone::Plain, indent), (Tone::Hint, "context: "), (Tone::Plain, context)])?;
+        field(Tone::Hint, "context: ", context.clone());
     }
     for warning in &verdict.warnings {
-        out.line(&[(Tone::Plain, indent), (Tone::Warn, "warning: "), (Tone::Plain, warning)])?;
+        field(Tone::Warn, "warning: ", warning.clone());
     }
     if let Some(id) = &verdict.id {
-        out.line(&[
-            (Tone::Plain, indent),
-            (Tone::Dim, "anyhook log show "),
-            (Tone::Dim, id.as_str()),
-        ])?;
+        lines.push(vec![(Tone::Dim, format!("anyhook log show {id}"))]);
     }
-    Ok(())
+    lines
 }
 
 /// Returns a duration for people.

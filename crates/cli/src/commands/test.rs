@@ -5,6 +5,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
+use anyhook_engine::discover::Installed;
 use anyhook_engine::dispatch::Finished;
 use anyhook_engine::hook::Trust;
 use anyhook_engine::{Engine, Hook, now};
@@ -162,7 +163,8 @@ fn test(engine: &Engine, hook: &Hook, path: &Path) -> Result<TestedCase, Trouble
     if let Some(host) = hook.definition.hosts.first() {
         event.host.clone_from(host);
     }
-    let finished = engine.run_alone(&hook, event, &variables);
+    let alone = Installed::of(vec![hook]);
+    let finished = engine.run_apart(&OpenFormat, &alone, event, &variables);
     compare(&case, &finished, &project, &mut tested.faults);
     Ok(tested)
 }

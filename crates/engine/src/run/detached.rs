@@ -19,9 +19,13 @@ use super::descendants::{ASIDE, MARK};
 use super::process::{Command, Runner};
 use crate::journal::Journal;
 use crate::output::interpret;
+use crate::settings::JournalSettings;
 
 /// The argument that makes the program look after a job.
 pub const ARGUMENT: &str = "__detached";
+
+/// The argument that makes the program seal and drop segments of the journal.
+pub const KEEPER: &str = "__keep";
 
 /// One hook to run aside.
 #[derive(Debug, Serialize, Deserialize)]
@@ -36,6 +40,8 @@ pub struct Job {
     pub stdout: StdoutUse,
     /// The state folder, for the journal.
     pub state: Option<OsString>,
+    /// How the journal is kept.
+    pub journal: JournalSettings,
     /// The record to complete: one run, still without outcome.
     pub record: Record,
 }
@@ -45,9 +51,18 @@ pub fn launch(binary: &Path, job: &Job) -> io::Result<()> {
     let mut file = scratch_file()?;
     serde_json::to_writer(io::BufWriter::new(&mut file), job)?;
     file.rewind()?;
+    start(binary, ARGUMENT, file.into())
+}
+
+/// Starts a process of ours that seals what was closed in the journal. Does not wait.
+pub fn launch_keeper(binary: &Path) -> io::Result<()> {
+    start(binary, KEEPER, Stdio::null())
+}
+
+fn start(binary: &Path, argument: &str, stdin: Stdio) -> io::Result<()> {
     std::process::Command::new(binary)
-        .arg(ARGUMENT)
-        .stdin(file)
+        .arg(argument)
+        .stdin(stdin)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         // Not one of the run that started us: ending that run must not end this.
@@ -71,7 +86,7 @@ fn scratch_file() -> io::Result<File> {
 pub fn look_after(mut input: impl Read) -> io::Result<()> {
     let mut text = Vec::new();
     input.read_to_end(&mut text)?;
-    let Job { command, input, limit_ms, stdout, state, mut record } =
+    let Job { command, input, limit_ms, stdout, state, journal, mut record } =
         serde_json::from_slice(&text)?;
     drop(text);
     super::descendants::adopt_orphans();
@@ -84,12 +99,13 @@ pub fn look_after(mut input: impl Read) -> io::Result<()> {
         run.decision = said.decision;
         run.failure = said.failure;
         run.notes = said.notes;
-        run.stdout = anyhook_model::json::shorten(&result.stdout, 4096);
-        run.stderr = anyhook_model::json::shorten(&result.stderr, 4096);
+        run.stdout = result.stdout;
+        run.stderr = result.stderr;
         run.took_us = record.took_us;
     }
     match state {
-        Some(state) => Journal::new(Path::new(&state)).append(&record),
+        // Whoever closes the next segment does what there is to do for this one.
+        Some(state) => Journal::with(Path::new(&state), journal).append(vec![record]).map(drop),
         None => Ok(()),
     }
 }

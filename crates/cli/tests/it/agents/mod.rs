@@ -42,6 +42,9 @@ impl Talk {
         let records = bed.environment().journal().split_off(before);
         let talk = Self { steps, outcome, records };
         talk.check_records(bed.agent());
+        // The journal is whole, and the agent has heeded every denial.
+        let verified = bed.environment().run(&["verify"]);
+        assert_eq!(verified.code, 0, "{verified:?} {talk:#?}");
         talk
     }
 
@@ -69,6 +72,7 @@ impl Talk {
     /// Every record is the agent's, and its tools have the canonical names.
     fn check_records(&self, agent: Agent) {
         assert!(self.records.iter().all(|record| record["host"] == agent.name()), "{self:#?}");
+        assert!(self.records.iter().all(|record| record["denied_by"].is_null()), "{self:#?}");
         let expected: Vec<&str> =
             self.steps.iter().flat_map(|(.., tools)| *tools).copied().collect();
         let found: Vec<&str> =

@@ -34,6 +34,8 @@ fn nothing_is_wired_in() {
       ✓ the journal can be written at ~/.local/state/anyhook
     hooks
       ✓ 0 hooks are ready
+    journal
+      ✓ 0 records in the last 7 days
     claude-code
       · is here (~/bin/claude) and not wired in: anyhook install claude-code
     codex
@@ -60,6 +62,8 @@ fn all_is_well() {
       ✓ the journal can be written at ~/.local/state/anyhook
     hooks
       ✓ 1 hook is ready
+    journal
+      ✓ 0 records in the last 7 days
     claude-code
       ✓ is wired in, in the user's settings
       · no event of it is in the journal yet
@@ -94,6 +98,11 @@ fn as_json() {
           "about": "hooks",
           "severity": "good",
           "message": "0 hooks are ready"
+        },
+        {
+          "about": "journal",
+          "severity": "good",
+          "message": "0 records in the last 7 days"
         },
         {
           "about": "claude-code",
@@ -170,6 +179,8 @@ fn broken_settings() {
       ✓ the journal can be written at ~/.local/state/anyhook
     hooks
       ✓ 0 hooks are ready
+    journal
+      ✓ 0 records in the last 7 days
     claude-code
       ✗ `[ROOT]/home/.claude/settings.json` is broken: Unterminated object on line 1 column 11
         hint: mend the file: the agent may not read it either
@@ -202,6 +213,8 @@ fn hooks_are_switched_off() {
       ✓ the journal can be written at ~/.local/state/anyhook
     hooks
       ✓ 0 hooks are ready
+    journal
+      ✓ 0 records in the last 7 days
     claude-code
       ✓ is wired in, in the user's settings
       ✗ does not call us: disableAllHooks in [ROOT]/home/.claude/settings.json switches our hooks off
@@ -248,6 +261,8 @@ fn codex_does_not_trust_us() {
       ✓ the journal can be written at ~/.local/state/anyhook
     hooks
       ✓ 0 hooks are ready
+    journal
+      ✓ 0 records in the last 7 days
     claude-code
       · is not on this machine
     codex
@@ -284,6 +299,8 @@ fn a_rival_and_a_missing_event() {
       ✓ the journal can be written at ~/.local/state/anyhook
     hooks
       ✓ 0 hooks are ready
+    journal
+      ✓ 0 records in the last 7 days
     claude-code
       ✗ is wired in, in the user's settings, but not at Stop
         hint: anyhook install claude-code
@@ -323,7 +340,7 @@ fn hooks_that_do_not_run() {
     ----- stdout -----
     anyhook
       ✓ the journal can be written at ~/.local/state/anyhook
-      ✗ `[ROOT]/home/.config/agents/anyhook.toml:1:1`: unknown field `stop`, expected `stop_cap` or `ask_fallback`
+      ✗ `[ROOT]/home/.config/agents/anyhook.toml:1:1`: unknown field `stop`, expected one of `stop_cap`, `ask_fallback`, `journal`
         hint: mend anyhook.toml
     hooks
       ✗ broken cannot run: unknown trigger `sometimes`
@@ -332,6 +349,8 @@ fn hooks_that_do_not_run() {
         hint: anyhook trust changed
       · stranger is not trusted, so it does not run (anyhook trust)
       ✓ 1 hook is ready
+    journal
+      ✓ 0 records in the last 7 days
     claude-code
       · is not on this machine
     codex

@@ -7,7 +7,7 @@ use anyhook_testkit::run;
 use crate::environment;
 
 /// Every command of this version.
-pub const COMMANDS: [&str; 20] = [
+pub const COMMANDS: [&str; 25] = [
     "demo",
     "hook",
     "run",
@@ -26,6 +26,11 @@ pub const COMMANDS: [&str; 20] = [
     "hosts",
     "doctor",
     "log",
+    "verify",
+    "stats",
+    "top",
+    "replay",
+    "promote",
     "schema",
     "completions",
 ];
@@ -85,7 +90,7 @@ fn an_unknown_command_is_wrong_usage() {
 #[test]
 fn commands_of_later_versions_are_unknown() {
     let environment = environment();
-    for command in ["packs", "guard", "disable", "enable", "import", "replay", "daemon", "help"] {
+    for command in ["packs", "guard", "disable", "enable", "import", "serve", "daemon", "help"] {
         let ran = environment.run(&[command]);
         assert_eq!(ran.code, 64, "{command}: {ran:?}");
     }
@@ -133,6 +138,9 @@ fn a_closed_pipe_is_no_error() {
         &["prompt"],
         &["log"],
         &["log", "--json"],
+        &["stats"],
+        &["stats", "--json"],
+        &["stats", "--prometheus"],
         &["schema", "record"],
         &["completions", "bash"],
         &["explain", "before_tool"],

@@ -5,6 +5,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::Stdio;
 
+use anyhook_engine::journal::Journal;
+use anyhook_model::{EventKind, Record, RecordId};
 use anyhook_testkit::{TestEnv, run, wait_until, write};
 use serde_json::{Value, json};
 
@@ -40,9 +42,9 @@ fn busy() -> TestEnv {
     environment
 }
 
-/// Returns the journal's file of today.
+/// Returns the journal's open segment.
 fn file(environment: &TestEnv) -> PathBuf {
-    fs::read_dir(environment.state().join("journal")).unwrap().flatten().next().unwrap().path()
+    environment.segments().pop().unwrap()
 }
 
 fn ids(environment: &TestEnv) -> Vec<String> {
@@ -96,6 +98,18 @@ fn filters() {
         (&["--verdict", "none"], 3),
         (&["--verdict", "capped"], 0),
         (&["--verdict", "failed"], 1),
+        (&["--session", "on"], 4),
+        (&["--host", "agent-hooks"], 5),
+        (&["--host", "codex"], 0),
+        (&["--tool", "Shell"], 3),
+        (&["--tool", "ReadFile"], 0),
+        (&["--text", "MKFS"], 1),
+        (&["--text", "no table"], 1),
+        (&["--text", "nowhere"], 0),
+        (&["--since", "1h"], 5),
+        (&["--since", "2100-01-01"], 0),
+        (&["--until", "1h"], 0),
+        (&["--until", "2100-01-01", "--since", "2026-01-01T00:00:00Z"], 5),
         (&["-n", "2"], 2),
         (&["-n", "0"], 5),
         (&["--lines", "1", "--session", "one"], 1),
@@ -265,14 +279,12 @@ fn show_by_the_beginning_of_an_id() {
 #[test]
 fn show_an_ambiguous_id() {
     let environment = busy();
-    let path = file(&environment);
-    let text = fs::read_to_string(&path).unwrap();
-    let ids = ids(&environment);
-    write(
-        &path,
-        text.replace(&ids[0], "zzzz0000").replace(&ids[1], "zzzz1111").replace(&ids[2], "zzzz1112"),
-        0o644,
-    );
+    let journal = Journal::new(&environment.state());
+    for id in ["zzzz0000", "zzzz1111", "zzzz1112"] {
+        let id = RecordId::from_text(id);
+        let record = Record::new(id, anyhook_engine::now(), "codex", EventKind::SessionStart);
+        journal.append(vec![record]).unwrap();
+    }
     assert_run!(environment, environment.run(&["log", "show", "zzzz"]), @"
     exit code: 65
     ----- stderr -----
@@ -315,7 +327,7 @@ fn damaged_lines_are_passed_over() {
     [DAY AND TIME]  [ID]  before_tool  ask  asker  [TOOK]  Shell git push
 
     ----- stderr -----
-    warning: 3 damaged lines of the journal passed over
+    warning: 3 damaged lines of the journal passed over (anyhook verify)
     ");
     environment.shell("echo after the crash");
     let ran = environment.run(&["log", "-n", "1"]);
@@ -337,7 +349,7 @@ fn one_damaged_line() {
     no records
 
     ----- stderr -----
-    warning: 1 damaged line of the journal passed over
+    warning: 1 damaged line of the journal passed over (anyhook verify)
     ");
 }
 
@@ -408,4 +420,158 @@ fn help() {
     let environment = environment();
     assert_run!(environment, environment.run(&["log", "--help"]));
     assert_run!(environment, environment.run(&["log", "show", "--help"]));
+}
+
+/// Payload, plan, output, the chain of input changes, verdict, reply.
+#[test]
+fn show_the_whole_trace() {
+    let environment = environment();
+    environment.user_hook(
+        "careful",
+        "trigger: before_tool\npriority: 900",
+        r#"echo '{"modified_input": {"command": "rm -i build", "timeout": 5}, "log": "made it ask"}'"#,
+    );
+    environment.user_hook(
+        "here",
+        "trigger: before_tool\npriority: 800",
+        r#"echo '{"modified_input": {"command": "rm -i ./build"}, "additional_context": "be careful"}'"#,
+    );
+    environment.user_hook("watcher", "trigger: before_tool\nmode: shadow", "exit 2");
+    let payload = json!({
+        "hook_event_name": "PreToolUse", "session_id": "s", "cwd": environment.project(),
+        "tool_name": "Bash", "tool_input": {"command": "rm build"}, "tool_use_id": "t1",
+    });
+    let ran = environment.run_with_input(&["hook", "claude-code"], payload.to_string());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let id = ids(&environment).remove(0);
+    assert_run!(environment, environment.run(&["log", "show", &id]));
+}
+
+/// A payload that is several events is shown with each of them.
+#[test]
+fn show_one_event_of_several() {
+    let environment = environment();
+    let stop = json!({"hook_event_name": "Stop", "session_id": "s", "cwd": environment.project()});
+    environment.run_with_input(&["hook", "claude-code"], stop.to_string());
+    let ids = ids(&environment);
+    assert_eq!(ids.len(), 3);
+    for id in &ids {
+        let shown = environment.run(&["log", "show", id]).stdout;
+        assert!(shown.contains("\"hook_event_name\": \"Stop\""), "{shown}");
+        assert!(shown.contains("reply:   exit 0"), "{shown}");
+    }
+    let journal = environment.journal();
+    assert_eq!(journal[1]["with"], journal[0]["id"]);
+    assert!(journal[0]["payload"].is_object() && journal[1]["payload"].is_null());
+}
+
+/// What is too long for a line is in a file of its own, and is shown.
+#[test]
+fn show_what_is_long() {
+    let environment = environment();
+    environment.user_hook("chatty", "trigger: before_tool", "seq 1 20000");
+    environment.shell("ls");
+    let record = environment.journal().remove(0);
+    assert_eq!(record["long"][0]["at"], "/runs/0/stdout", "{record}");
+    assert!(record["runs"][0]["stdout"].as_str().unwrap().len() < 5000);
+    let id = record["id"].as_str().unwrap();
+    let json = environment.run(&["log", "show", id, "--json"]).json();
+    assert!(json["runs"][0]["stdout"].as_str().unwrap().ends_with("19999\n20000\n"));
+    let shown = environment.run(&["log", "show", id]).stdout;
+    assert!(shown.contains("│ 60") && shown.contains("more lines (--json)"), "{shown}");
+    fs::remove_dir_all(environment.state().join("journal/long")).unwrap();
+    let shown = environment.run(&["log", "show", id]);
+    assert_eq!(shown.code, 0, "{shown:?}");
+    assert!(shown.stdout.contains("missing  the text of /runs/0/stdout"), "{shown:?}");
+}
+
+#[test]
+fn secrets_are_taken_out() {
+    let environment = environment();
+    environment.user_hook("echo", "trigger: before_tool", "cat");
+    let token = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    let ran =
+        environment.shell(&format!("curl -H 'X-Token: {token}' https://u:hunter22@example.com"));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let found = std::process::Command::new("grep")
+        .args(["-r", "-e", &token, "-e", "hunter22"])
+        .arg(environment.state())
+        .output()
+        .unwrap();
+    assert!(found.stdout.is_empty(), "{found:?}");
+    let record = environment.journal().remove(0);
+    assert_eq!(record["redacted"].as_array().unwrap().len(), 2, "{record}");
+    let shown = environment.run(&["log", "show", record["id"].as_str().unwrap()]).stdout;
+    assert!(shown.contains("redacted "), "{shown}");
+}
+
+/// A reader that comes again gets what it has not read.
+#[test]
+fn resume() {
+    let environment = busy();
+    let read = || environment.run(&["log", "--resume", "shipper", "--json"]).stdout.lines().count();
+    assert_eq!(read(), 5);
+    assert_eq!(read(), 0);
+    environment.shell("ls");
+    environment.shell("ls -l");
+    assert_eq!(read(), 2);
+    assert_eq!(environment.run(&["log", "-n", "0"]).stdout.lines().count(), 7);
+    for name in ["", "../x", ".x", "a/b"] {
+        let ran = environment.run(&["log", "--resume", name]);
+        assert_eq!(ran.code, 64, "{ran:?}");
+    }
+}
+
+/// What a reader has not read is kept, however old it is; doctor says who holds it.
+#[test]
+fn nothing_is_dropped_that_was_not_read() {
+    let environment = environment();
+    let settings = "[journal]\nsegment_kib = 1\nkeep_mib = 0\n";
+    write(&environment.home().join(".config/agents/anyhook.toml"), settings, 0o644);
+    environment.run(&["log", "--resume", "shipper"]);
+    for number in 0..10 {
+        environment.shell(&format!("echo {number}"));
+    }
+    let read = environment.run(&["log", "--resume", "shipper", "--json"]).stdout;
+    assert_eq!(read.lines().count(), 10, "{read}");
+    wait_until("what was read is dropped", || {
+        environment.shell("ls");
+        environment.run(&["log", "--resume", "shipper"]);
+        environment.segments().len() < 5
+    });
+    assert_eq!(environment.run(&["verify"]).code, 0);
+    let follower = environment.state().join("journal/followers/shipper");
+    let text = fs::read_to_string(&follower).unwrap();
+    let mut bookmark: Value = serde_json::from_str(&text).unwrap();
+    bookmark["at"] = "2026-01-01T00:00:00Z".into();
+    fs::write(&follower, bookmark.to_string()).unwrap();
+    for _ in 0..3 {
+        environment.shell("ls");
+    }
+    let doctor = environment.run(&["doctor"]);
+    assert_eq!(doctor.code, 1, "{doctor:?}");
+    assert!(doctor.stdout.contains("the reader `shipper` has not gone on for days"), "{doctor:?}");
+}
+
+/// A journal of the first form is read on.
+#[test]
+fn the_first_form() {
+    let environment = environment();
+    let old = r#"{"v":1,"id":"0ldrec0d","at":"2026-01-01T00:00:00Z","host":"codex","event":"before_tool","work_dir":"/","tool":"Shell","about":"ls","other_events":0,"verdict":{},"took_us":1500}"#;
+    write(&environment.state().join("journal/2026-01-01.jsonl"), format!("{old}\n"), 0o644);
+    environment.shell("ls -l");
+    assert_run!(environment, environment.run(&["log"]), @"
+    exit code: 0
+    ----- stdout -----
+    2026-01-01 00:00:00  0ldrec0d  before_tool  none  –  [TOOK]  Shell ls
+    [DAY AND TIME]  [ID]  before_tool  none  –  [TOOK]  Shell ls -l
+    ");
+    let shown = environment.run(&["log", "show", "0ldr"]).stdout;
+    assert!(shown.contains("record   0ldrec0d"), "{shown}");
+    assert_run!(environment, environment.run(&["verify"]), @"
+    exit code: 0
+    ----- stdout -----
+    whole: 2 records in 2 segments, 0 sealed
+      · 1 record is of format 1, which has no checksums
+    ");
 }

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use crate::environment;
 
-const NAMES: [&str; 6] = ["case", "event", "front-matter", "output", "record", "verdict"];
+const NAMES: [&str; 9] =
+    ["case", "event", "front-matter", "output", "record", "replay", "stats", "verdict", "verify"];
 
 fn schema(environment: &TestEnv, name: &str) -> Value {
     environment.run(&["schema", name]).json()
@@ -44,8 +45,11 @@ fn all() {
     plan          Who would run at an event
     prompt        The hooks in force
     record        A record of the journal
+    replay        What hooks would have said
+    stats         The journal summed up
     test          What became of test cases
     verdict       What all hooks say together
+    verify        Whether the journal is whole
     ");
 }
 
@@ -69,7 +73,7 @@ fn an_unknown_schema() {
     exit code: 64
     ----- stderr -----
     error: unknown schema `hook`
-    hint: there are: case, check, doctor, event, front-matter, hosts, list, output, plan, prompt, record, test, verdict
+    hint: there are: case, check, doctor, event, front-matter, hosts, list, output, plan, prompt, record, replay, stats, test, verdict, verify
     ");
 }
 
@@ -180,6 +184,40 @@ fn records_and_verdicts_keep_to_their_schemas() {
 }
 
 /// The front matters of the examples and of every hook that `new` makes.
+/// What `verify` and `replay` print, with everything they can find.
+#[test]
+fn verify_and_replay_keep_to_their_schemas() {
+    let environment = environment();
+    let guard = environment.user_hook(
+        "guard",
+        "trigger: before_tool\nmatcher:\n  pattern: mkfs",
+        "echo no >&2; exit 2",
+    );
+    for event in ["before_tool", "after_tool"] {
+        environment.event(&json!({
+            "event_type": event, "session_id": "s", "tool_use_id": "t", "tool_name": "Shell",
+            "tool_input": {"command": "mkfs"},
+        }));
+    }
+    environment.shell(&format!("echo ghp_{} mkfs", "a1B2c3D4e5F6".repeat(3)));
+    write(&guard.join("scripts/run"), "#!/bin/sh\nexit 3\n", 0o755);
+    let replay = environment.run(&["replay", "--json"]);
+    assert_eq!(replay.json()["new_allows"].as_array().unwrap().len(), 1, "{replay:?}");
+    assert_eq!(replay.json()["redacted"].as_array().unwrap().len(), 1, "{replay:?}");
+    assert_eq!(replay.json()["failed"].as_array().unwrap().len(), 2, "{replay:?}");
+    assert_valid(&environment, "replay", &replay.json());
+    let segment = environment.segments().remove(0);
+    let text = fs::read_to_string(&segment).unwrap();
+    write(&segment, text.replace("event_type", "event_tipe"), 0o600);
+    let verify = environment.run(&["verify", "--json"]).json();
+    assert_eq!(verify["whole"], false);
+    assert_valid(&environment, "verify", &verify);
+    write(&segment, text, 0o600);
+    let verify = environment.run(&["verify", "--json"]).json();
+    assert_eq!(verify["denied_but_ran"].as_array().unwrap().len(), 1, "{verify}");
+    assert_valid(&environment, "verify", &verify);
+}
+
 #[test]
 fn front_matters_keep_to_their_schema() {
     let environment = environment();

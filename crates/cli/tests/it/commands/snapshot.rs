@@ -38,12 +38,19 @@ pub fn settings() -> insta::Settings {
     );
     settings.add_filter(&format!(r"(anyhook log show |record   |of       ){ID}\b"), "${1}[ID]");
     settings.add_filter(&format!(r#"("(?:id|of)": ?"){ID}""#), r#"${1}[ID]""#);
+    // The same in a reply that is a string in a record.
+    settings.add_filter(&format!(r#"(\\"id\\": \\"){ID}"#), "${1}[ID]");
     settings.add_filter(r"\d{4}-\d\d-\d\dT\d\d:?\d\d:?\d\d(\.\d+)?Z", "[TIME]");
     // Codex's hash of a handler, whose command holds the home folder.
     settings.add_filter("sha256:[0-9a-f]{64}", "sha256:[HASH]");
     settings.add_filter(r#"("took_us": ?)\d+"#, "${1}[TOOK]");
     settings.add_filter(r"(?m)(  |, )\d+(?:\.\d+)? m?s( ·|$)", "${1}[TOOK]${2}");
     settings.add_filter(r"  \d+(?:\.\d+)? m?s +", "  [TOOK]  ");
+    // What a replay cost.
+    settings.add_filter(
+        r"half within [^,]+, 95 % within [^,]+, [^,]+ in all",
+        "half within [TOOK], 95 % within [TOOK], [TOOK] in all",
+    );
     settings.add_filter(r"(?m)^(took +)\d+(?:\.\d+)? m?s$", "${1}[TOOK]");
     settings
 }

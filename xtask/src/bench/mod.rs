@@ -3,6 +3,8 @@
 //! The contenders take turns, so that a slow moment of the machine hits all of them alike. Each
 //! gets the same environment, working folder, input and output.
 
+mod journal;
+
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -51,10 +53,14 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<Ending> {
     let contenders = place.contenders(&anyhook)?;
     place.prove_that_hooks_count(&anyhook)?;
     let measured = measure(&place, &contenders, options.runs)?;
+    let journal = journal::measure(workspace, &anyhook, &options.profile)?;
     if options.json {
-        println!("{:#}", as_json(&options, &measured));
+        let mut found = as_json(&options, &measured);
+        found["journal"] = journal;
+        println!("{found:#}");
     } else {
         print_table(&options, &measured);
+        journal::print(&journal);
     }
     Ok(Ending::Good)
 }

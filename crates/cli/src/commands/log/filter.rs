@@ -1,0 +1,102 @@
+//! Which records are shown.
+
+use anyhook_engine::problem::nearest;
+use anyhook_model::json::any_leaf;
+use anyhook_model::{EventKind, Record};
+use clap::Args;
+use jiff::Timestamp;
+
+use crate::since::Since;
+use crate::ui::{Out, Tone};
+
+/// Which records are shown: those that fit all of these.
+#[derive(Args)]
+pub struct Filter {
+    /// Records since then: 30m, 2h, 7d ago, 2026-01-31, or 2026-01-31T09:00:00Z
+    #[arg(long, value_name = "T")]
+    pub since: Option<Since>,
+    /// Records until then, said in the same ways
+    #[arg(long, value_name = "T")]
+    until: Option<Since>,
+    /// Records of this session, or of all whose ids begin so
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Records of this agent, such as claude-code
+    #[arg(long, value_name = "H")]
+    host: Option<String>,
+    /// Records of this event, in either spelling
+    #[arg(long, value_name = "E")]
+    event: Option<String>,
+    /// Records of this tool, such as Shell
+    #[arg(long, value_name = "T")]
+    tool: Option<String>,
+    /// Records in which this hook had a turn
+    #[arg(long, value_name = "NAME")]
+    hook: Option<String>,
+    /// Records with this verdict: deny, ask, allow, none, capped, or failed for a failed hook
+    #[arg(long, value_name = "WORD")]
+    verdict: Option<Verdicts>,
+    /// Records in which this text stands, in any case: in the payload, a reason, an output
+    #[arg(long, value_name = "TEXT")]
+    text: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Verdicts {
+    #[value(alias = "block")]
+    Deny,
+    Ask,
+    Allow,
+    None,
+    Capped,
+    Failed,
+}
+
+impl Filter {
+    /// Says so if an event was asked for that no agent is likely to send.
+    pub fn hint(&self, out: &mut Out) -> std::io::Result<()> {
+        let Some(event) = self.event.as_deref().filter(|name| EventKind::known(name).is_none())
+        else {
+            return Ok(());
+        };
+        match nearest(event, EventKind::all_names()) {
+            Some(near) => {
+                let text = format!("did you mean `--event {near}`?");
+                out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, &text)])
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Tells whether a record fits.
+    pub fn takes(&self, record: &Record, now: Timestamp) -> bool {
+        let is = |asked: &Option<String>, told: Option<&str>| {
+            asked.as_deref().is_none_or(|asked| told == Some(asked))
+        };
+        let verdict = |word: &Verdicts| match word {
+            Verdicts::Deny => record.verdict.word() == "deny",
+            Verdicts::Ask => record.verdict.word() == "ask",
+            Verdicts::Allow => record.verdict.word() == "allow",
+            Verdicts::None => record.verdict.word() == "none",
+            Verdicts::Capped => record.verdict.capped,
+            Verdicts::Failed => record.runs.iter().any(|run| run.failure.is_some()),
+        };
+        let begins =
+            |session: &str| record.session.as_deref().is_some_and(|told| told.starts_with(session));
+        self.since.is_none_or(|since| record.at >= since.moment(now))
+            && self.until.is_none_or(|until| record.at <= until.moment(now))
+            && self.session.as_deref().is_none_or(begins)
+            && is(&self.host, Some(&record.host))
+            && is(&self.tool, record.tool.as_deref())
+            && self.event.as_ref().is_none_or(|event| record.event == EventKind::from_name(event))
+            && self.hook.as_ref().is_none_or(|hook| record.runs.iter().any(|run| run.hook == *hook))
+            && self.verdict.as_ref().is_none_or(verdict)
+            && self.text.as_ref().is_none_or(|text| contains(record, &text.to_lowercase()))
+    }
+}
+
+/// Tells whether a text stands in any value of a record.
+fn contains(record: &Record, text: &str) -> bool {
+    serde_json::to_value(record)
+        .is_ok_and(|value| any_leaf(&value, &mut |leaf| leaf.to_lowercase().contains(text)))
+}

@@ -1,0 +1,81 @@
+//! `anyhook log show ID`: all that is known of one dispatch.
+
+use anyhook_engine::journal::Journal;
+use anyhook_model::{Record, RecordId, exit_code};
+
+use super::super::Ended;
+use super::trace::{self, Trace};
+use crate::error::Trouble;
+use crate::ui::Out;
+
+pub fn run(journal: &Journal, id: &str, json: bool, out: &mut Out) -> Ended {
+    let trace = find(journal, id)?;
+    if json {
+        out.json(&trace.record)?;
+        return Ok(exit_code::OK);
+    }
+    out.lines("", &trace::lines(&trace))?;
+    Ok(exit_code::OK)
+}
+
+/// Finds the record whose id begins so, and all that belongs to it.
+fn find(journal: &Journal, id: &str) -> Result<Trace, Trouble> {
+    let at_fault = |error| Trouble::at(journal.folder(), error);
+    // Only lines with the id are read as records: there may be a gigabyte of others.
+    let wanted = format!("\"id\":\"{id}");
+    let mut named: Vec<Record> = Vec::new();
+    let mut reader = journal.reader();
+    reader
+        .read_lines(&mut |line| {
+            if line.contains(&wanted) || line.is_first_form() {
+                let record = line.record()?;
+                if record.id.as_str().starts_with(id) {
+                    named.push(record);
+                }
+            }
+            Ok(())
+        })
+        .map_err(at_fault)?;
+    let record = match named.len() {
+        0 => {
+            return Err(
+                Trouble::input(format!("no record `{id}`")).hint("`anyhook log` shows the ids")
+            );
+        }
+        1 => named.remove(0),
+        // One that is given in full is meant, even if it begins another.
+        many => match named.iter().position(|record| record.id.as_str() == id) {
+            Some(place) => named.swap_remove(place),
+            None => {
+                return Err(
+                    Trouble::input(format!("`{id}` begins {many} ids")).hint("give more letters")
+                );
+            }
+        },
+    };
+    let family = related(journal, &record).map_err(at_fault)?;
+    Ok(Trace::new(journal, record, family))
+}
+
+/// Returns the records of the same payload, and what ran aside for this one.
+fn related(journal: &Journal, record: &Record) -> std::io::Result<Vec<Record>> {
+    let first = record.with.as_ref().unwrap_or(&record.id);
+    // As `id` or as `with`.
+    let wanted = format!("\":\"{first}\"");
+    let own = format!("\"of\":\"{}\"", record.id);
+    let is = |id: Option<&RecordId>, other: &RecordId| id == Some(other);
+    let mut related = Vec::new();
+    journal.reader().read_lines(&mut |line| {
+        if line.contains(&wanted) || line.contains(&own) {
+            let found = line.record()?;
+            let belongs = found.id == *first
+                || is(found.with.as_ref(), first)
+                || is(found.of.as_ref(), &record.id);
+            if belongs {
+                related.push(found);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(related)
+}

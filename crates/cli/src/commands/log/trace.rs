@@ -1,0 +1,260 @@
+//! The full trace of one dispatch: payload, plan, each hook's output, input changes, reply.
+
+use anyhook_engine::journal::Journal;
+use anyhook_model::json::{Object, merge};
+use anyhook_model::{Event, Record, RunRecord, Verdict};
+use serde_json::Value;
+use similar::{ChangeTag, TextDiff};
+
+use super::super::run::{milliseconds, said, verdict_lines};
+use crate::past;
+use crate::ui::{Line, Tone, counted};
+
+/// So many lines of a payload or an output are shown; `--json` has them all.
+const LINES_MOST: usize = 60;
+
+/// A record with all that belongs to it.
+pub struct Trace {
+    /// The record, its long texts put back.
+    pub record: Record,
+    /// The record that has the payload and the reply: the first of the same payload.
+    first: Record,
+    /// What ran aside, and how it ended.
+    later: Vec<Record>,
+    /// The event as it came, if it can be had.
+    event: Option<Event>,
+    /// What could not be had.
+    missing: Vec<String>,
+}
+
+impl Trace {
+    /// Takes a record by itself, with what stands in it.
+    #[cfg(test)]
+    pub fn alone(record: Record) -> Self {
+        let event = past::events(&record).ok().and_then(|events| events.into_iter().next());
+        Self { first: record.clone(), record, later: Vec::new(), event, missing: Vec::new() }
+    }
+
+    /// Puts a record together with its family, itself among it, in the order of the journal.
+    pub fn new(journal: &Journal, record: Record, family: Vec<Record>) -> Self {
+        let mut missing = Vec::new();
+        let mut restore = |record: Record| match journal.restored(record.clone()) {
+            Ok(record) => record,
+            Err(lost) => {
+                missing.push(lost.to_string());
+                record
+            }
+        };
+        let record = restore(record);
+        let (later, siblings): (Vec<Record>, Vec<Record>) = family
+            .into_iter()
+            .filter(|other| other.id != record.id || other.of.is_none())
+            .map(&mut restore)
+            .partition(|other| other.of.is_some());
+        let place = siblings.iter().position(|other| other.id == record.id).unwrap_or(0);
+        let first = siblings.into_iter().next().unwrap_or_else(|| record.clone());
+        let event = past::events(&first).ok().and_then(|events| events.into_iter().nth(place));
+        Self { record, first, later, event, missing }
+    }
+}
+
+/// Returns the trace, line by line.
+pub fn lines(trace: &Trace) -> Vec<Line> {
+    let mut page = Page::default();
+    let record = &trace.record;
+    page.head(record);
+    for missing in &trace.missing {
+        page.line(&[(Tone::Warn, "missing  "), (Tone::Plain, missing)]);
+    }
+    if let Some(payload) = &trace.first.payload {
+        page.gap();
+        page.line(&[(Tone::Hint, "payload")]);
+        let value = serde_json::from_str::<Value>(payload.as_text()).ok();
+        let pretty = value.and_then(|value| serde_json::to_string_pretty(&value).ok());
+        page.block("  ", pretty.as_deref().unwrap_or(payload.as_text()));
+    }
+    page.gap();
+    page.turns(record, trace.event.as_ref());
+    page.left_out(record);
+    if record.of.is_none() {
+        page.gap();
+        page.lines.extend(verdict_lines(&Verdict { id: None, ..record.verdict.clone() }));
+        page.reply(&trace.first);
+    }
+    for later in &trace.later {
+        page.gap();
+        page.line(&[(Tone::Strong, "later "), (Tone::Dim, &later.at.to_string())]);
+        page.turns(later, None);
+    }
+    page.lines
+}
+
+#[derive(Default)]
+struct Page {
+    lines: Vec<Line>,
+}
+
+impl Page {
+    fn line(&mut self, pieces: &[(Tone, &str)]) {
+        self.lines.push(pieces.iter().map(|(tone, text)| (*tone, (*text).to_owned())).collect());
+    }
+
+    fn gap(&mut self) {
+        self.lines.push(Line::new());
+    }
+
+    fn field(&mut self, name: &str, value: &str) {
+        self.line(&[(Tone::Hint, &format!("{name:<9}")), (Tone::Plain, value)]);
+    }
+
+    /// Writes the lines of a text behind a margin, up to a limit.
+    fn block(&mut self, margin: &str, text: &str) {
+        let text = text.trim_end();
+        let total = text.lines().count();
+        for line in text.lines().take(LINES_MOST) {
+            self.line(&[(Tone::Dim, margin), (Tone::Plain, line)]);
+        }
+        if total > LINES_MOST {
+            let rest = format!("{margin}… {} more lines (--json)", total - LINES_MOST);
+            self.line(&[(Tone::Dim, &rest)]);
+        }
+    }
+
+    fn detail(&mut self, name: &str, text: &str) {
+        self.block(&format!("     {name:<8}│ "), text);
+    }
+
+    fn head(&mut self, record: &Record) {
+        self.field("record", record.id.as_str());
+        if let Some(of) = &record.of {
+            self.field("of", of.as_str());
+        }
+        if let Some(with) = &record.with {
+            self.field("with", with.as_str());
+        }
+        self.field("at", &record.at.to_string());
+        let native = record.native_name.as_ref().map(|name| format!(" ({name})"));
+        self.field("event", &format!("{}{}", record.event, native.unwrap_or_default()));
+        self.field("host", &record.host);
+        self.field("session", record.session.as_deref().unwrap_or("–"));
+        if let Some(agent) = &record.agent {
+            self.field("agent", agent);
+        }
+        self.field("work dir", &record.work_dir);
+        self.field("project", record.project_dir.as_deref().unwrap_or("–"));
+        for (name, value) in
+            [("tool", &record.tool), ("call", &record.call), ("about", &record.about)]
+        {
+            if let Some(value) = value {
+                self.field(name, value);
+            }
+        }
+        for (name, value) in &record.counted {
+            self.field("counted", &format!("{name} = {value}"));
+        }
+        self.field("took", &milliseconds(record.took_us));
+        if !record.redacted.is_empty() {
+            let text = format!("{} (the agent and its hooks saw it)", record.redacted.join(", "));
+            self.line(&[(Tone::Warn, "redacted "), (Tone::Plain, &text)]);
+        }
+        if let Some(denied) = &record.denied_by {
+            let text = format!("it was denied and ran nevertheless: anyhook log show {denied}");
+            self.line(&[(Tone::Bad, "ALARM    "), (Tone::Plain, &text)]);
+        }
+    }
+
+    /// Writes what became of each hook, and how it changed the input.
+    fn turns(&mut self, record: &Record, event: Option<&Event>) {
+        let mut input = event.and_then(|event| event.tool.as_ref()?.input.as_object().cloned());
+        for (index, run) in record.runs.iter().enumerate() {
+            let (tone, words) = said(run);
+            let shadow = if run.shadow { " (shadow)" } else { "" };
+            self.line(&[
+                (Tone::Dim, &format!("  {}. ", index + 1)),
+                (Tone::Strong, &run.hook),
+                (Tone::Dim, shadow),
+                (Tone::Plain, "  "),
+                (tone, &words),
+            ]);
+            let outcome = run
+                .outcome
+                .as_ref()
+                .map_or_else(|| "did not come to run".to_owned(), ToString::to_string);
+            let took = milliseconds(run.took_us);
+            self.line(&[(Tone::Dim, &format!("     {outcome}, {took} · {}", run.folder))]);
+            self.detail("stdout", &run.stdout);
+            self.detail("stderr", &run.stderr);
+            if let Some(log) = &run.decision.log {
+                self.detail("log", log);
+            }
+            self.input_change(run, input.as_mut());
+            if let Some(context) = &run.decision.additional_context {
+                self.detail("context", context);
+            }
+            for note in &run.notes {
+                self.detail("note", note);
+            }
+        }
+    }
+
+    /// Writes what a hook changed, line by line, and changes `input` likewise.
+    fn input_change(&mut self, run: &RunRecord, input: Option<&mut Object>) {
+        let Some(change) = &run.decision.modified_input else { return };
+        let pretty = |object: &Object| serde_json::to_string_pretty(object).unwrap_or_default();
+        let Some(input) = input else {
+            return self.detail("input", &anyhook_model::json::to_spaced(change));
+        };
+        let before = pretty(input);
+        let mut changed = input.clone();
+        merge(&mut changed, change);
+        let after = pretty(&changed);
+        for change in TextDiff::from_lines(&before, &after).iter_all_changes() {
+            let (tone, sign) = match change.tag() {
+                ChangeTag::Delete => (Tone::Bad, "- "),
+                ChangeTag::Insert => (Tone::Good, "+ "),
+                ChangeTag::Equal => continue,
+            };
+            let text = format!("{sign}{}", change.value().trim());
+            self.line(&[(Tone::Dim, "     input   │ "), (tone, &text)]);
+        }
+        // What failed, or only watched, changed nothing for the hooks after it.
+        if run.failure.is_none() && !run.shadow {
+            *input = changed;
+        }
+    }
+
+    fn left_out(&mut self, record: &Record) {
+        for skipped in &record.skipped {
+            self.line(&[
+                (Tone::Dim, "  – "),
+                (Tone::Plain, &skipped.hook),
+                (Tone::Dim, ": "),
+                (Tone::Dim, &skipped.why.to_string()),
+            ]);
+        }
+        if record.other_events > 0 {
+            let text = format!("  – {} of other events", counted(record.other_events, "hook"));
+            self.line(&[(Tone::Dim, &text)]);
+        }
+    }
+
+    /// Writes what the host was told, and what it could not be told.
+    fn reply(&mut self, record: &Record) {
+        if let Some(reply) = &record.reply {
+            self.line(&[
+                (Tone::Hint, "reply:   "),
+                (Tone::Plain, &format!("exit {}", reply.exit_code)),
+            ]);
+            self.detail("stdout", &reply.stdout);
+            self.detail("stderr", &reply.stderr);
+        }
+        for lost in &record.lost {
+            self.line(&[
+                (Tone::Warn, "lost:    "),
+                (Tone::Plain, &lost.what),
+                (Tone::Dim, "; said instead: "),
+                (Tone::Plain, &lost.instead),
+            ]);
+        }
+    }
+}

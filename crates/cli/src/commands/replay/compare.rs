@@ -1,0 +1,148 @@
+//! What would change: what was said against what would be said. Pure.
+
+use std::collections::HashSet;
+
+use anyhook_engine::dispatch::Finished;
+use anyhook_model::report::{ReplayCost, ReplayReport, ReplayedEvent};
+use anyhook_model::{Decision, Effect, Record, RunRecord, Verdict};
+
+use super::source::Item;
+
+/// What changes for one event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Change {
+    Nothing,
+    NewBlock,
+    NewAllow,
+    /// Something else is said: what.
+    Other(&'static str),
+}
+
+/// Counts and sorts what came of it.
+pub fn sum_up(
+    items: &[Item],
+    tried: &[Finished],
+    names: &HashSet<String>,
+    report: &mut ReplayReport,
+) {
+    let mut times = Vec::new();
+    for (item, finished) in items.iter().zip(tried) {
+        if finished.runs.is_empty() && !was_run(item, names) {
+            continue;
+        }
+        report.due += 1;
+        times.extend(finished.runs.iter().map(|run| run.took_us));
+        let event = replayed(item, &finished.verdict);
+        if let Some(failed) = finished.runs.iter().find(|run| run.failure.is_some()) {
+            let why = failed.failure.clone().unwrap_or_default();
+            let reason = Some(format!("{}: {why}", failed.hook));
+            report.failed.push(ReplayedEvent { reason, ..event.clone() });
+        }
+        if item.record.as_ref().is_some_and(|record| !record.redacted.is_empty()) {
+            report.redacted.push(event);
+            continue;
+        }
+        match change(item.record.as_ref(), finished, names) {
+            Change::Nothing => report.same += 1,
+            Change::NewBlock => report.new_blocks.push(event),
+            Change::NewAllow => report.new_allows.push(event),
+            Change::Other(what) => {
+                report.differences.push(ReplayedEvent { reason: Some(what.to_owned()), ..event });
+            }
+        }
+    }
+    report.cost = cost(times);
+}
+
+fn was_run(item: &Item, names: &HashSet<String>) -> bool {
+    item.record.as_ref().is_some_and(|record| own_runs(record, names).next().is_some())
+}
+
+/// Returns the runs of the hooks that are tried, as they were then.
+fn own_runs<'record>(
+    record: &'record Record,
+    names: &'record HashSet<String>,
+) -> impl Iterator<Item = &'record RunRecord> {
+    record.runs.iter().filter(|run| names.contains(&run.hook))
+}
+
+fn replayed(item: &Item, now: &Verdict) -> ReplayedEvent {
+    let event = &item.event;
+    ReplayedEvent {
+        id: item.id.clone(),
+        at: item.record.as_ref().map_or(event.at, |record| record.at),
+        host: event.host.clone(),
+        event: event.kind.clone(),
+        tool: event.tool.as_ref().map(|tool| tool.name.clone()),
+        about: match &item.record {
+            Some(record) => record.about.clone(),
+            None => event.headline().map(|text| anyhook_model::json::shorten(&text, 400)),
+        },
+        then: item.record.as_ref().map(|record| record.verdict.word().to_owned()),
+        now: now.word().to_owned(),
+        by: now.by.clone(),
+        reason: now.reason.clone(),
+    }
+}
+
+fn change(record: Option<&Record>, finished: &Finished, names: &HashSet<String>) -> Change {
+    let now = &finished.verdict;
+    let Some(record) = record else {
+        // A transcript does not tell what was said; what is there has happened.
+        return if now.is_block() { Change::NewBlock } else { Change::Nothing };
+    };
+    let by_us = record.verdict.by.as_ref().is_some_and(|by| names.contains(by));
+    match (record.denies(), now.is_block()) {
+        (false, true) => Change::NewBlock,
+        (true, false) if by_us => Change::NewAllow,
+        // Blocked by us both times, or by somebody else before we would be asked.
+        (true, _) => Change::Nothing,
+        (false, false) => other_change(record, finished, names),
+    }
+}
+
+/// Compares what the tried hooks said, where neither is a block.
+fn other_change(record: &Record, finished: &Finished, names: &HashSet<String>) -> Change {
+    let then: Vec<&RunRecord> = own_runs(record, names).collect();
+    let counts = |run: &&RunRecord| run.failure.is_none();
+    let said = |runs: &[&RunRecord], part: fn(&Decision) -> bool| {
+        runs.iter().filter(|run| counts(run)).any(|run| part(&run.decision))
+    };
+    let now: Vec<&RunRecord> = finished.runs.iter().collect();
+    let strongest = |runs: &[&RunRecord]| -> Option<Effect> {
+        runs.iter().filter(|run| counts(run)).filter_map(|run| run.decision.effect).max()
+    };
+    // What a shadow hook said counted for nothing.
+    let counted: Vec<&RunRecord> = then.iter().copied().filter(|run| !run.shadow).collect();
+    if strongest(&counted) != strongest(&now) {
+        return Change::Other(match strongest(&now) {
+            Some(Effect::Ask) => "would ask a person",
+            Some(_) => "would allow it without asking",
+            None => "would have no opinion",
+        });
+    }
+    let input =
+        |runs: &[&RunRecord]| runs.iter().rev().find_map(|run| run.decision.modified_input.clone());
+    if input(&counted) != input(&now) {
+        return Change::Other("would change the input otherwise");
+    }
+    let has_context = |decision: &Decision| decision.additional_context.is_some();
+    if said(&counted, has_context) != said(&now, has_context) {
+        return Change::Other("would say something else to the model");
+    }
+    Change::Nothing
+}
+
+fn cost(mut times: Vec<u64>) -> ReplayCost {
+    times.sort_unstable();
+    let rank = |percent: usize| {
+        let place = (times.len() * percent).div_ceil(100).max(1) - 1;
+        times.get(place).copied().unwrap_or(0)
+    };
+    ReplayCost {
+        runs: times.len(),
+        p50_us: rank(50),
+        p95_us: rank(95),
+        total_us: times.iter().sum(),
+    }
+}

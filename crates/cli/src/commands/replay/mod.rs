@@ -1,0 +1,209 @@
+//! `anyhook replay`: what hooks would have said to the events of the past. Nothing is changed.
+
+mod compare;
+mod isolate;
+mod source;
+mod try_out;
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use anyhook_engine::hook::Trust;
+use anyhook_engine::{Hook, now};
+use anyhook_model::report::{ReplayReport, ReplayedEvent};
+use anyhook_model::{Mode, exit_code};
+use clap::Args;
+
+use self::isolate::Network;
+use self::source::Past;
+use super::Ended;
+use crate::environment::Environment;
+use crate::error::Trouble;
+use crate::figures::{second, span};
+use crate::since::Since;
+use crate::target;
+use crate::ui::{Cell, Out, Tone, counted, first_line};
+
+/// So many events of each kind are shown; `--json` has all.
+const SHOWN: usize = 20;
+
+/// Try hooks on the events of the past: what would they have said? Exit 1 if anything differs
+///
+/// Each event is tried in an empty scratch folder with a home of its own and the network cut; the
+/// project is not touched, nothing is journaled. A hook in shadow mode is tried as if it were in
+/// force.
+#[derive(Args)]
+#[command(
+    after_help = "Example: anyhook replay --hook ./no-force-push --since 7d\n         anyhook replay --hook guard --transcript session.jsonl"
+)]
+pub struct ReplayArgs {
+    /// A hook by name or folder, and more of them; without, all that are installed and may run
+    #[arg(long = "hook", value_name = "HOOK")]
+    hooks: Vec<PathBuf>,
+    /// Events since then: 30m, 2h, 7d ago, 2026-01-31, or 2026-01-31T09:00:00Z
+    #[arg(long, value_name = "T", default_value = "30d")]
+    since: Since,
+    /// At most so many events, the newest; all with 0
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    limit: usize,
+    /// Only events of this agent, such as claude-code
+    #[arg(long, value_name = "H")]
+    host: Option<String>,
+    /// Take the events from a transcript of Claude Code instead of the journal
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["since", "host"])]
+    transcript: Option<PathBuf>,
+    /// How many to try side by side; as many as there are processors by default
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+    /// Leave the hooks the network
+    #[arg(long)]
+    with_network: bool,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &ReplayArgs, environment: &Environment, out: &mut Out) -> Ended {
+    let hooks = hooks(arguments, environment)?;
+    let network = if arguments.with_network { Network::Open } else { isolate::cut_network()? };
+    let network = match network {
+        // Another process of ours has done all of it, where there is no network.
+        Network::DoneElsewhere(code) => return Ok(code),
+        other => other,
+    };
+    let past = match &arguments.transcript {
+        Some(path) => source::of_transcript(&environment.work_dir.join(path), arguments.limit)?,
+        None => {
+            let journal = environment.journal().ok_or_else(Trouble::no_journal)?;
+            let since = arguments.since.moment(now());
+            source::of_journal(&journal, since, arguments.host.as_deref(), arguments.limit)?
+        }
+    };
+    let Past { items, gone, problems } = past;
+    let names: HashSet<String> = hooks.iter().map(|hook| hook.name().to_owned()).collect();
+    let jobs = arguments
+        .jobs
+        .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
+    let mut report = ReplayReport {
+        hooks: hooks.iter().map(|hook| hook.name().to_owned()).collect(),
+        network_cut: network == Network::Cut,
+        events: items.len(),
+        gone,
+        problems,
+        ..ReplayReport::default()
+    };
+    let tried = try_out::all(hooks, &items, jobs.max(1), environment)?;
+    compare::sum_up(&items, &tried, &names, &mut report);
+    if arguments.json {
+        out.json(&report)?;
+    } else {
+        show(&report, out)?;
+    }
+    let differs = !report.new_blocks.is_empty()
+        || !report.new_allows.is_empty()
+        || !report.differences.is_empty();
+    Ok(if differs { exit_code::PROBLEM } else { exit_code::OK })
+}
+
+/// Returns the hooks to try, as if they were in force.
+fn hooks(arguments: &ReplayArgs, environment: &Environment) -> Result<Vec<Hook>, Trouble> {
+    let mut hooks = if arguments.hooks.is_empty() {
+        // Nothing from a repository runs unasked: what is not trusted must be named.
+        let may_run = |hook: &Hook| matches!(hook.trust, Trust::NotNeeded | Trust::Trusted);
+        let installed = target::installed(environment).hooks.into_iter();
+        installed
+            .filter(|standing| standing.out.is_none())
+            .map(|standing| standing.hook)
+            .filter(|hook| may_run(hook) && hook.fault().is_none())
+            .collect()
+    } else {
+        target::find(&arguments.hooks, environment)?
+    };
+    if hooks.is_empty() {
+        return Err(Trouble::input("there is no hook to try").hint("--hook NAME, or a folder"));
+    }
+    for hook in &mut hooks {
+        if let Some(fault) = hook.fault() {
+            let message = format!("`{}` cannot run: {}", hook.name(), fault.message);
+            return Err(Trouble::input(message).hint(format!("anyhook check {}", hook.name())));
+        }
+        hook.definition.mode = Mode::Enforce;
+        hook.trust = Trust::NotNeeded;
+    }
+    Ok(hooks)
+}
+
+fn show(report: &ReplayReport, out: &mut Out) -> std::io::Result<()> {
+    let names = match &report.hooks[..] {
+        [one] => one.clone(),
+        many => counted(many.len(), "hook"),
+    };
+    out.line(&[
+        (Tone::Strong, &names),
+        (Tone::Plain, &format!(" over {}", counted(report.events, "event"))),
+        (Tone::Dim, if report.network_cut { "" } else { " (with the network)" }),
+    ])?;
+    let summary = format!("due at {}, the same at {}", report.due, report.same);
+    out.line(&[(Tone::Plain, "  "), (Tone::Plain, &summary)])?;
+    for (tone, events, noun, what) in [
+        (Tone::Bad, &report.new_blocks, "new block", "went on, would be blocked"),
+        (Tone::Warn, &report.new_allows, "new allow", "was blocked, would go on"),
+        (Tone::Warn, &report.differences, "difference", "would be answered otherwise"),
+        (Tone::Dim, &report.failed, "failure", "in the scratch folder, here and now"),
+        (Tone::Dim, &report.redacted, "redacted event", "secrets were taken out: not compared"),
+    ] {
+        if !events.is_empty() {
+            out.line(&[
+                (tone, &format!("  {}", counted(events.len(), noun))),
+                (Tone::Dim, &format!(": {what}")),
+            ])?;
+            show_events(events, out)?;
+        }
+    }
+    if report.gone > 0 {
+        let text = format!("  {} could not be had again", counted(report.gone, "event"));
+        out.line(&[(Tone::Dim, &text)])?;
+    }
+    for problem in &report.problems {
+        out.line(&[(Tone::Warn, "  note: "), (Tone::Plain, problem)])?;
+    }
+    let cost = &report.cost;
+    if cost.runs > 0 {
+        let text = format!(
+            "  cost: {}, half within {}, 95 % within {}, {} in all",
+            counted(cost.runs, "run"),
+            span(cost.p50_us),
+            span(cost.p95_us),
+            span(cost.total_us)
+        );
+        out.line(&[(Tone::Dim, &text)])?;
+    }
+    Ok(())
+}
+
+fn show_events(events: &[ReplayedEvent], out: &mut Out) -> std::io::Result<()> {
+    let row = |event: &ReplayedEvent| {
+        let about = [event.tool.as_deref(), event.about.as_deref()];
+        let about = about.into_iter().flatten().collect::<Vec<_>>().join(" ");
+        let change = match &event.then {
+            Some(then) if *then != event.now => format!("{then} → {}", event.now),
+            _ => event.now.clone(),
+        };
+        vec![
+            Cell::new(Tone::Dim, "   "),
+            Cell::new(Tone::Dim, second(event.at)),
+            Cell::new(Tone::Plain, &event.id),
+            Cell::new(Tone::Plain, &event.host),
+            Cell::new(Tone::Plain, change),
+            Cell::new(Tone::Plain, first_line(&about, 40)),
+            Cell::new(Tone::Dim, first_line(event.reason.as_deref().unwrap_or(""), 50)),
+        ]
+    };
+    let rows: Vec<Vec<Cell>> = events.iter().take(SHOWN).map(row).collect();
+    out.table(&rows)?;
+    if events.len() > SHOWN {
+        let rest = format!("    … and {} more (--json)", events.len() - SHOWN);
+        out.line(&[(Tone::Dim, &rest)])?;
+    }
+    Ok(())
+}

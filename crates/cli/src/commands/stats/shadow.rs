@@ -1,0 +1,91 @@
+//! Hooks that run only to be watched: what they would have done.
+//!
+//! `anyhook stats` shows it, and whoever is about to let such a hook count wants to see the same.
+
+use std::io;
+
+use anyhook_model::report::stats::ShadowStats;
+
+use super::page::{Column, Page};
+use super::tally::Tally;
+use crate::figures::{many, second, thousands};
+use crate::ui::Tone;
+
+/// Returns what a hook would have done, with the records of what it would have blocked.
+///
+/// Nothing if it never ran only to be watched. How many records there are at most was said in
+/// [`super::Scope::keep`].
+pub(crate) fn shadow_of(tally: &Tally, hook: &str) -> Option<ShadowStats> {
+    let all = tally.hook(hook);
+    let last = all.would_block.all().cloned().collect();
+    Some(ShadowStats { last, ..all.shadow }).filter(|shadow| shadow.runs > 0)
+}
+
+/// Says it in a line: `would have blocked 14 of 2,310`.
+pub(crate) fn shadow_line(shadow: &ShadowStats) -> String {
+    let mut line = format!(
+        "would have blocked {} of {}",
+        thousands(shadow.would_block),
+        thousands(shadow.runs)
+    );
+    let by_failure = shadow.would_block_by_failure;
+    let details: Vec<String> = [
+        (by_failure, format!("{} by failing", thousands(by_failure))),
+        (shadow.blocked_anyway, format!("{} blocked anyway", thousands(shadow.blocked_anyway))),
+    ]
+    .into_iter()
+    .filter_map(|(count, words)| (count > 0).then_some(words))
+    .collect();
+    if !details.is_empty() {
+        line.push_str(&format!(" ({})", details.join(", ")));
+    }
+    for (count, words) in [
+        (shadow.would_ask, ", asked"),
+        (shadow.would_change, ", changed the input"),
+        (shadow.failures, "; failed"),
+    ] {
+        if count > 0 {
+            line.push_str(&format!("{words} {}", many(count, "time")));
+        }
+    }
+    line
+}
+
+/// Shows what it would have blocked, the last first.
+pub(crate) fn show_shadow_blocks(shadow: &ShadowStats, page: &mut Page<'_>) -> io::Result<()> {
+    let rows = &shadow.last;
+    let column = |text: &dyn Fn(usize) -> (Tone, String)| {
+        Column::new("", (0..rows.len()).map(text).collect::<Vec<_>>().into_iter())
+    };
+    page.table(
+        4,
+        vec![
+            column(&|row| (Tone::Dim, second(rows[row].at))).weight(1),
+            column(&|row| (Tone::Plain, rows[row].id.to_string())),
+            column(&|row| (Tone::Dim, rows[row].host.clone())).weight(2).least(4),
+            column(&|row| (Tone::Plain, rows[row].about.clone())).weight(3).least(12),
+            column(&|row| {
+                let failed = if rows[row].failed { "failed: " } else { "" };
+                (Tone::Warn, format!("{failed}{}", rows[row].reason))
+            })
+            .least(10),
+        ],
+    )?;
+    show_more(shadow.would_block, rows.len(), 4, page)
+}
+
+/// Says how many are not shown.
+pub(super) fn show_more(
+    count: u64,
+    shown: usize,
+    indent: usize,
+    page: &mut Page<'_>,
+) -> io::Result<()> {
+    let more = count.saturating_sub(u64::try_from(shown).unwrap_or(u64::MAX));
+    if more == 0 {
+        return Ok(());
+    }
+    let indent = " ".repeat(indent);
+    let text = format!("{indent}… and {} more; --all shows them", thousands(more));
+    page.line(&[(Tone::Dim, &text)])
+}

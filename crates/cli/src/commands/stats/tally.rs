@@ -1,0 +1,233 @@
+//! What records come to, whatever their order: pure counting.
+//!
+//! A hook that ran aside is counted by the record of its outcome (`of`), not by that of the
+//! dispatch which started it. What grows with the journal is small: a number for each session, a
+//! pair for each hour; everything else has a limit.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use anyhook_model::report::stats::DeniedButRan;
+use anyhook_model::{EventKind, Outcome, Record, RecordId};
+use jiff::Timestamp;
+
+use super::histogram::Histogram;
+use super::kept::Kept;
+use super::runs::{RunTally, Turn};
+
+/// Which records count, and how much is kept of them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scope {
+    /// Records of this time or later; all if absent.
+    pub since: Option<Timestamp>,
+    /// Records before this time; all if absent.
+    pub until: Option<Timestamp>,
+    /// Records of this host; all if absent.
+    pub host: Option<String>,
+    /// The hooks whose failure blocks, or would if they did not run only to be watched.
+    pub fails_closed: BTreeSet<String>,
+    /// How many of each list are kept.
+    pub keep: usize,
+}
+
+/// What the records that were taken come to.
+#[derive(Clone, Debug)]
+pub(crate) struct Tally {
+    /// Which records count.
+    pub scope: Scope,
+    /// How many records counted.
+    pub records: u64,
+    /// How many lines of the journal were no records.
+    pub damaged: u64,
+    /// Whether the journal has records older than all that were taken.
+    pub has_older: bool,
+    /// The oldest record that was taken, whether it counted or not.
+    pub oldest: Option<Timestamp>,
+    /// The newest record that counted.
+    pub newest: Option<Timestamp>,
+    /// What each hook did at each host.
+    pub hooks: BTreeMap<String, BTreeMap<String, RunTally>>,
+    /// What came from each host.
+    pub hosts: BTreeMap<String, HostTally>,
+    /// Calls that ran although they had been denied.
+    pub denied_but_ran: Kept<(Timestamp, RecordId), DeniedButRan>,
+    sessions: u32,
+}
+
+/// What came from one host, and what it was told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct HostTally {
+    /// How many verdicts there were of each word.
+    pub verdicts: BTreeMap<&'static str, u64>,
+    /// How many events there were.
+    pub events: u64,
+    /// How many it was told not to go on with.
+    pub denials: u64,
+    /// How often a person was asked.
+    pub asks: u64,
+    /// How many stops passed because they had been blocked too often.
+    pub capped: u64,
+    /// How many calls ran although they had been denied.
+    pub denied_but_ran: u64,
+    /// How often a hook failed.
+    pub failed_runs: u64,
+    /// From how many records secrets were taken out.
+    pub redacted: u64,
+    /// How long it waited for each answer.
+    pub times: Histogram,
+    /// What it could not be told.
+    pub lost: BTreeMap<String, u64>,
+    sessions: HashMap<String, Session>,
+}
+
+/// A session, known by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Session {
+    number: u32,
+    /// How long the host waited in it; none if nothing but outcomes of hooks aside is known.
+    took_us: Option<u64>,
+}
+
+impl Scope {
+    fn takes(&self, record: &Record) -> bool {
+        self.since.is_none_or(|since| record.at >= since)
+            && self.until.is_none_or(|until| record.at < until)
+            && self.host.as_ref().is_none_or(|host| record.host == *host)
+    }
+}
+
+impl Tally {
+    /// Begins to count.
+    pub fn new(scope: Scope) -> Self {
+        Self {
+            denied_but_ran: Kept::new(scope.keep),
+            scope,
+            records: 0,
+            damaged: 0,
+            has_older: false,
+            oldest: None,
+            newest: None,
+            hooks: BTreeMap::new(),
+            hosts: BTreeMap::new(),
+            sessions: 0,
+        }
+    }
+
+    /// Counts a record, if it is one of those that count.
+    pub fn take(&mut self, record: &Record) {
+        self.oldest = Some(self.oldest.map_or(record.at, |oldest| oldest.min(record.at)));
+        if !self.scope.takes(record) {
+            return;
+        }
+        self.records += 1;
+        self.newest = self.newest.max(Some(record.at));
+        let host = self.hosts.entry(record.host.clone()).or_default();
+        let session = host.take(record, &mut self.sessions);
+        if let Some(denied_by) = &record.denied_by {
+            self.denied_but_ran.take((record.at, record.id.clone()), || DeniedButRan {
+                id: record.id.clone(),
+                denied_by: denied_by.clone(),
+                at: record.at,
+                host: record.host.clone(),
+                about: about(record),
+            });
+        }
+        for run in &record.runs {
+            let turn = Turn {
+                record,
+                run,
+                session,
+                fails_closed: self.scope.fails_closed.contains(&run.hook),
+            };
+            self.hooks
+                .entry(run.hook.clone())
+                .or_default()
+                .entry(record.host.clone())
+                .or_insert_with(|| RunTally::new(self.scope.keep))
+                .take(&turn);
+        }
+    }
+
+    /// Returns how many sessions there are.
+    pub fn sessions(&self) -> u64 {
+        self.sessions.into()
+    }
+
+    /// Returns what a hook did at all hosts together.
+    pub fn hook(&self, name: &str) -> RunTally {
+        let mut all = RunTally::new(self.scope.keep);
+        for at_host in self.hooks.get(name).into_iter().flat_map(BTreeMap::values) {
+            all.merge(at_host);
+        }
+        all
+    }
+}
+
+impl HostTally {
+    /// Counts a record. Returns the number of its session.
+    fn take(&mut self, record: &Record, sessions: &mut u32) -> Option<u32> {
+        self.failed_runs += count(record.runs.iter().filter(|run| run.failure.is_some()));
+        self.redacted += u64::from(!record.redacted.is_empty());
+        let session = record.session.clone().map(|session| {
+            self.sessions.entry(session).or_insert_with(|| {
+                *sessions += 1;
+                Session { number: *sessions, took_us: None }
+            })
+        });
+        let number = session.as_ref().map(|session| session.number);
+        if record.of.is_some() {
+            return number;
+        }
+        if let Some(session) = session {
+            let took_us = session.took_us.unwrap_or(0).saturating_add(record.took_us);
+            session.took_us = Some(took_us);
+        }
+        self.events += 1;
+        *self.verdicts.entry(record.verdict.word()).or_default() += 1;
+        let is_denied = is_denied(record);
+        self.denials += u64::from(is_denied);
+        self.asks += u64::from(record.verdict.word() == "ask" && !is_denied);
+        self.capped += u64::from(record.verdict.capped);
+        self.denied_but_ran += u64::from(record.denied_by.is_some());
+        self.times.add(record.took_us);
+        for lost in &record.lost {
+            *self.lost.entry(lost.what.clone()).or_default() += 1;
+        }
+        number
+    }
+
+    /// Returns how many sessions there were.
+    pub fn sessions(&self) -> u64 {
+        count(self.sessions.values())
+    }
+
+    /// Returns how long the host waited in each session, the shortest first.
+    pub fn waited_us(&self) -> Vec<u64> {
+        let mut waited: Vec<u64> =
+            self.sessions.values().filter_map(|session| session.took_us).collect();
+        waited.sort_unstable();
+        waited
+    }
+}
+
+/// Tells whether the host was told not to go on. What follows a stop cannot undo it.
+pub(super) fn is_denied(record: &Record) -> bool {
+    let follows_stop = record.with.is_some()
+        && matches!(record.event, EventKind::AfterAgent | EventKind::AfterStop);
+    record.denies() && !follows_stop
+}
+
+/// Returns what a record is about, with the tool.
+pub(super) fn about(record: &Record) -> String {
+    let words: Vec<&str> =
+        [record.tool.as_deref(), record.about.as_deref()].into_iter().flatten().collect();
+    if words.is_empty() { record.event.to_string() } else { words.join(" ") }
+}
+
+/// Tells whether a run is only the beginning of one whose outcome has a record of its own.
+pub(super) fn is_begun_aside(outcome: Option<&Outcome>) -> bool {
+    outcome == Some(&Outcome::Detached)
+}
+
+fn count<Thing>(things: impl Iterator<Item = Thing>) -> u64 {
+    things.fold(0, |sum, _| sum + 1)
+}

@@ -1,0 +1,119 @@
+//! What comes, and what keys do.
+
+use crate::commands::log::trace::{self, Trace};
+use anyhook_model::{Effect, RecordId};
+
+use super::*;
+use crate::commands::top::examples::{busy, record, run};
+
+fn shown(app: &App) -> usize {
+    app.stream.shown().len()
+}
+
+fn press(app: &mut App, keys: &str) {
+    for letter in keys.chars() {
+        assert_eq!(app.key(Key::Letter(letter)), Step::Stay);
+    }
+}
+
+#[test]
+fn what_comes_is_counted() {
+    let mut app = App::new(String::new());
+    let mut denied = record("before_tool");
+    denied.verdict.effect = Some(Effect::Deny);
+    app.feed(denied);
+    let mut ran = record("after_tool");
+    ran.denied_by = Some(RecordId::from_text("7k2m9x4q"));
+    app.feed(ran);
+    let mut aside = record("before_tool");
+    aside.of = Some(RecordId::from_text("7k2m9x4q"));
+    aside.runs = vec![run("a", 1)];
+    aside.runs[0].failure = Some("exit 1".to_owned());
+    app.feed(aside);
+    assert_eq!(app.totals, Totals { denials: 1, failures: 1, alarms: 1 });
+    assert_eq!(app.sessions.rows()[0].1.events, 2, "what ran aside is no event");
+    assert_eq!(app.hooks.rows()[0].1.failures, 1);
+}
+
+#[test]
+fn every_way_to_quit() {
+    for key in [Key::Letter('q'), Key::Escape, Key::Interrupt] {
+        assert_eq!(App::new(String::new()).key(key), Step::Quit, "{key:?}");
+    }
+    let mut app = App::new(String::new());
+    press(&mut app, "/q");
+    assert_eq!(app.key(Key::Interrupt), Step::Quit, "even while typing");
+    press(&mut app, "?");
+    assert_eq!(app.key(Key::Interrupt), Step::Quit);
+}
+
+#[test]
+fn filters() {
+    let mut app = busy();
+    let all = shown(&app);
+    press(&mut app, "d");
+    assert_eq!(shown(&app), 2);
+    press(&mut app, "f");
+    assert_eq!(shown(&app), 1);
+    assert_eq!(app.key(Key::Escape), Step::Stay, "it clears the filter first");
+    assert_eq!(shown(&app), all);
+    press(&mut app, "/PUSHx");
+    app.key(Key::Backspace);
+    assert_eq!(shown(&app), 1, "while it is typed");
+    app.key(Key::Enter);
+    assert!(!app.is_typing);
+    assert_eq!(shown(&app), 1);
+    press(&mut app, "a");
+    assert_eq!(shown(&app), all);
+    press(&mut app, "/push");
+    app.key(Key::Escape);
+    assert_eq!((shown(&app), app.is_typing), (all, false));
+}
+
+#[test]
+fn a_session_is_chosen() {
+    let mut app = busy();
+    app.key(Key::Previous);
+    assert_eq!(app.focus, Pane::Sessions);
+    app.key(Key::Enter);
+    assert_eq!(app.focus, Pane::Stream);
+    let hosts: Vec<_> = app.stream.shown().iter().map(|kept| kept.record.host.as_str()).collect();
+    assert!(!hosts.is_empty() && hosts.iter().all(|host| *host == "claude-code"), "{hosts:?}");
+}
+
+#[test]
+fn a_hook_is_chosen() {
+    let mut app = busy();
+    app.key(Key::Next);
+    assert_eq!(app.focus, Pane::Hooks);
+    app.key(Key::Enter);
+    assert_eq!(app.stream.filter.text, "format");
+    app.key(Key::Next);
+    app.key(Key::Next);
+    assert_eq!(app.focus, Pane::Sessions, "round and round");
+}
+
+#[test]
+fn a_record_is_opened_and_closed() {
+    let mut app = busy();
+    press(&mut app, "k");
+    let Step::Open(record, _) = app.key(Key::Enter) else { panic!("nothing opened") };
+    assert_eq!(record.event.to_string(), "before_stop");
+    app.open("a record", trace::lines(&Trace::alone(*record)));
+    press(&mut app, "jkG ");
+    assert!(app.pager.is_some());
+    app.key(Key::Escape);
+    assert!(app.pager.is_none());
+    press(&mut app, "?q");
+    assert!(app.pager.is_none(), "`q` closes what covers the panes");
+}
+
+#[test]
+fn nothing_can_be_opened_where_nothing_is() {
+    let mut app = App::new(String::new());
+    for _ in 0..3 {
+        assert_eq!(app.key(Key::Enter), Step::Stay);
+        press(&mut app, "jkgG");
+        app.key(Key::Next);
+    }
+}

@@ -1,0 +1,237 @@
+//! The screen, drawn anew from the state each time; only what differs goes to the terminal.
+
+use jiff::Timestamp;
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use unicode_width::UnicodeWidthStr;
+
+use super::app::{App, Pane};
+use super::canvas::{Canvas, Palette};
+use super::table::{Column, headings, set, tidy, widths};
+use super::{help, panes};
+use crate::ui::Line as Row;
+use crate::ui::{Tone, counted};
+
+#[cfg(test)]
+mod tests;
+
+/// Below this nothing useful fits.
+const LEAST: (u16, u16) = (40, 10);
+/// With fewer rows one pane is shown at a time.
+const LEAST_FOR_ALL: u16 = 15;
+/// From this height on the journal's place is shown.
+const LEAST_FOR_PATH: u16 = 16;
+/// From this width on a record's host and session are shown, too.
+const WIDE: u16 = 130;
+
+/// Draws everything.
+pub fn draw(frame: &mut Frame<'_>, app: &mut App, now: Timestamp, palette: Palette) {
+    let area = frame.area();
+    let mut canvas = Canvas { buffer: frame.buffer_mut(), palette };
+    if area.width < LEAST.0 || area.height < LEAST.1 {
+        let text = format!("too small: {}x{} at least", LEAST.0, LEAST.1);
+        canvas.row(area, 0, &[(Tone::Warn, text)]);
+        return;
+    }
+    let (body, bottom) = split(area, area.height - 1);
+    if app.pager.is_some() {
+        draw_pager(&mut canvas, body, app);
+        canvas.keys(bottom, &[], &help::IN_PAGER);
+        return;
+    }
+    let header = header(app, now, area);
+    let (top, body) = split(body, u16::try_from(header.len()).unwrap_or(u16::MAX));
+    canvas.rows(top, &header);
+    draw_panes(&mut canvas, body, app, now);
+    if app.is_typing {
+        let text = format!("/{}▏", tidy(&app.stream.filter.text));
+        canvas.keys(bottom, &[(Tone::Strong, text)], &help::IN_TEXT);
+    } else {
+        canvas.keys(bottom, &[], &help::SHORT);
+    }
+}
+
+/// Divides an area into its first so many rows and the rest.
+fn split(area: Rect, height: u16) -> (Rect, Rect) {
+    let height = height.min(area.height);
+    let below = Rect { y: area.y + height, height: area.height - height, ..area };
+    (Rect { height, ..area }, below)
+}
+
+/// Returns the rows at the top: what is going on, where from, what is wrong.
+fn header(app: &App, now: Timestamp, area: Rect) -> Vec<Row> {
+    let bad = |number: usize| if number > 0 { Tone::Bad } else { Tone::Dim };
+    let last = match app.last {
+        None => "no events".to_owned(),
+        Some(at) if area.width < 60 => panes::clock(at),
+        Some(at) => format!("{}, {}", panes::clock(at), panes::ago(now.duration_since(at))),
+    };
+    let totals = app.totals;
+    let items = [
+        (Tone::Plain, last),
+        (bad(totals.denials), format!("{} denied", totals.denials)),
+        (bad(totals.failures), format!("{} failed", totals.failures)),
+        (Tone::Plain, counted(app.sessions.open(), "session")),
+        (Tone::Plain, format!("{} events/min", app.rate.last_minute(now))),
+    ];
+    let name = if area.width < 100 { "" } else { "anyhook top  " };
+    let (mut first, mut used) = (vec![(Tone::Strong, name.to_owned())], name.width());
+    for (index, item) in items.into_iter().enumerate() {
+        let between = if index == 0 { "" } else { " · " };
+        used += between.width() + item.1.width();
+        if used > usize::from(area.width) {
+            break;
+        }
+        first.extend([(Tone::Dim, between.to_owned()), item]);
+    }
+    let mut rows = vec![first];
+    // On small screens every row counts.
+    if area.height >= LEAST_FOR_PATH {
+        rows.push(vec![(Tone::Dim, format!("journal {}", tidy(&app.source.path)))]);
+    }
+    if app.source.damaged > 0 {
+        let lines = counted(app.source.damaged, "damaged line");
+        rows.push(vec![(Tone::Warn, format!("journal: {lines} passed over"))]);
+    }
+    if let Some(trouble) = &app.source.trouble {
+        rows.push(vec![(Tone::Bad, "journal: ".to_owned()), (Tone::Plain, tidy(trouble))]);
+    }
+    if let Some(alarm) = &app.last_alarm {
+        let words = format!("{} denied but ran: ", totals.alarms);
+        rows.push(vec![(Tone::Bad, words), (Tone::Bad, tidy(alarm))]);
+    }
+    rows
+}
+
+fn draw_pager(canvas: &mut Canvas<'_>, area: Rect, app: &mut App) {
+    let Some(pager) = &mut app.pager else { return };
+    let (top, body) = split(area, 1);
+    canvas.rows(body, pager.seen(usize::from(body.width), usize::from(body.height)));
+    let progress = format!(" · {}%", pager.progress());
+    canvas.title(top, &[(Tone::Strong, tidy(&pager.title)), (Tone::Dim, progress)], true);
+}
+
+/// What a pane shows.
+struct Content {
+    title: Row,
+    columns: &'static [Column],
+    rows: Vec<Row>,
+    /// What is said where there are no rows.
+    instead: Vec<Row>,
+    selected: usize,
+}
+
+fn draw_panes(canvas: &mut Canvas<'_>, area: Rect, app: &mut App, now: Timestamp) {
+    let contents = [sessions(app, now), stream(app, area.width), hooks(app, now)];
+    let panes = [Pane::Sessions, Pane::Stream, Pane::Hooks];
+    if area.height < LEAST_FOR_ALL {
+        for (pane, content) in panes.into_iter().zip(&contents) {
+            if app.focus == pane {
+                draw_pane(canvas, area, app, pane, content);
+            }
+        }
+        return;
+    }
+    // The outer ones take what they need up to a share, the verdicts the rest.
+    let height = |content: &Content, share: usize| {
+        let wanted = content.rows.len().max(content.instead.len()) + 2;
+        let most = usize::from(area.height) * share / 100;
+        u16::try_from(wanted.min(most)).unwrap_or(u16::MAX)
+    };
+    let (above, rest) = split(area, height(&contents[0], 35));
+    let (middle, below) = split(rest, rest.height - height(&contents[2], 30));
+    for ((pane, content), area) in panes.into_iter().zip(&contents).zip([above, middle, below]) {
+        draw_pane(canvas, area, app, pane, content);
+    }
+}
+
+fn draw_pane(canvas: &mut Canvas<'_>, area: Rect, app: &mut App, pane: Pane, content: &Content) {
+    let (top, body) = split(area, 1);
+    let has_focus = app.focus == pane;
+    canvas.title(top, &content.title, has_focus);
+    if content.rows.is_empty() {
+        canvas.rows(body, &content.instead);
+        return;
+    }
+    let widths = widths(content.columns, &content.rows, usize::from(area.width));
+    let (top, body) = split(body, 1);
+    canvas.row(top, 0, &set(&headings(content.columns), content.columns, &widths));
+    let (count, height) = (content.rows.len(), usize::from(body.height));
+    let offset = match pane {
+        Pane::Sessions => app.session_cursor.seen(content.selected, count, height),
+        Pane::Stream => app.stream.cursor.seen(content.selected, count, height),
+        Pane::Hooks => app.hook_cursor.seen(content.selected, count, height),
+    };
+    let seen = content.rows.iter().enumerate().skip(offset).take(height);
+    for (row, (index, cells)) in (0..).zip(seen) {
+        canvas.row(body, row, &set(cells, content.columns, &widths));
+        if has_focus && index == content.selected {
+            canvas.select(body, row);
+        }
+    }
+}
+
+fn sessions(app: &App, now: Timestamp) -> Content {
+    let list = app.sessions.rows();
+    Content {
+        title: title("Sessions", list.len()),
+        columns: &panes::SESSIONS,
+        rows: list.iter().flat_map(|(key, session)| panes::session(key, session, now)).collect(),
+        instead: vec![vec![(Tone::Dim, "nobody yet".to_owned())]],
+        selected: app.session_cursor.row(&app.sessions.row_keys()),
+    }
+}
+
+fn stream(app: &App, width: u16) -> Content {
+    let shown = app.stream.shown();
+    let mut title = title("Verdicts", shown.len());
+    for (tone, words) in app.stream.filter.words() {
+        title.extend([(Tone::Dim, " · ".to_owned()), (tone, tidy(&words))]);
+    }
+    if let Some(held_back) = app.stream.held_back() {
+        title.push((Tone::Warn, format!(" · paused, {held_back} new")));
+    }
+    let is_wide = width >= WIDE;
+    Content {
+        title,
+        columns: if is_wide { &panes::STREAM_WIDE } else { &panes::STREAM },
+        rows: shown.iter().map(|kept| panes::record(&kept.record, is_wide)).collect(),
+        instead: nothing_shown(app),
+        selected: app.stream.cursor.row(&app.stream.keys()),
+    }
+}
+
+fn hooks(app: &App, now: Timestamp) -> Content {
+    let list = app.hooks.rows();
+    Content {
+        title: title("Slow and failing hooks", list.len()),
+        columns: &panes::HOOKS,
+        rows: list.iter().map(|(name, hook)| panes::hook(name, hook, now)).collect(),
+        instead: vec![vec![(Tone::Dim, "no hook ran yet".to_owned())]],
+        selected: app.hook_cursor.row(&app.hook_keys()),
+    }
+}
+
+fn title(name: &str, count: usize) -> Row {
+    vec![(Tone::Strong, name.to_owned()), (Tone::Plain, format!(" {count}"))]
+}
+
+/// Returns what is said where no record is shown: why, and what to do.
+fn nothing_shown(app: &App) -> Vec<Row> {
+    let say = |text: &str| vec![(Tone::Plain, text.to_owned())];
+    let hint = |command: &str, words: &str| {
+        vec![(Tone::Hint, format!("  {command:<24}")), (Tone::Dim, words.to_owned())]
+    };
+    if !app.stream.is_empty() {
+        return vec![say("Nothing like that. `a` shows all.")];
+    }
+    if !app.source.is_read {
+        return vec![say("Reading the journal …")];
+    }
+    vec![
+        say("No events yet; they appear as they come."),
+        hint("anyhook install", "connects agents"),
+        hint("anyhook demo", "shows hooks at work"),
+        hint("anyhook top --since 1d", "looks further back"),
+    ]
+}

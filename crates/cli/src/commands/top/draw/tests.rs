@@ -1,0 +1,158 @@
+//! The screen as a person sees it, at several sizes.
+
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::buffer::Cell;
+use ratatui::style::{Color, Modifier};
+
+use super::*;
+use crate::commands::log::trace::{self, Trace};
+use crate::commands::top::cursor::Move;
+use crate::commands::top::examples::{busy, later, record};
+use crate::commands::top::key::Key;
+
+const COLOURS: Palette = Palette { colours: true };
+
+fn drawn(app: &mut App, width: u16, height: u16) -> TestBackend {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| draw(frame, app, later(40), COLOURS)).unwrap();
+    terminal.backend().clone()
+}
+
+fn press(app: &mut App, keys: &str) {
+    for letter in keys.chars() {
+        app.key(Key::Letter(letter));
+    }
+}
+
+#[test]
+fn a_usual_screen() {
+    insta::assert_snapshot!(drawn(&mut busy(), 100, 30));
+}
+
+#[test]
+fn a_classic_screen() {
+    insta::assert_snapshot!(drawn(&mut busy(), 80, 24));
+}
+
+#[test]
+fn a_wide_screen() {
+    insta::assert_snapshot!(drawn(&mut busy(), 160, 24));
+}
+
+#[test]
+fn a_small_screen_shows_one_pane_at_a_time() {
+    let mut app = busy();
+    insta::assert_snapshot!("small_verdicts", drawn(&mut app, 40, 12));
+    app.key(Key::Next);
+    insta::assert_snapshot!("small_hooks", drawn(&mut app, 40, 12));
+    app.key(Key::Next);
+    insta::assert_snapshot!("small_sessions", drawn(&mut app, 40, 12));
+}
+
+#[test]
+fn too_small() {
+    insta::assert_snapshot!(drawn(&mut busy(), 39, 10));
+    for (width, height) in [(1, 1), (3, 200), (40, 9), (200, 1)] {
+        drawn(&mut busy(), width, height);
+    }
+}
+
+#[test]
+fn nothing_happened_yet() {
+    let mut app = App::new("~/.local/state/anyhook/journal".to_owned());
+    insta::assert_snapshot!("reading", drawn(&mut app, 80, 16));
+    app.source.is_read = true;
+    insta::assert_snapshot!("empty", drawn(&mut app, 80, 20));
+    app.source.trouble = Some("permission\ndenied".to_owned());
+    app.source.damaged = 2;
+    insta::assert_snapshot!("trouble", drawn(&mut app, 80, 20));
+}
+
+#[test]
+fn a_filter_is_typed_and_finds_nothing() {
+    let mut app = busy();
+    press(&mut app, "dp/elsewhere");
+    insta::assert_snapshot!(drawn(&mut app, 80, 16));
+}
+
+#[test]
+fn a_trace() {
+    let mut app = busy();
+    let record = app.stream.selected().unwrap().0;
+    app.open("record aaaa0021", trace::lines(&Trace::alone(record)));
+    insta::assert_snapshot!(drawn(&mut app, 60, 16));
+}
+
+#[test]
+fn help() {
+    let mut app = busy();
+    press(&mut app, "?");
+    insta::assert_snapshot!(drawn(&mut app, 80, 30));
+}
+
+#[test]
+fn tones_and_the_selected_row() {
+    let mut app = busy();
+    let screen = drawn(&mut app, 100, 30);
+    let cell = |text: &str| {
+        let area = *screen.buffer().area();
+        area.positions()
+            .find(|place| {
+                let line = (place.x..area.width).map(|x| screen.buffer()[(x, place.y)].symbol());
+                line.collect::<String>().starts_with(text)
+            })
+            .map(|place| screen.buffer()[place].clone())
+            .unwrap()
+    };
+    assert_eq!(cell("deny").fg, Color::Red);
+    assert_eq!(cell("denied but ran").fg, Color::Red);
+    assert_eq!(cell("asks permission").fg, Color::Yellow);
+    assert!(cell("ask ").modifier.contains(Modifier::REVERSED), "the newest is selected");
+    let colours = screen.buffer().content().iter().map(|cell| cell.fg);
+    let sixteen = [Color::Reset, Color::Red, Color::Green, Color::Yellow, Color::Cyan];
+    assert!(colours.into_iter().all(|colour| sixteen.contains(&colour)));
+
+    let mut terminal = Terminal::new(TestBackend::new(100, 30)).unwrap();
+    let plain = Palette { colours: false };
+    terminal.draw(|frame| draw(frame, &mut app, later(40), plain)).unwrap();
+    let content = terminal.backend().buffer().content();
+    assert!(content.iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset));
+}
+
+/// Whatever comes, at whatever size: no panic, and no control character on the screen.
+#[test]
+fn hostile_records() {
+    let hostile = "\u{1b}]0;x\u{7}\r\n\t\u{9b}31m日本語\u{202e}\u{200d}👩‍👩‍👧 ".repeat(20);
+    let mut app = busy();
+    for event in ["before_tool", "notification", &hostile] {
+        let mut record = record(event);
+        for text in [&mut record.session, &mut record.agent, &mut record.tool, &mut record.about] {
+            *text = Some(hostile.clone());
+        }
+        record.host.clone_from(&hostile);
+        record.work_dir.clone_from(&hostile);
+        record.verdict.by = Some(hostile.clone());
+        record.runs = vec![crate::commands::top::examples::run(&hostile, u64::MAX)];
+        record.runs[0].failure = Some(hostile.clone());
+        record.runs[0].stdout.clone_from(&hostile);
+        record.denied_by = Some(record.id.clone());
+        app.feed(record);
+    }
+    for (width, height) in [(40, 10), (41, 11), (57, 18), (80, 24), (131, 50)] {
+        for pager in [false, true] {
+            for focus in [Pane::Sessions, Pane::Stream, Pane::Hooks] {
+                app.focus = focus;
+                app.key(Key::Move(Move::Up));
+                if pager {
+                    let record = app.stream.selected().unwrap().0;
+                    app.open(&hostile, trace::lines(&Trace::alone(record)));
+                }
+                let screen = drawn(&mut app, width, height);
+                let symbols = screen.buffer().content().iter().map(Cell::symbol);
+                assert!(symbols.into_iter().all(|symbol| !symbol.contains(char::is_control)));
+                app.pager = None;
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Records for tests.
+
+use anyhook_model::{Decision, Effect, EventKind, Outcome, Record, RecordId, RunRecord};
+use jiff::{SignedDuration, Timestamp};
+
+use super::app::App;
+
+/// The moment of every example.
+pub fn noon() -> Timestamp {
+    "2026-01-31T12:00:00Z".parse().unwrap()
+}
+
+/// So many seconds later.
+pub fn later(seconds: usize) -> Timestamp {
+    noon() + SignedDuration::from_secs(i64::try_from(seconds).unwrap())
+}
+
+/// A record of an event of the session `one` of Codex.
+pub fn record(event: &str) -> Record {
+    let id = RecordId::from_text("7k2m9x4q");
+    let mut record = Record::new(id, noon(), "codex", EventKind::from_name(event));
+    record.session = Some("one".to_owned());
+    "/home/me/shop".clone_into(&mut record.work_dir);
+    record.took_us = 4_200;
+    record
+}
+
+/// A run of a hook that took so long.
+pub fn run(hook: &str, took_us: u64) -> RunRecord {
+    RunRecord {
+        hook: hook.to_owned(),
+        folder: format!("/home/me/.config/agents/hooks/{hook}"),
+        shadow: false,
+        outcome: Some(Outcome::Exited(0)),
+        decision: Decision::default(),
+        failure: None,
+        notes: Vec::new(),
+        stdout: String::new(),
+        stderr: String::new(),
+        took_us,
+    }
+}
+
+/// A view with a bit of everything.
+pub fn busy() -> App {
+    let mut app = App::new("~/.local/state/anyhook/journal".to_owned());
+    app.source.is_read = true;
+    let mut seconds = 0;
+    let mut feed =
+        |host: &str, session: &str, event: &str, about: &str, change: &dyn Fn(&mut Record)| {
+            let mut record = record(event);
+            record.id = RecordId::from_text(format!("aaaa{seconds:04}"));
+            record.at = later(seconds);
+            host.clone_into(&mut record.host);
+            record.session = Some(session.to_owned());
+            record.tool = event.contains("tool").then(|| "Shell".to_owned());
+            record.about = (!about.is_empty()).then(|| about.to_owned());
+            change(&mut record);
+            app.feed(record);
+            seconds += 3;
+        };
+    let (one, two) = ("019a8b2c-1111-7222-8333-abcdefabf3d1", "d4c3b2a1");
+    feed("codex", one, "session_start", "", &|_| {});
+    feed("codex", one, "before_agent", "make the tests pass\nquickly", &|_| {});
+    feed("codex", one, "before_tool", "cargo test", &|record| {
+        record.runs = vec![run("guard", 3_100), run("audit", 1_500)];
+    });
+    feed("claude-code", two, "before_tool", "git push --force", &|record| {
+        "/srv/billing/".clone_into(&mut record.work_dir);
+        record.runs = vec![run("guard", 2_900)];
+        record.verdict.effect = Some(Effect::Deny);
+        record.verdict.by = Some("guard".to_owned());
+        record.verdict.reason = Some("no force on Fridays".to_owned());
+    });
+    feed("claude-code", two, "after_tool", "rm -rf /tmp/x \u{1b}[2J", &|record| {
+        record.denied_by = Some(RecordId::from_text("aaaa0009"));
+    });
+    feed("claude-code", two, "subagent_start", "find the bug", &|record| {
+        record.agent = Some("explorer".to_owned());
+    });
+    feed("codex", one, "before_stop", "done", &|record| {
+        record.runs = vec![run("format", 1_900_000)];
+        record.runs[0].failure = Some("exit 1: no such table".to_owned());
+    });
+    feed("gemini-cli", "s3", "permission_request", "npm install", &|record| {
+        record.verdict.effect = Some(Effect::Ask);
+        record.verdict.by = Some("asker".to_owned());
+        record.runs = vec![run("asker", 12_000)];
+    });
+    app
+}

@@ -1,0 +1,67 @@
+//! What the keys do.
+
+use crate::ui::Line as Row;
+use crate::ui::Tone;
+
+/// The keys in the order of their use, with a word for the line at the bottom.
+pub const SHORT: [(&str, &str); 10] = [
+    ("q", "quit"),
+    ("?", "help"),
+    ("Tab", "pane"),
+    ("↑↓", "select"),
+    ("Enter", "open"),
+    ("/", "filter"),
+    ("d", "denials"),
+    ("f", "failures"),
+    ("a", "all"),
+    ("p", "pause"),
+];
+
+/// The same while a text covers the panes.
+pub const IN_PAGER: [(&str, &str); 4] =
+    [("Esc", "back"), ("↑↓", "scroll"), ("PgUp PgDn", "page"), ("Home End", "ends")];
+
+/// The same while a text is typed.
+pub const IN_TEXT: [(&str, &str); 2] = [("Enter", "keep"), ("Esc", "clear")];
+
+const KEYS: [(&str, &str); 13] = [
+    ("q, Ctrl-C", "quit"),
+    ("Tab, ← →", "to another pane"),
+    ("↑ ↓, j k", "select"),
+    ("PgUp PgDn", "select, a page at a time"),
+    ("Home End, g G", "the first, the last; the last verdict is followed"),
+    ("Enter", "on a verdict: all that is known of it, as `anyhook log show`"),
+    ("", "on a session or hook: only its verdicts"),
+    ("/", "only verdicts with a text; Enter keeps it, Esc clears it"),
+    ("d", "only denials, and what ran although it was denied"),
+    ("f", "only verdicts with a hook that failed"),
+    ("a", "all again"),
+    ("p", "hold the verdicts, or let them go on"),
+    ("Esc", "back; then all again; then quit"),
+];
+
+const WORDS: [(Tone, &str, &str); 9] = [
+    (Tone::Good, "working", "it thinks, or runs the named tool"),
+    (Tone::Warn, "asks permission", "it does not go on until you have answered"),
+    (Tone::Hint, "waits for you", "it is done"),
+    (Tone::Dim, "stopped", "a subagent that is done"),
+    (Tone::Dim, "idle", "at work, but silent for ten minutes"),
+    (Tone::Dim, "ended", "the session is over"),
+    (Tone::Bad, "deny", "blocked by the hook that is named"),
+    (Tone::Bad, "ran", "the host ran it although it was denied"),
+    (Tone::Dim, "aside", "the outcome of a hook that nobody waited for"),
+];
+
+/// Returns the page of help. Times are UTC.
+pub fn rows() -> Vec<Row> {
+    let heading = |text: &str| vec![(Tone::Strong, text.to_owned())];
+    let row = |tone, name: &str, words: &str| {
+        vec![(tone, format!("  {name:<17}")), (Tone::Plain, words.to_owned())]
+    };
+    let mut rows = vec![heading("Keys")];
+    rows.extend(KEYS.iter().map(|(key, words)| row(Tone::Hint, key, words)));
+    rows.extend([Vec::new(), heading("Words")]);
+    rows.extend(WORDS.iter().map(|(tone, name, words)| row(*tone, name, words)));
+    rows.extend([Vec::new(), vec![(Tone::Dim, "Times are UTC.".to_owned())]]);
+    rows
+}

@@ -1,0 +1,99 @@
+//! `anyhook verify`: whether the journal is whole, and whether every denial was heeded.
+
+use anyhook_engine::alarms;
+use anyhook_engine::journal::Journal;
+use anyhook_model::exit_code;
+use anyhook_model::report::{BrokenPlace, VerifyReport};
+use clap::Args;
+
+use super::Ended;
+use crate::environment::Environment;
+use crate::error::Trouble;
+use crate::progress::Progress;
+use crate::ui::{Out, Tone, counted};
+
+/// So many things are named; `--json` has all.
+const NAMED: usize = 10;
+
+/// Check that the journal is whole and that no denied call ran; exit 1 if not
+#[derive(Args)]
+#[command(after_help = "Example: anyhook verify")]
+pub struct VerifyArgs {
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &VerifyArgs, environment: &Environment, out: &mut Out) -> Ended {
+    let journal = environment.journal().ok_or_else(Trouble::no_journal)?;
+    let report = verify(&journal)?;
+    if arguments.json {
+        out.json(&report)?;
+    } else {
+        show(&report, out)?;
+    }
+    let is_good = report.whole && report.denied_but_ran.is_empty();
+    Ok(if is_good { exit_code::OK } else { exit_code::PROBLEM })
+}
+
+fn verify(journal: &Journal) -> Result<VerifyReport, Trouble> {
+    let at_fault = |error| Trouble::at(journal.folder(), error);
+    let size = journal.size().map_err(at_fault)?;
+    let mut progress = Progress::new("verifying", size);
+    journal.verify(&mut |done| progress.at(done)).map_err(at_fault)
+}
+
+fn show(report: &VerifyReport, out: &mut Out) -> std::io::Result<()> {
+    let records = counted(usize::try_from(report.records).unwrap_or(usize::MAX), "record");
+    let segments = counted(report.segments, "segment");
+    let summary = format!("{records} in {segments}, {} sealed", report.sealed);
+    match report.broken.first() {
+        None => out.line(&[(Tone::Good, "whole: "), (Tone::Plain, &summary)])?,
+        Some(first) => {
+            out.line(&[(Tone::Bad, "broken: "), (Tone::Plain, &words(first))])?;
+            for other in report.broken.iter().skip(1).take(NAMED) {
+                out.line(&[(Tone::Dim, "  also: "), (Tone::Plain, &words(other))])?;
+            }
+            if report.broken.len() > NAMED + 1 {
+                let rest = format!("  … and {} more (--json)", report.broken.len() - NAMED - 1);
+                out.line(&[(Tone::Dim, &rest)])?;
+            }
+            out.line(&[(Tone::Plain, &summary)])?;
+        }
+    }
+    let dropped = report.dropped as u64;
+    for (count, one, many, more) in [
+        (
+            report.torn,
+            "line ends",
+            "lines end",
+            "early: a writer was stopped, nothing whole is lost",
+        ),
+        (report.unchecked, "record is", "records are", "of format 1, which has no checksums"),
+        (report.redacted, "record", "records", "had secrets taken out"),
+        (dropped, "segment was", "segments were", "dropped by age or for room"),
+    ] {
+        if count > 0 {
+            let words = if count == 1 { one } else { many };
+            out.line(&[(Tone::Dim, &format!("  · {count} {words} {more}"))])?;
+        }
+    }
+    for alarm in report.denied_but_ran.iter().rev().take(NAMED) {
+        out.line(&[(Tone::Bad, "ALARM "), (Tone::Plain, &alarms::words(alarm))])?;
+    }
+    if report.denied_but_ran.len() > NAMED {
+        let rest = format!("  … and {} more (--json)", report.denied_but_ran.len() - NAMED);
+        out.line(&[(Tone::Dim, &rest)])?;
+    }
+    if !report.denied_but_ran.is_empty() {
+        let hint = "the agent did not heed the denial: anyhook doctor, and look at its version";
+        out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, hint)])?;
+    }
+    Ok(())
+}
+
+fn words(broken: &BrokenPlace) -> String {
+    let line = broken.line.map_or_else(String::new, |line| format!(":{line}"));
+    let offset = broken.offset.map_or_else(String::new, |offset| format!(" (byte {offset})"));
+    format!("{}{line}{offset}: {}", broken.file, broken.why)
+}

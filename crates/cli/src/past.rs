@@ -1,0 +1,45 @@
+//! Events of the past: what a journaled payload was, as the hooks of its time saw it.
+
+use std::path::PathBuf;
+
+use anyhook_model::{Caller, Event, Record};
+
+use crate::hook::find_host;
+
+/// Why a journaled event cannot be had again.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Gone {
+    /// The record is of the first form, or of an event that could not be read.
+    #[error("the journal has no payload of it")]
+    NoPayload,
+    /// This version does not know the host.
+    #[error("this version does not speak to the host `{0}`")]
+    UnknownHost(String),
+    /// The payload cannot be read any more.
+    #[error("its payload cannot be read: {0}")]
+    Unreadable(String),
+}
+
+/// Returns the events of a record's payload; `record` is the first of that payload.
+///
+/// Its long texts must have been put back.
+pub fn events(record: &Record) -> Result<Vec<Event>, Gone> {
+    let payload = record.payload.as_ref().ok_or(Gone::NoPayload)?;
+    let host = find_host(&record.host).ok_or_else(|| Gone::UnknownHost(record.host.clone()))?;
+    let caller = Caller {
+        work_dir: PathBuf::from(&record.work_dir),
+        project_dir: record.project_dir.as_ref().map(PathBuf::from),
+        now: record.at,
+    };
+    let mut events = host
+        .decode(payload.as_text().as_bytes(), &caller)
+        .map_err(|error| Gone::Unreadable(error.to_string()))?;
+    for event in &mut events {
+        // What the engine filled in: the root it pinned, and what it counted.
+        event.project_dir.clone_from(&caller.project_dir);
+        for (name, value) in &record.counted {
+            event.data.insert(name.clone(), value.clone());
+        }
+    }
+    Ok(events)
+}

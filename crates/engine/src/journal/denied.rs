@@ -1,0 +1,112 @@
+//! Calls that ran although they were denied: the host did not heed us.
+//!
+//! A call is known by the host's id of it, else by a digest of tool and input; then a later call of
+//! the same input that nobody denied is another call.
+
+use std::collections::HashMap;
+
+use anyhook_model::report::RanAnyway;
+use anyhook_model::{EventKind, Record, RecordId};
+
+/// Joins events of tools that ran with earlier denials of the same call.
+#[derive(Debug, Default)]
+pub struct Denials {
+    open: HashMap<(String, Option<String>, String), RecordId>,
+    found: Vec<RanAnyway>,
+}
+
+impl Denials {
+    /// Takes the next record, in the order of the journal.
+    pub fn take(&mut self, record: &Record) {
+        let Some(call) = record.call.clone().filter(|_| record.of.is_none()) else { return };
+        if is_digest(&call) && record.session.is_none() {
+            // Anybody may have made the same call.
+            return;
+        }
+        let key = (record.host.clone(), record.session.clone(), call);
+        match record.event {
+            EventKind::BeforeTool | EventKind::PermissionRequest if record.denies() => {
+                self.open.insert(key, record.id.clone());
+            }
+            EventKind::BeforeTool => {
+                self.open.remove(&key);
+            }
+            EventKind::AfterTool => {
+                // The engine may have seen a denial whose record is gone.
+                if let Some(denied) = self.open.remove(&key).or_else(|| record.denied_by.clone()) {
+                    self.found.push(RanAnyway::of(record, denied));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns what was found.
+    pub fn found(self) -> Vec<RanAnyway> {
+        self.found
+    }
+}
+
+/// What a digest that stands for a call begins with.
+pub const DIGEST: &str = "sha256:";
+
+/// Tells whether a call is known by its input alone.
+pub fn is_digest(call: &str) -> bool {
+    call.starts_with(DIGEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhook_model::Effect;
+    use jiff::Timestamp;
+
+    use super::*;
+
+    fn record(id: &str, event: EventKind, session: &str, call: &str, denies: bool) -> Record {
+        let mut record =
+            Record::new(RecordId::from_text(id), Timestamp::UNIX_EPOCH, "codex", event);
+        record.session = Some(session.to_owned()).filter(|session| !session.is_empty());
+        record.call = Some(call.to_owned());
+        record.verdict.effect = denies.then_some(Effect::Deny);
+        record
+    }
+
+    fn found(records: &[Record]) -> Vec<(String, String)> {
+        let mut denials = Denials::default();
+        for record in records {
+            denials.take(record);
+        }
+        let pair = |ran: RanAnyway| (ran.denied.to_string(), ran.ran.to_string());
+        denials.found().into_iter().map(pair).collect()
+    }
+
+    #[test]
+    fn a_denied_call_that_ran_is_found_once() {
+        use EventKind::{AfterTool, AfterToolFailure, BeforeTool};
+        let denied = record("a", BeforeTool, "s", "t1", true);
+        let ran = |id: &str, session: &str, call: &str| record(id, AfterTool, session, call, false);
+        let pair = |one: &str, other: &str| vec![(one.to_owned(), other.to_owned())];
+        assert_eq!(
+            found(&[denied.clone(), ran("b", "s", "t1"), ran("c", "s", "t1")]),
+            pair("a", "b")
+        );
+        assert_eq!(found(&[denied.clone(), ran("b", "s", "t2")]), []);
+        assert_eq!(found(&[denied.clone(), ran("b", "other", "t1")]), []);
+        assert_eq!(found(&[ran("b", "s", "t1"), denied.clone()]), []);
+        let failed = record("b", AfterToolFailure, "s", "t1", false);
+        assert_eq!(found(&[denied, failed]), [], "some hosts report a denied call as failed");
+    }
+
+    #[test]
+    fn a_call_known_by_its_input_is_another_when_it_is_let_through() {
+        use EventKind::{AfterTool, BeforeTool};
+        let call = "sha256:12";
+        let denied = record("a", BeforeTool, "s", call, true);
+        let passed = record("b", BeforeTool, "s", call, false);
+        let ran = record("c", AfterTool, "s", call, false);
+        assert_eq!(found(&[denied.clone(), passed, ran.clone()]), []);
+        assert_eq!(found(&[denied, ran]).len(), 1);
+        let nobodys = |event, denies| record("a", event, "", call, denies);
+        assert_eq!(found(&[nobodys(BeforeTool, true), nobodys(AfterTool, false)]), []);
+    }
+}

@@ -1,0 +1,137 @@
+//! Followers: whoever reads the journal as it grows, and must not miss anything.
+//!
+//! A follower's position is in a small file. Nothing from there on is dropped by the
+//! [keeper](super::keeper), until the follower has gone on; one that only lives as long as its
+//! process counts no more when the process is gone.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhook_model::Record;
+use jiff::Timestamp;
+use rustix::process::{Pid, test_kill_process};
+use serde::{Deserialize, Serialize};
+
+use super::{Journal, JournalReader, Position, make_folder};
+
+/// The folder of the positions.
+const FOLDER: &str = "followers";
+
+/// How far a follower has read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bookmark {
+    /// Where it goes on; none if it has not read anything yet.
+    pub position: Option<Position>,
+    /// The process it lives in, if it ends with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<u32>,
+    /// When it last went on.
+    pub at: Timestamp,
+}
+
+/// A reader that the journal keeps everything for until it has read it.
+#[derive(Debug)]
+pub struct Follower {
+    reader: JournalReader,
+    file: PathBuf,
+    process: Option<u32>,
+}
+
+impl Follower {
+    /// Goes on where the follower of that name was; a new one begins with the oldest record.
+    pub fn named(journal: &Journal, name: &str) -> io::Result<Self> {
+        let file = journal.folder().join(FOLDER).join(name);
+        let position = match fs::read(&file) {
+            Ok(text) => serde_json::from_slice::<Bookmark>(&text)?.position,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        let follower =
+            Self { reader: JournalReader::new(journal.clone(), position), file, process: None };
+        follower.remember()?;
+        Ok(follower)
+    }
+
+    /// Makes a follower of a reader that counts as long as this process lives.
+    pub fn of_this_process(journal: &Journal, reader: JournalReader) -> io::Result<Self> {
+        let process = std::process::id();
+        let file = journal.folder().join(FOLDER).join(format!("process-{process}"));
+        let follower = Self { reader, file, process: Some(process) };
+        follower.remember()?;
+        Ok(follower)
+    }
+
+    /// Calls `take` with every record since the last call.
+    ///
+    /// [`Self::remember`] then says that they need not come again.
+    pub fn read_on(&mut self, take: &mut dyn FnMut(Record)) -> io::Result<()> {
+        self.reader.read_on(take)
+    }
+
+    /// Returns how many lines were no records.
+    pub fn damaged(&self) -> usize {
+        self.reader.damaged()
+    }
+
+    /// Remembers how far it has read.
+    pub fn remember(&self) -> io::Result<()> {
+        let bookmark = Bookmark {
+            position: self.reader.position().cloned(),
+            process: self.process,
+            at: Timestamp::now(),
+        };
+        let Some(folder) = self.file.parent() else { return Ok(()) };
+        folder.parent().map_or(Ok(()), make_folder)?;
+        make_folder(folder)?;
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(&serde_json::to_vec(&bookmark)?)?;
+        file.persist(&self.file)?;
+        Ok(())
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        if self.process.is_some() {
+            // If it stays, the end of the process says the same.
+            let _ = fs::remove_file(&self.file);
+        }
+    }
+}
+
+/// Returns the followers by name; forgets those whose process is gone.
+pub fn list(folder: &Path) -> io::Result<Vec<(String, Bookmark)>> {
+    let entries = match fs::read_dir(folder.join(FOLDER)) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut followers = Vec::new();
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        // Unfinished ones start with a dot.
+        if name.starts_with('.') {
+            continue;
+        }
+        let Ok(text) = fs::read(entry.path()) else { continue };
+        let bookmark = match serde_json::from_slice::<Bookmark>(&text) {
+            Ok(bookmark) => bookmark,
+            // Whoever it is has read nothing for certain.
+            Err(_) => Bookmark { position: None, process: None, at: Timestamp::UNIX_EPOCH },
+        };
+        if bookmark.process.is_some_and(|process| !is_alive(process)) {
+            let _ = fs::remove_file(entry.path());
+            continue;
+        }
+        followers.push((name, bookmark));
+    }
+    followers.sort_by(|one, other| one.0.cmp(&other.0));
+    Ok(followers)
+}
+
+fn is_alive(process: u32) -> bool {
+    let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
+    // Another user's process is alive, too.
+    pid.is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+}

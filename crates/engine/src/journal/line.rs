@@ -1,0 +1,169 @@
+//! One record as one line: secrets out, long texts aside, a checksum at the end.
+//!
+//! A line is a JSON object whose last member is `sum`, the CRC-32C of all bytes before it. A line
+//! without it, or one that ends early, was torn by a crash; one whose sum differs was changed.
+
+use std::io;
+use std::path::Path;
+
+use anyhook_model::Record;
+use crc::{CRC_32_ISCSI, Crc, Table};
+
+use super::long;
+use crate::redact::redact;
+
+/// A longer line is no record.
+pub const LINE_LIMIT: u64 = 16 * 1024 * 1024;
+
+/// A table for sixteen bytes at a time: as fast as instructions of the processor, which would first
+/// have to be looked for.
+const CRC: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
+
+/// What stands between a record and its sum.
+const SUM: &[u8] = b",\"sum\":\"";
+/// The sum in hexadecimal, and what ends the line.
+const SUM_LENGTH: usize = 8;
+const END: &[u8] = b"\"}";
+
+/// Why a line is no record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LineFault {
+    /// It ends early: a writer was stopped in the middle of it.
+    #[error("it ends early")]
+    Torn,
+    /// It is not what was written.
+    #[error("its checksum differs")]
+    Changed,
+    /// It is whole, and nothing this version can read.
+    #[error("it is no record")]
+    NoRecord,
+}
+
+/// A line that was read, without its line break.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'text> {
+    /// The bytes of the record, complete JSON but for the closing brace where there was a sum.
+    text: &'text [u8],
+    whole: &'text [u8],
+}
+
+/// Writes a record as a line, and its long texts to files below `folder`.
+pub fn write(mut record: Record, line: &mut Vec<u8>, folder: &Path) -> io::Result<()> {
+    let mut kinds = long::put_aside(&mut record, folder)?;
+    let mut text = serde_json::to_string(&record)?;
+    if let Some(redacted) = redact(&text) {
+        text = redacted.text;
+        kinds.extend(redacted.kinds);
+    }
+    text.pop();
+    if !kinds.is_empty() {
+        kinds.sort_unstable();
+        kinds.dedup();
+        text.push_str(",\"redacted\":");
+        text.push_str(&serde_json::to_string(&kinds)?);
+    }
+    seal(text.as_bytes(), line);
+    Ok(())
+}
+
+/// Adds a JSON object that lacks its closing brace to `line`, with its sum.
+pub(super) fn seal(text: &[u8], line: &mut Vec<u8>) {
+    line.extend_from_slice(text);
+    line.extend_from_slice(SUM);
+    line.extend_from_slice(format!("{:08x}", CRC.checksum(text)).as_bytes());
+    line.extend_from_slice(END);
+    line.push(b'\n');
+}
+
+impl<'text> Line<'text> {
+    /// Checks a line of a numbered segment.
+    pub fn of_segment(whole: &'text [u8]) -> Result<Self, LineFault> {
+        let text = whole
+            .strip_suffix(END)
+            .and_then(|rest| rest.split_at_checked(rest.len().checked_sub(SUM_LENGTH)?))
+            .and_then(|(rest, sum)| Some((rest.strip_suffix(SUM)?, sum)));
+        let Some((text, sum)) = text else { return Err(LineFault::Torn) };
+        if format!("{:08x}", CRC.checksum(text)).as_bytes() != sum {
+            return Err(LineFault::Changed);
+        }
+        Ok(Self { text, whole })
+    }
+
+    /// Takes a line of the first form, which has no sum.
+    pub fn of_first_form(whole: &'text [u8]) -> Self {
+        Self { text: whole, whole }
+    }
+
+    /// Tells whether some bytes stand in the line: quicker than reading it as a record.
+    pub fn contains(&self, bytes: &str) -> bool {
+        let bytes = bytes.as_bytes();
+        bytes.is_empty() || self.text.windows(bytes.len()).any(|window| window == bytes)
+    }
+
+    /// Tells whether the line is of the first form.
+    pub fn is_first_form(&self) -> bool {
+        self.text.len() == self.whole.len()
+    }
+
+    /// Reads the record.
+    pub fn record(&self) -> Result<Record, LineFault> {
+        serde_json::from_slice(self.whole).map_err(|_| LineFault::NoRecord)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhook_model::{EventKind, RecordId};
+
+    use super::*;
+
+    fn record() -> Record {
+        let mut record = Record::new(
+            RecordId::from_text("7k2m9x4q"),
+            "2026-01-01T00:00:00Z".parse().unwrap(),
+            "agent-hooks",
+            EventKind::BeforeTool,
+        );
+        record.about = Some("echo \"ü\"\n".to_owned());
+        record
+    }
+
+    fn line_of(record: Record) -> Vec<u8> {
+        let scratch = tempfile::tempdir().unwrap();
+        let mut line = Vec::new();
+        write(record, &mut line, scratch.path()).unwrap();
+        line
+    }
+
+    #[test]
+    fn a_record_comes_back_and_every_other_byte_is_noticed() {
+        let written = line_of(record());
+        let line = written.strip_suffix(b"\n").unwrap();
+        assert_eq!(Line::of_segment(line).unwrap().record().unwrap(), record());
+        for place in 0..line.len() {
+            let mut other = line.to_vec();
+            other[place] ^= 1;
+            assert!(Line::of_segment(&other).is_err(), "byte {place}");
+            assert_eq!(Line::of_segment(&line[..place]).err(), Some(LineFault::Torn));
+        }
+    }
+
+    #[test]
+    fn a_line_is_plain_json() {
+        let value: serde_json::Value = serde_json::from_slice(&line_of(record())).unwrap();
+        assert_eq!(value["sum"].as_str().map(str::len), Some(8));
+    }
+
+    #[test]
+    fn a_secret_is_taken_out_and_the_record_says_so() {
+        let mut secret = record();
+        let token = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+        secret.about = Some(format!("git push https://{token}@example.com"));
+        secret.verdict.reason = Some("https://user:hunter22@example.com/x".to_owned());
+        let line = line_of(secret);
+        let text = String::from_utf8(line.clone()).unwrap();
+        assert!(!text.contains(&token) && !text.contains("hunter22"), "{text}");
+        let read = Line::of_segment(line.strip_suffix(b"\n").unwrap()).unwrap().record().unwrap();
+        assert_eq!(read.redacted.len(), 2, "{:?}", read.redacted);
+    }
+}

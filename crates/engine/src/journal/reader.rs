@@ -1,0 +1,154 @@
+//! Reading: every record in the order it was written, from any position, again and again.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+
+use anyhook_model::Record;
+
+use super::line::{LINE_LIMIT, Line, LineFault};
+use super::{Journal, Position, SegmentName, segment};
+
+/// Reads records in the order they were written; can be asked again for what came since.
+#[derive(Debug)]
+pub struct JournalReader {
+    journal: Journal,
+    /// Where to read on; none before the first segment was found.
+    position: Option<Position>,
+    damaged: usize,
+}
+
+/// One line that was found, or what is wrong with it.
+#[derive(Debug)]
+pub struct Found<'text> {
+    /// Its number in the segment as far as it was read, from 1.
+    pub number: u64,
+    /// The byte it begins at.
+    pub offset: u64,
+    /// The line.
+    pub line: Result<Line<'text>, LineFault>,
+}
+
+impl JournalReader {
+    pub(super) fn new(journal: Journal, position: Option<Position>) -> Self {
+        Self { journal, position, damaged: 0 }
+    }
+
+    /// Returns where the next call reads on.
+    pub fn position(&self) -> Option<&Position> {
+        self.position.as_ref()
+    }
+
+    /// Returns how many lines were no records.
+    pub fn damaged(&self) -> usize {
+        self.damaged
+    }
+
+    /// Calls `take` with every record written since the last call.
+    pub fn read_on(&mut self, take: &mut dyn FnMut(Record)) -> io::Result<()> {
+        self.read_lines(&mut |line| {
+            let record = line.record()?;
+            take(record);
+            Ok(())
+        })
+    }
+
+    /// Calls `take` with every whole line written since the last call.
+    ///
+    /// For those who need few of the records: a line can be looked at before it is read as one.
+    pub fn read_lines(
+        &mut self,
+        take: &mut dyn FnMut(Line<'_>) -> Result<(), LineFault>,
+    ) -> io::Result<()> {
+        loop {
+            // Listed before reading: if there is a next one now, this one is about to be complete.
+            let segments = self.journal.segments()?;
+            let Some(last) = segments.last() else { return Ok(()) };
+            let begin = Position { segment: segments[0].clone(), offset: 0 };
+            // Behind the last there can be none: somebody began a new journal.
+            let known = self.position.clone().filter(|position| position.segment <= *last);
+            let mut position = known.unwrap_or(begin);
+            let next = segments.into_iter().find(|segment| *segment > position.segment);
+            if next.is_some() && position.segment.number().is_some() {
+                // If it does not settle, its writer hangs: better to miss one than to hang, too.
+                segment::settle(&self.journal.path(&position.segment));
+            }
+            let damaged = &mut self.damaged;
+            position.offset = read_segment(&self.journal, &position, &mut |found| {
+                if found.line.and_then(&mut *take).is_err() {
+                    *damaged += 1;
+                }
+            })?;
+            let is_last = next.is_none();
+            self.position = Some(match next {
+                Some(segment) => Position { segment, offset: 0 },
+                None => position,
+            });
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Calls `take` with every line of a segment from a position on. Returns where the next begins.
+///
+/// A last line without its line break may still be completed, and is left for later.
+pub fn read_segment(
+    journal: &Journal,
+    from: &Position,
+    take: &mut dyn FnMut(Found<'_>),
+) -> io::Result<u64> {
+    let mut file = match File::open(journal.path(&from.segment)) {
+        Ok(file) => file,
+        // Dropped while we were on our way.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(from.offset),
+        Err(error) => return Err(error),
+    };
+    // One that is shorter than what was read of it is another file of the same name.
+    let begin = if from.offset <= file.metadata()?.len() { from.offset } else { 0 };
+    file.seek(SeekFrom::Start(begin))?;
+    let is_first_form = from.segment.number().is_none();
+    let mut reader = BufReader::with_capacity(64 * 1024, file);
+    let (mut number, mut offset, mut line) = (0, begin, Vec::new());
+    loop {
+        line.clear();
+        let length = reader.by_ref().take(LINE_LIMIT).read_until(b'\n', &mut line)? as u64;
+        if length == 0 || line.last() != Some(&b'\n') && length < LINE_LIMIT {
+            return Ok(offset);
+        }
+        number += 1;
+        let text = line.strip_suffix(b"\n").unwrap_or(&line);
+        // A writer that meets another at work begins on a line of its own, after an empty one.
+        if !text.is_empty() {
+            let line =
+                if is_first_form { Ok(Line::of_first_form(text)) } else { Line::of_segment(text) };
+            take(Found { number, offset, line });
+        }
+        offset += length;
+    }
+}
+
+impl Journal {
+    /// Calls `take` with every record of one segment. Returns how many lines were no records.
+    pub fn read_segment(
+        &self,
+        segment: &SegmentName,
+        take: &mut dyn FnMut(Record),
+    ) -> io::Result<usize> {
+        let from = Position { segment: segment.clone(), offset: 0 };
+        let mut damaged = 0;
+        read_segment(self, &from, &mut |found| match found.line.and_then(|line| line.record()) {
+            Ok(record) => take(record),
+            Err(_) => damaged += 1,
+        })?;
+        Ok(damaged)
+    }
+
+    /// Begins to read after the last whole line there is.
+    pub fn reader_at_end(&self) -> io::Result<JournalReader> {
+        let Some(segment) = self.segments()?.pop() else { return Ok(self.reader()) };
+        let from = Position { segment: segment.clone(), offset: 0 };
+        let offset = read_segment(self, &from, &mut |_| ())?;
+        Ok(self.reader_at(Position { segment, offset }))
+    }
+}

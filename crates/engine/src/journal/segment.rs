@@ -1,0 +1,357 @@
+//! Segments: the files of the journal, and how hundreds of processes append to one of them at once.
+//!
+//! `current` is a link to the open segment. A writer takes a shared lock on a segment, looks whether
+//! it is still the open one, and appends; writers do not wait for each other. To open the next one is
+//! to change the link. Then there may still be writers in the middle of an append to the segment
+//! before: whoever needs it complete (a reader on its way to the next, the keeper with its seal)
+//! takes the lock alone for a moment ([`settle`]); all who come later see that the link has changed.
+//!
+//! A lock that does not come in time is done without: a stopped process must not stop everybody's
+//! hooks.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{Appended, make_folder};
+use crate::run::process::random_bits;
+use crate::settings::JournalSettings;
+
+/// The link to the open segment.
+const CURRENT: &str = "current";
+/// How often a lock is tried, at most.
+const LOCK_TRIES: u32 = 50;
+const LOCK_PAUSE: Duration = Duration::from_millis(1);
+/// How often a writer looks again for the open segment, at most.
+const OPEN_TRIES: u32 = 50;
+const DAY: i64 = 24 * 3600;
+
+/// A segment's file name. They sort by age: days of the first form, then numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SegmentName(String);
+
+/// A place in the journal: everything before it has been read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Position {
+    /// The segment.
+    pub segment: SegmentName,
+    /// The byte in it.
+    pub offset: u64,
+}
+
+impl SegmentName {
+    /// Reads a file's name as a segment's.
+    pub fn parse(name: &str) -> Option<Self> {
+        let stem = name.strip_suffix(".jsonl")?;
+        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let is_number = stem.len() == 8 && digits(stem);
+        let is_day = stem.len() == 10
+            && stem.split('-').map(str::len).eq([4, 2, 2])
+            && stem.split('-').all(digits);
+        (is_number || is_day).then(|| Self(name.to_owned()))
+    }
+
+    /// Names the segment of a number.
+    pub fn numbered(number: u64) -> Self {
+        Self(format!("{number:08}.jsonl"))
+    }
+
+    /// Returns the file name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the number; none for a day of the first form.
+    pub fn number(&self) -> Option<u64> {
+        self.0.strip_suffix(".jsonl")?.parse().ok()
+    }
+}
+
+impl Ord for SegmentName {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.number(), &self.0).cmp(&(other.number(), &other.0))
+    }
+}
+
+impl PartialOrd for SegmentName {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Display for SegmentName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// Returns the segments in a folder, oldest first.
+pub fn list(folder: &Path) -> io::Result<Vec<SegmentName>> {
+    let names = names(folder)?;
+    if fs::symlink_metadata(folder.join(CURRENT)).is_ok_and(|current| current.is_file()) {
+        // A copy made without links: what should be a segment gets a name of one.
+        let stray = next_after(&names);
+        if fs::rename(folder.join(CURRENT), folder.join(stray.as_str())).is_ok() {
+            return self::names(folder);
+        }
+    }
+    Ok(names)
+}
+
+/// Returns the name of the segment after all these.
+fn next_after(names: &[SegmentName]) -> SegmentName {
+    SegmentName::numbered(names.iter().filter_map(SegmentName::number).max().unwrap_or(0) + 1)
+}
+
+fn names(folder: &Path) -> io::Result<Vec<SegmentName>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut names: Vec<SegmentName> = entries
+        .flatten()
+        .filter_map(|entry| SegmentName::parse(entry.file_name().to_str()?))
+        .collect();
+    names.sort();
+    Ok(names)
+}
+
+/// Returns the open segment.
+pub fn current(folder: &Path) -> Option<SegmentName> {
+    SegmentName::parse(fs::read_link(folder.join(CURRENT)).ok()?.to_str()?)
+}
+
+/// Appends lines to the open segment; opens the next one first if that is due.
+pub fn append(
+    folder: &Path,
+    lines: &[u8],
+    settings: &JournalSettings,
+    sync: bool,
+    now: Timestamp,
+) -> io::Result<Appended> {
+    let mut appended = Appended::ToTheOpenSegment;
+    let mut may_close = true;
+    let mut tries = 0;
+    loop {
+        let open = Open::the_current(folder)?;
+        if !open.is_current(folder) && tries < OPEN_TRIES {
+            // Somebody opened the next one between our opening and our lock.
+            tries += 1;
+            continue;
+        }
+        if may_close && open.is_done(settings, now) {
+            may_close = false;
+            if open.close(folder, sync)? {
+                appended = Appended::AndClosedOne;
+            }
+            continue;
+        }
+        open.append(lines)?;
+        if sync {
+            open.file.sync_data()?;
+        }
+        return Ok(appended);
+    }
+}
+
+/// Opens the open segment for writing, and makes a file beside it; leaves nothing behind.
+pub(super) fn try_writing(folder: &Path) -> io::Result<()> {
+    Open::the_current(folder)?;
+    // On a full disk a file can be made, but not filled.
+    tempfile::NamedTempFile::new_in(folder)?.write_all(&[b' '; 4096])
+}
+
+/// The open segment, locked as long as this lives.
+struct Open {
+    file: File,
+    metadata: fs::Metadata,
+}
+
+impl Open {
+    fn the_current(folder: &Path) -> io::Result<Self> {
+        let link = folder.join(CURRENT);
+        let file = match OpenOptions::new().read(true).append(true).open(&link) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => make_current(folder, &link)?,
+            Err(error) => return Err(error),
+        };
+        try_often(|| file.try_lock_shared());
+        let metadata = file.metadata()?;
+        Ok(Self { file, metadata })
+    }
+
+    fn is_current(&self, folder: &Path) -> bool {
+        // A link to nothing: our file was removed, and the next to come makes it anew.
+        fs::metadata(folder.join(CURRENT)).is_ok_and(|current| {
+            (current.dev(), current.ino()) == (self.metadata.dev(), self.metadata.ino())
+        })
+    }
+
+    fn is_done(&self, settings: &JournalSettings, now: Timestamp) -> bool {
+        let length = self.metadata.len();
+        let is_of_earlier_day =
+            self.metadata.mtime().div_euclid(DAY) < now.as_second().div_euclid(DAY);
+        length >= settings.segment_bytes() || length > 0 && is_of_earlier_day
+    }
+
+    /// Opens the next segment, unless somebody else is at it. Returns whether it did.
+    fn close(self, folder: &Path, sync: bool) -> io::Result<bool> {
+        let only_one = File::open(folder)?;
+        if matches!(only_one.try_lock(), Err(fs::TryLockError::WouldBlock))
+            || !self.is_current(folder)
+        {
+            return Ok(false);
+        }
+        let next = next_after(&list(folder)?);
+        create(&folder.join(next.as_str()))?;
+        let link = folder.join(format!(".current-{:016x}", random_bits()));
+        std::os::unix::fs::symlink(next.as_str(), &link)?;
+        fs::rename(&link, folder.join(CURRENT))?;
+        if sync {
+            only_one.sync_all()?;
+        }
+        Ok(true)
+    }
+
+    fn append(&self, lines: &[u8]) -> io::Result<()> {
+        let length = self.metadata.len();
+        let mut last = [b'\n'];
+        let is_torn =
+            length > 0 && self.file.read_at(&mut last, length - 1).is_ok() && last != [b'\n'];
+        let text: Cow<'_, [u8]> =
+            if is_torn { [b"\n", lines].concat().into() } else { lines.into() };
+        loop {
+            match (&self.file).write(&text) {
+                Ok(written) if written == text.len() => return Ok(()),
+                // Never the rest by itself: another record may stand between.
+                Ok(written) => {
+                    return Err(io::Error::new(
+                        io::ErrorKind::StorageFull,
+                        format!("only {written} of {} bytes could be written", text.len()),
+                    ));
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// Tries to get a lock for a while. Returns whether it came; a file system without locks has none.
+fn try_often(lock: impl Fn() -> Result<(), fs::TryLockError>) -> bool {
+    for _ in 0..LOCK_TRIES {
+        match lock() {
+            Err(fs::TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
+            Ok(()) | Err(fs::TryLockError::Error(_)) => return true,
+        }
+    }
+    false
+}
+
+/// Waits until nobody is in the middle of an append to a segment that is no longer the open one.
+///
+/// Returns whether that is certain.
+pub(super) fn settle(path: &Path) -> bool {
+    // One that cannot be opened cannot be written to either.
+    File::open(path).map_or(true, |file| try_often(|| file.try_lock()))
+}
+
+/// Makes the open segment, and all above it that is missing.
+fn make_current(folder: &Path, link: &Path) -> io::Result<File> {
+    make_folder(folder)?;
+    // A folder of the first form may be open to all. That it cannot be closed changes no verdict.
+    let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
+    let name = match current(folder) {
+        Some(name) => name,
+        None => {
+            let next = next_after(&list(folder)?);
+            match std::os::unix::fs::symlink(next.as_str(), link) {
+                Ok(()) => next,
+                // Somebody was quicker.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    current(folder).unwrap_or(next)
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    };
+    create(&folder.join(name.as_str()))
+}
+
+/// Opens a segment for appending, and makes it if it is not there.
+fn create(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_sort_by_age() {
+        let names = ["00000010.jsonl", "2026-01-02.jsonl", "00000009.jsonl", "2025-12-31.jsonl"];
+        let mut names: Vec<SegmentName> =
+            names.iter().map(|name| SegmentName::parse(name).unwrap()).collect();
+        names.sort();
+        let names: Vec<&str> = names.iter().map(SegmentName::as_str).collect();
+        assert_eq!(
+            names,
+            ["2025-12-31.jsonl", "2026-01-02.jsonl", "00000009.jsonl", "00000010.jsonl"]
+        );
+        for other in ["seals.jsonl", "current", "1.jsonl", "2026-1-2.jsonl", "00000001.json"] {
+            assert_eq!(SegmentName::parse(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_segment_is_closed_by_size_and_by_day() {
+        let scratch = tempfile::tempdir().unwrap();
+        let settings = JournalSettings { segment_kib: 1, ..JournalSettings::default() };
+        let now = Timestamp::now();
+        let append_at =
+            |now: Timestamp| append(scratch.path(), &[b'x'; 700], &settings, false, now).unwrap();
+        assert_eq!(append_at(now), Appended::ToTheOpenSegment);
+        assert_eq!(append_at(now), Appended::ToTheOpenSegment);
+        assert_eq!(append_at(now), Appended::AndClosedOne);
+        assert_eq!(append_at(now + jiff::SignedDuration::from_hours(24)), Appended::AndClosedOne);
+        let names = list(scratch.path()).unwrap();
+        assert_eq!(names.len(), 3);
+        assert_eq!(current(scratch.path()), names.last().cloned());
+    }
+
+    /// A copy of the journal without its link: nothing is lost, and nothing is overwritten.
+    #[test]
+    fn a_file_in_the_place_of_the_link_becomes_a_segment() {
+        let scratch = tempfile::tempdir().unwrap();
+        fs::write(scratch.path().join("00000007.jsonl"), "old\n").unwrap();
+        fs::write(scratch.path().join(CURRENT), "stray\n").unwrap();
+        let names = list(scratch.path()).unwrap();
+        assert_eq!(names.last().unwrap().as_str(), "00000008.jsonl");
+        assert_eq!(fs::read(scratch.path().join("00000008.jsonl")).unwrap(), b"stray\n");
+        append(scratch.path(), b"{}\n", &JournalSettings::default(), false, Timestamp::now())
+            .unwrap();
+        assert_eq!(current(scratch.path()).unwrap().as_str(), "00000009.jsonl");
+    }
+
+    /// A process that was stopped while it held the lock must not stop the others.
+    #[test]
+    fn nobody_waits_for_a_lock_that_is_never_given_back() {
+        let scratch = tempfile::tempdir().unwrap();
+        let settings = JournalSettings::default();
+        let write = || append(scratch.path(), b"{}\n", &settings, false, Timestamp::now());
+        write().unwrap();
+        let held = File::open(scratch.path().join(CURRENT)).unwrap();
+        held.lock().unwrap();
+        write().unwrap();
+        assert_eq!(fs::read(scratch.path().join("00000001.jsonl")).unwrap(), b"{}\n{}\n");
+    }
+}
