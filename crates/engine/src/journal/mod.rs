@@ -10,7 +10,7 @@
 //!   2025-12-31.jsonl            the first form: a file a day, read but no longer written
 //! ```
 //!
-//! - [`line`] words a record: no secrets, a checksum at its end; [`long`] keeps its long texts.
+//! - [`line`](mod@line) words a record: no secrets, a checksum at its end; [`long`] keeps its long texts.
 //! - [`segment`] appends to the open segment with a single write, which the system keeps whole among
 //!   many writers, and opens the next one by size and by day.
 //! - [`reader`] reads on from any position; what is no record is counted and passed over.

@@ -4,7 +4,7 @@
 //! it is still the open one, and appends; writers do not wait for each other. To open the next one is
 //! to change the link. Then there may still be writers in the middle of an append to the segment
 //! before: whoever needs it complete (a reader on its way to the next, the keeper with its seal)
-//! takes the lock alone for a moment ([`settle`]); all who come later see that the link has changed.
+//! takes the lock alone for a moment (`settle`); all who come later see that the link has changed.
 //!
 //! A lock that does not come in time is done without: a stopped process must not stop everybody's
 //! hooks.
