@@ -56,3 +56,23 @@ pub fn redact(data: &[u8]) {
         }
     }
 }
+
+/// Reads bytes as lines of the journal, in both forms; what is a record is written and read again.
+pub fn journal_line(data: &[u8]) {
+    use crate::journal::line;
+    for text in data.split(|byte| *byte == b'\n') {
+        let found = [line::Line::of_segment(text), Ok(line::Line::of_first_form(text))];
+        for record in found.into_iter().filter_map(|line| line.and_then(|line| line.record()).ok())
+        {
+            let mut written = Vec::new();
+            // Long texts have nowhere to go.
+            let nowhere = std::path::Path::new("/dev/null/nowhere");
+            if line::write(record.clone(), &mut written, nowhere).is_err() {
+                continue;
+            }
+            let written = written.strip_suffix(b"\n").expect("a line ends");
+            let again = line::Line::of_segment(written).and_then(|line| line.record());
+            assert_eq!(again.map(|again| again.id), Ok(record.id));
+        }
+    }
+}
