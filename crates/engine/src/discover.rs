@@ -52,6 +52,12 @@ impl Installed {
     pub fn of(hooks: Vec<Hook>) -> Self {
         Self { hooks: settle(hooks), notes: Vec::new() }
     }
+
+    /// Adds hooks, each in its place in the order.
+    pub fn add(&mut self, hooks: impl IntoIterator<Item = Hook>) {
+        let known = std::mem::take(&mut self.hooks).into_iter().map(|standing| standing.hook);
+        self.hooks = settle(known.chain(hooks).collect());
+    }
 }
 
 /// Returns the folders between a root and the work in it, whatever links and dots lead there.
@@ -283,7 +289,7 @@ fn left_out(hook: &Hook, namesakes: &[&Hook]) -> Option<SkipReason> {
     let is_firm = |rival: &Hook| match rival.level {
         Level::Managed => rival.fault().is_none(),
         Level::User => rival.definition.is_locked() && rival.fault().is_none(),
-        Level::Project => false,
+        Level::Project | Level::Program => false,
     };
     // A firm hook keeps all of lower levels out; so does none of its own level.
     if let Some(rival) = rivals().find(|rival| rival.level < hook.level && is_firm(rival)) {

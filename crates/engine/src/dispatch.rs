@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use anyhook_model::json::merge;
 use anyhook_model::{
-    Effect, Event, Failure, Host, Mode, Outcome, RunRecord, Skipped, Spelling, Verdict,
+    Decision, Effect, Event, Failure, Host, Mode, Outcome, RunRecord, Skipped, Spelling, Verdict,
 };
 use serde_json::Value;
 
@@ -169,6 +169,24 @@ impl<'hooks> Dispatch<'hooks> {
             &result.stdout,
             &result.stderr,
         );
+        self.settle(hook, said, Some(result));
+    }
+
+    /// Takes what a function said at the step that [`Self::next_step`] returned, or how it failed.
+    pub fn feed_decision(
+        &mut self,
+        said: Result<Decision, String>,
+        outcome: Outcome,
+        took: Duration,
+    ) {
+        let Some(step) = self.steps.get(self.next) else { return };
+        let hook = step.hook;
+        self.next += 1;
+        let said = match said {
+            Ok(decision) => Said { decision, ..Said::default() },
+            Err(why) => Said { failure: Some(why), ..Said::default() },
+        };
+        let result = RunResult { outcome, stdout: String::new(), stderr: String::new(), took };
         self.settle(hook, said, Some(result));
     }
 

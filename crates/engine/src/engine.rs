@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhook_model::json::{Object, shorten, to_spaced};
+use anyhook_model::json::{Object, any_leaf, shorten, to_spaced};
 use anyhook_model::report::RanAnyway;
 use anyhook_model::{
     Caller, DecodeError, Effect, Event, EventKind, Host, Lost, Mode, Outcome, Payload, Record,
@@ -32,6 +32,8 @@ use crate::trust::hex;
 
 /// What a call was about is told to this length.
 const ABOUT_LIMIT: usize = 400;
+/// Inputs up to this size have a digest beside their call's id.
+const DIGEST_LIMIT: usize = 16 * 1024;
 /// A longer value would keep a script from being started at all.
 const VARIABLE_LIMIT: usize = 4 * 1024;
 
@@ -58,6 +60,38 @@ pub struct Dispatched {
     pub record: Record,
     /// The event, with all input changes, and the project root its hooks were taken from.
     pub event: Event,
+}
+
+/// An event on its way through its hooks: what is known of it beside them.
+#[derive(Debug)]
+pub struct Opened {
+    /// The id its record will have.
+    pub id: RecordId,
+    /// The hooks it meets; a driver may add to them.
+    pub scene: Scene,
+    began: Instant,
+    at: jiff::Timestamp,
+    session: Option<Session>,
+    trouble: Option<io::Error>,
+    counted: Object,
+    about: Option<String>,
+    call: CallName,
+    part: Part,
+}
+
+/// A hook's process that is about to be started.
+#[derive(Debug)]
+pub struct Prepared {
+    command: Command,
+    input: String,
+    limit: Duration,
+}
+
+impl Prepared {
+    /// Runs it to its end or its time limit. Blocks.
+    pub fn run(&self) -> RunResult {
+        Runner::default().run(&self.command, &self.input, self.limit)
+    }
 }
 
 /// What an event would meet: the hooks, and the folder they are taken from.
@@ -164,7 +198,7 @@ impl Engine {
     }
 
     /// Remembers which call was denied, so that it is noticed if it runs nevertheless.
-    fn remember_call(&self, event: &Event, record: &Record, verdict: &Verdict) {
+    pub fn remember_call(&self, event: &Event, record: &Record, verdict: &Verdict) {
         let (Some(session), Some(call)) = (self.session(event), &record.call) else { return };
         let id = verdict.id.as_ref().unwrap_or(&record.id);
         // What cannot be remembered is found by `verify`: the journal has it all.
@@ -172,7 +206,10 @@ impl Engine {
             EventKind::BeforeTool | EventKind::PermissionRequest if verdict.is_block() => {
                 session.deny(call, id.as_str())
             }
-            EventKind::BeforeTool if is_digest(call) => session.let_through(call),
+            EventKind::BeforeTool => {
+                let digest = record.call_digest.as_ref().unwrap_or(call);
+                if is_digest(digest) { session.let_through(digest) } else { Ok(()) }
+            }
             _ => Ok(()),
         };
     }
@@ -201,7 +238,7 @@ impl Engine {
         verdict.effect = (reply.exit_code == exit_code::BLOCKED).then_some(Effect::Deny);
         let finished =
             Finished { verdict, event, runs: Vec::new(), skipped: Vec::new(), other_events: 0 };
-        let id = RecordId::from_random(random_bits());
+        let id = new_id();
         let (_, _, record) = finish(id, finished, Duration::ZERO);
         self.journal_answer(vec![record], payload, &mut reply);
         reply
@@ -246,9 +283,13 @@ impl Engine {
             ));
         };
         let settings = Settings::load(&self.places, None).journal;
-        if Journal::with(state, settings).append(records)? == Appended::AndClosedOne {
-            // If nobody can be started now, whoever closes the next segment does it.
-            let _ = detached::launch_keeper(&self.places.binary);
+        let journal = Journal::with(state, settings);
+        if journal.append(records)? == Appended::AndClosedOne {
+            // If it cannot be done now, whoever closes the next segment does it.
+            let _ = match &self.places.binary {
+                Some(binary) => detached::launch_keeper(binary),
+                None => journal.keep(now()).map(drop),
+            };
         }
         Ok(())
     }
@@ -270,31 +311,58 @@ impl Engine {
         deadline: Option<Duration>,
         part: Part,
     ) -> Dispatched {
-        let began = Instant::now();
-        let at = now();
-        let id = RecordId::from_random(random_bits());
-        let session = self.session(&event);
+        let opened = self.open_part(&mut event, part);
+        let plan = Plan::new(&opened.scene.installed, &event);
+        let left = || deadline.map(|deadline| deadline.saturating_sub(opened.began.elapsed()));
+        let finished = Dispatch::new(host, plan, event).drive(|step| match step {
+            Step::Run(due) => self.run(due, left(), &[]),
+            Step::Detach(due) => self.detach(due, &opened.id, &opened.scene),
+            Step::Done => RunResult::not_started("it is over"),
+        });
+        self.close(host, opened, finished)
+    }
+
+    /// Begins the dispatch of an event for a driver of its own: remembers what it tells of its
+    /// session, and finds the hooks it meets.
+    ///
+    /// The driver plans ([`Plan::new`]), takes the [`Dispatch`] to its end and hands the result to
+    /// [`Self::close`].
+    pub fn open(&self, event: &mut Event) -> Opened {
+        self.open_part(event, Part::First)
+    }
+
+    fn open_part(&self, event: &mut Event, part: Part) -> Opened {
+        let (began, at) = (Instant::now(), now());
+        let session = self.session(event);
         let mut trouble = None;
         let mut counted = Object::new();
         if let Some(session) = &session {
             let state = self.places.state.as_deref();
-            trouble = remember(session, &mut event, &mut counted, state, part).err();
+            trouble = remember(session, event, &mut counted, state, part).err();
         }
-        let root = self.root(&event, session.as_ref(), &mut trouble);
+        let root = self.root(event, session.as_ref(), &mut trouble);
         event.project_dir.clone_from(&root);
-        let scene = self.scene(root, &event.work_dir, Reading::WhatMayRun);
-        let plan = Plan::new(&scene.installed, &event);
-        let kind = event.kind.clone();
-        // As it came: hooks may change the input.
-        let (about, call) = (event.headline(), call_of(&event));
-        let left = || deadline.map(|deadline| deadline.saturating_sub(began.elapsed()));
-        let mut finished = Dispatch::new(host, plan, event).drive(|step| match step {
-            Step::Run(due) => self.run(due, left(), &[]),
-            Step::Detach(due) => self.detach(due, &id, &scene),
-            Step::Done => RunResult::not_started("it is over"),
-        });
+        Opened {
+            id: new_id(),
+            scene: self.scene(root, &event.work_dir, Reading::WhatMayRun),
+            began,
+            at,
+            session,
+            trouble,
+            counted,
+            // As it came: hooks may change the input.
+            about: event.headline(),
+            call: CallName::of(event),
+            part,
+        }
+    }
+
+    /// Ends a dispatch that [`Self::open`] began: caps a stop gate, raises alarms, makes the record.
+    pub fn close(&self, host: &dyn Host, opened: Opened, mut finished: Finished) -> Dispatched {
+        let Opened { id, scene, began, at, session, mut trouble, counted, about, call, part } =
+            opened;
         finished.verdict.id = Some(id.clone());
-        if kind == EventKind::BeforeStop && finished.verdict.is_block() {
+        if finished.event.kind == EventKind::BeforeStop && finished.verdict.is_block() {
             let cap = Settings::load(&self.places, scene.root.as_deref()).stop_cap;
             let cap = host.stop_cap().map_or(cap, |host| host.min(cap));
             cap_stop(&mut finished.verdict, session.as_ref(), cap, &mut trouble);
@@ -304,38 +372,48 @@ impl Engine {
             finished.verdict.warnings.push(format!("the session cannot be remembered: {error}"));
         }
         let (mut verdict, event, mut record) = finish(id, finished, began.elapsed());
-        (record.at, record.about, record.call, record.counted) = (at, about, call, counted);
-        self.raise_alarms(session.as_ref(), &mut record, &mut verdict, part);
+        (record.at, record.about, record.counted) = (at, about, counted);
+        (record.call, record.call_digest) = (call.call, call.digest);
+        self.raise_alarms(host, session.as_ref(), &mut record, &mut verdict, part);
         record.verdict.clone_from(&verdict);
         Dispatched { verdict, record, event }
     }
 
     /// Tells of denied calls that ran: at once, and again when the next session starts.
+    ///
+    /// A host that has no words for the person tells the model, which is not meant to keep it.
     fn raise_alarms(
         &self,
+        host: &dyn Host,
         session: Option<&Session>,
         record: &mut Record,
         verdict: &mut Verdict,
         part: Part,
     ) {
-        let Some(state) = &self.places.state else { return };
-        if record.event == EventKind::SessionStart && part == Part::First {
-            verdict.warnings.extend(alarms::take(state).iter().map(alarms::words));
-        }
-        let denied = match (session, &record.call) {
-            (Some(session), Some(call)) if record.event == EventKind::AfterTool => {
-                session.denied_by(call)
-            }
-            _ => None,
+        let Some(state) = self.places.state.as_ref().filter(|_| part == Part::First) else {
+            return;
         };
-        if let Some(denied) = denied {
-            let denied = RecordId::from_text(denied);
-            record.denied_by = Some(denied.clone());
-            let mut alarm = RanAnyway::of(record, denied);
-            alarm.about = alarm.about.map(|about| shorten(&without_secrets(about), ABOUT_LIMIT));
-            verdict.warnings.push(alarms::words(&alarm));
-            // `verify` and `doctor` find it in the journal in any case.
-            let _ = alarms::raise(state, &alarm);
+        let mut alarms: Vec<RanAnyway> = Vec::new();
+        // Where nobody would be told, they wait for a session in which somebody is.
+        if record.event == EventKind::SessionStart && host.can_warn(&record.event) {
+            alarms = alarms::take(state);
+        }
+        if let Some(session) = session.filter(|_| record.event == EventKind::AfterTool) {
+            let calls = [&record.call, &record.call_digest].into_iter().flatten();
+            let denied = calls.into_iter().find_map(|call| session.denied_by(call));
+            if let Some(denied) = denied.map(RecordId::from_text) {
+                record.denied_by = Some(denied.clone());
+                let mut alarm = RanAnyway::of(record, denied);
+                alarm.about =
+                    alarm.about.map(|about| shorten(&without_secrets(about), ABOUT_LIMIT));
+                // `verify` and `doctor` find it in the journal in any case.
+                let _ = alarms::raise(state, &alarm);
+                alarms.push(alarm);
+            }
+        }
+        for words in alarms.iter().map(alarms::words) {
+            verdict.add_context(Some(words.clone()));
+            verdict.warnings.push(words);
         }
     }
 
@@ -412,7 +490,9 @@ impl Engine {
         set("ANYHOOK_PROJECT_DIR", work_dir.clone().into());
         set("ANYHOOK_SESSION_ID", text(event.session.as_deref().unwrap_or("")));
         set("ANYHOOK_HOST", text(&event.host));
-        set("ANYHOOK_BIN", self.places.binary.clone().into());
+        if let Some(binary) = &self.places.binary {
+            set("ANYHOOK_BIN", binary.clone().into());
+        }
         set("CLAUDE_PROJECT_DIR", work_dir.clone().into());
         if let Some(tool) = &event.tool {
             set("ANYHOOK_TOOL", text(&tool.name));
@@ -421,21 +501,38 @@ impl Engine {
         Some(Command::new(entry, work_dir, environment))
     }
 
+    /// Makes a hook whose turn has come ready to be started, for a driver that does it itself.
+    pub fn prepare(&self, due: &Due<'_>, left: Option<Duration>) -> Result<Prepared, RunResult> {
+        self.prepare_with(due, left, &[])
+    }
+
+    fn prepare_with(
+        &self,
+        due: &Due<'_>,
+        left: Option<Duration>,
+        more: &[(OsString, OsString)],
+    ) -> Result<Prepared, RunResult> {
+        let Some(command) = self.command(due, more) else {
+            return Err(RunResult::not_started("there is nothing to run"));
+        };
+        let timeout = Duration::from_millis(due.hook.definition.timeout_ms);
+        let limit = left.map_or(timeout, |left| left.min(timeout));
+        if limit.is_zero() {
+            return Err(RunResult::not_started("the caller's deadline has passed"));
+        }
+        Ok(Prepared { command, input: due.input(), limit })
+    }
+
     fn run(
         &self,
         due: &Due<'_>,
         left: Option<Duration>,
         more: &[(OsString, OsString)],
     ) -> RunResult {
-        let Some(command) = self.command(due, more) else {
-            return RunResult::not_started("there is nothing to run");
-        };
-        let timeout = Duration::from_millis(due.hook.definition.timeout_ms);
-        let limit = left.map_or(timeout, |left| left.min(timeout));
-        if limit.is_zero() {
-            return RunResult::not_started("the caller's deadline has passed");
+        match self.prepare_with(due, left, more) {
+            Ok(Prepared { command, input, limit }) => self.runner.run(&command, &input, limit),
+            Err(result) => result,
         }
-        self.runner.run(&command, &due.input(), limit)
     }
 
     /// Starts a hook that runs aside.
@@ -444,6 +541,32 @@ impl Engine {
         let Some(command) = self.command(due, &[]) else {
             return RunResult::not_started("there is nothing to run");
         };
+        let job = detached::Job {
+            command,
+            input: due.input(),
+            limit_ms: due.hook.definition.timeout_ms,
+            stdout: due.hook.definition.stdout,
+            state: self.places.state.clone().map(PathBuf::into_os_string),
+            journal: Settings::load(&self.places, None).journal,
+            record: Self::record_of_aside(due, of, scene),
+        };
+        let Some(binary) = &self.places.binary else {
+            return RunResult::not_started("there is no program to look after it");
+        };
+        match detached::launch(binary, &job) {
+            Ok(()) => RunResult {
+                outcome: Outcome::Detached,
+                took: began.elapsed(),
+                ..RunResult::not_started("")
+            },
+            Err(error) => {
+                RunResult::not_started(format!("nobody could be started to look after it: {error}"))
+            }
+        }
+    }
+
+    /// Begins the record of a hook that runs aside; its outcome is still to come.
+    pub fn record_of_aside(due: &Due<'_>, of: &RecordId, scene: &Scene) -> Record {
         let outcome = Finished {
             verdict: Verdict::default(),
             event: Event {
@@ -455,29 +578,11 @@ impl Engine {
             skipped: Vec::new(),
             other_events: 0,
         };
-        let id = RecordId::from_random(random_bits());
+        let id = new_id();
         let (_, _, mut record) = finish(id, outcome, Duration::ZERO);
         record.of = Some(of.clone());
         record.project_dir = scene.root.as_ref().map(|root| root.to_string_lossy().into_owned());
-        let job = detached::Job {
-            command,
-            input: due.input(),
-            limit_ms: due.hook.definition.timeout_ms,
-            stdout: due.hook.definition.stdout,
-            state: self.places.state.clone().map(PathBuf::into_os_string),
-            journal: Settings::load(&self.places, None).journal,
-            record,
-        };
-        match detached::launch(&self.places.binary, &job) {
-            Ok(()) => RunResult {
-                outcome: Outcome::Detached,
-                took: began.elapsed(),
-                ..RunResult::not_started("")
-            },
-            Err(error) => {
-                RunResult::not_started(format!("nobody could be started to look after it: {error}"))
-            }
-        }
+        record
     }
 }
 
@@ -584,14 +689,38 @@ fn finish(id: RecordId, finished: Finished, took: Duration) -> (Verdict, Event, 
     (verdict, event, record)
 }
 
-/// Names a tool call: by the host's id, else by what it is.
-fn call_of(event: &Event) -> Option<String> {
-    let tool = event.tool.as_ref()?;
-    let digest = || {
-        let text = format!("{}\n{}", tool.name, to_spaced(&tool.input));
-        format!("{DIGEST}{}", hex(&Sha256::digest(text.as_bytes())[..16]))
-    };
-    Some(tool.use_id.clone().unwrap_or_else(digest))
+/// What a tool call is known by.
+#[derive(Debug, Default)]
+struct CallName {
+    /// The host's id, else the digest.
+    call: Option<String>,
+    /// The digest, beside an id.
+    digest: Option<String>,
+}
+
+impl CallName {
+    fn of(event: &Event) -> Self {
+        let Some(tool) = &event.tool else { return Self::default() };
+        // For a call that has an id, the digest is no more than a help: not for large inputs.
+        let mut size = 0;
+        let is_large = any_leaf(&tool.input, &mut |leaf| {
+            size += leaf.len();
+            size > DIGEST_LIMIT
+        });
+        let digest = || {
+            let text = format!("{}\n{}", tool.name, to_spaced(&tool.input));
+            format!("{DIGEST}{}", hex(&Sha256::digest(text.as_bytes())[..16]))
+        };
+        match &tool.use_id {
+            Some(id) => Self { call: Some(id.clone()), digest: (!is_large).then(digest) },
+            None => Self { call: Some(digest()), digest: None },
+        }
+    }
+}
+
+/// Makes an id for a record, a run, or whatever else needs one.
+pub fn new_id() -> RecordId {
+    RecordId::from_random(random_bits())
 }
 
 /// Returns the time, to the millisecond.

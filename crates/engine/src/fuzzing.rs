@@ -67,7 +67,7 @@ pub fn journal_line(data: &[u8]) {
             let mut written = Vec::new();
             // Long texts have nowhere to go.
             let nowhere = std::path::Path::new("/dev/null/nowhere");
-            if line::write(record.clone(), &mut written, nowhere).is_err() {
+            if line::write(record.clone(), &mut written, nowhere, false).is_err() {
                 continue;
             }
             let written = written.strip_suffix(b"\n").expect("a line ends");

@@ -23,6 +23,8 @@ pub enum Level {
     User,
     /// The project's, `.agents/hooks`.
     Project,
+    /// A function of the program that has the engine built in.
+    Program,
 }
 
 impl Level {
@@ -32,6 +34,7 @@ impl Level {
             Self::Managed => "managed",
             Self::User => "user",
             Self::Project => "project",
+            Self::Program => "program",
         }
     }
 }
@@ -108,6 +111,21 @@ impl Hook {
             entry: None,
             trust: if level == Level::Project { Trust::Never } else { Trust::NotNeeded },
         }
+    }
+
+    /// Makes a hook of a function; whoever drives the dispatch calls it. The error says what is
+    /// wrong with an expression of the matcher.
+    pub fn of_program(definition: HookDefinition) -> Result<Self, String> {
+        let folder = Path::new("(program)").join(&definition.name);
+        let mut hook = Self::unread(&folder, Level::Program);
+        if let Some(tool) = &definition.matcher.tool {
+            hook.matcher.set_tool(tool)?;
+        }
+        if let Some(pattern) = &definition.matcher.pattern {
+            hook.matcher.set_pattern(pattern)?;
+        }
+        hook.definition = definition;
+        Ok(hook)
     }
 
     /// Reads the hook in `folder`. Whatever is wrong with it is one of its problems.

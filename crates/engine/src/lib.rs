@@ -32,7 +32,7 @@
 //!     user: Some(scratch.path().join("agents")),
 //!     state: Some(scratch.path().join("state")),
 //!     home: None,
-//!     binary: "anyhook".into(),
+//!     binary: None,
 //! });
 //! let caller = Caller { work_dir: scratch.path().into(), project_dir: None, now: anyhook_engine::now() };
 //! let event = br#"{"event_type": "before_tool", "tool_name": "Shell", "tool_input": {"command": "mkfs /dev/sda"}}"#;
@@ -62,7 +62,7 @@ pub mod session;
 pub mod settings;
 pub mod trust;
 
-pub use engine::{Dispatched, Engine, Scene, explain, now};
+pub use engine::{Dispatched, Engine, Scene, explain, new_id, now};
 pub use hook::{Hook, Level, Trust};
 pub use places::Places;
 pub use problem::{Place, Problem, Severity};

@@ -49,7 +49,7 @@ pub fn interpret(
             };
             Said { decision: Decision::deny(reason), ..Said::default() }
         }
-        Outcome::Detached => Said::default(),
+        Outcome::Detached | Outcome::Returned => Said::default(),
         other => {
             let mut why = other.to_string();
             if let Some(last) = stderr.lines().rev().map(str::trim).find(|line| !line.is_empty()) {

@@ -16,7 +16,7 @@ pub struct Places {
     /// The user's home: a project root is not looked for past it.
     pub home: Option<PathBuf>,
     /// The running program, for scripts (`ANYHOOK_BIN`) and for hooks that run aside.
-    pub binary: PathBuf,
+    pub binary: Option<PathBuf>,
 }
 
 /// The part of a level's folder that holds its hooks.

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::event::{Event, ToolCall};
 use crate::json::Object;
+use crate::kind::EventKind;
 use crate::verdict::Verdict;
 
 /// What the process that was called knows beside the payload.
@@ -65,7 +66,7 @@ pub enum DecodeError {
 }
 
 /// An agent's program: reads its payloads, words its answers. Pure functions both ways.
-pub trait Host {
+pub trait Host: Sync {
     /// Returns the name used on the command line and in a hook's `hosts`.
     fn id(&self) -> &'static str;
 
@@ -85,6 +86,12 @@ pub trait Host {
 
     /// Tells whether the host can have a person asked at this event.
     fn can_ask(&self, event: &Event) -> bool {
+        let _ = event;
+        true
+    }
+
+    /// Tells whether a warning at this event reaches the person, or at least the model.
+    fn can_warn(&self, event: &EventKind) -> bool {
         let _ = event;
         true
     }

@@ -1,5 +1,6 @@
 //! JSON as the specifications print it, and a reader that no payload can overturn.
 
+mod members;
 mod mend;
 
 use std::io;
@@ -7,6 +8,8 @@ use std::io;
 use serde::Serialize;
 use serde_json::ser::Formatter;
 use serde_json::{Map, Value};
+
+pub use members::{Members, members};
 
 /// A JSON object with its keys in the order they came.
 pub type Object = Map<String, Value>;

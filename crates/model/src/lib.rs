@@ -23,6 +23,7 @@ pub mod outcome;
 pub mod record;
 pub mod report;
 pub mod schema;
+pub mod serve;
 pub mod verdict;
 
 pub use decision::{Decision, Effect};

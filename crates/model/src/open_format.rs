@@ -7,6 +7,7 @@ use crate::exit_code;
 use crate::host::{Caller, DecodeError, Host, Reply};
 use crate::json::{self, Object};
 use crate::kind::EventKind;
+use crate::serve::Said;
 use crate::verdict::Verdict;
 
 /// An agent that speaks the open Agent Hooks format: `anyhook hook agent-hooks`.
@@ -61,17 +62,6 @@ impl Host for OpenFormat {
         if verdict.is_silent() {
             return Reply { stdout: "{}\n".to_owned(), stderr, ..Reply::default() };
         }
-        let mut answer = Object::new();
-        let mut say = |key: &str, value: Option<Value>| {
-            if let Some(value) = value {
-                answer.insert(key.to_owned(), value);
-            }
-        };
-        say("decision", verdict.effect.map(|effect| effect.word().into()));
-        say("reason", verdict.reason.clone().map(Value::from));
-        say("modified_input", verdict.input.clone().map(Value::from));
-        say("additional_context", verdict.context.clone().map(Value::from));
-        say("id", verdict.id.as_ref().map(|id| id.as_str().into()));
         let exit_code = if verdict.is_block() {
             stderr.push_str(verdict.reason.as_deref().unwrap_or("blocked"));
             if let Some(id) = &verdict.id {
@@ -84,7 +74,12 @@ impl Host for OpenFormat {
         } else {
             exit_code::OK
         };
-        Reply { stdout: json::to_spaced(&answer) + "\n", stderr, exit_code, lost: Vec::new() }
+        Reply {
+            stdout: json::to_spaced(&Said::from(verdict)) + "\n",
+            stderr,
+            exit_code,
+            lost: Vec::new(),
+        }
     }
 
     // The format has one answer to an event that cannot be used: exit 65.

@@ -21,6 +21,8 @@ pub enum Outcome {
     NotStarted(String),
     /// Whoever asked for it no longer wants the answer.
     Cancelled,
+    /// It is a function of the program, and came back.
+    Returned,
     /// It was started and runs on by itself; its outcome is journaled later.
     Detached,
 }
@@ -44,6 +46,7 @@ impl fmt::Display for Outcome {
             Self::TimedOut(limit) => write!(formatter, "timed out after {limit} ms"),
             Self::NotStarted(why) => write!(formatter, "not started: {why}"),
             Self::Cancelled => formatter.write_str("cancelled"),
+            Self::Returned => formatter.write_str("returned"),
             Self::Detached => formatter.write_str("runs on by itself"),
         }
     }

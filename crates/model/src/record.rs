@@ -64,6 +64,9 @@ pub struct Record {
     /// The tool call: the host's id of it, else a digest of the tool and its input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
+    /// The digest of the tool and its input, where the call has an id of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_digest: Option<String>,
     /// What the event was about: a command, a path, a prompt; shortened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
@@ -122,6 +125,7 @@ impl Record {
             project_dir: None,
             tool: None,
             call: None,
+            call_digest: None,
             about: None,
             payload: None,
             counted: Object::new(),

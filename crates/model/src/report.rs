@@ -317,6 +317,8 @@ pub struct ReplayReport {
     pub hooks: Vec<String>,
     /// Whether they had no network.
     pub network_cut: bool,
+    /// Whether they could change no file but in their scratch folders.
+    pub files_protected: bool,
     /// How many events of the past there were.
     pub events: usize,
     /// At how many of them any of the hooks was due.

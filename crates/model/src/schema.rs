@@ -32,6 +32,8 @@ schemas!(
     "prompt",
     "record",
     "replay",
+    "serve-answer",
+    "serve-request",
     "stats",
     "test",
     "verdict",
@@ -61,6 +63,7 @@ mod generated {
         CheckReport, DoctorReport, HostReport, ListReport, PlanReport, PromptedHook, ReplayReport,
         StatsReport, TestedCase, VerifyReport,
     };
+    use crate::serve::{Answer, Request};
     use crate::verdict::Verdict;
 
     /// Returns every schema's name and text, as they are to be committed.
@@ -84,6 +87,16 @@ mod generated {
                 "replay",
                 "What hooks would have said",
                 "As `anyhook replay --json` prints it.",
+            ),
+            of::<Answer>(
+                "serve-answer",
+                "A line that `serve` writes",
+                "One line of `anyhook serve --stdio` after the first, which is {\"anyhook\": VERSION, \"protocol\": 1}.",
+            ),
+            of::<Request>(
+                "serve-request",
+                "A line that `serve` reads",
+                "One line to `anyhook serve --stdio`.",
             ),
             of::<StatsReport>(
                 "stats",

@@ -1,9 +1,9 @@
 //! Calls that ran although they were denied: the host did not heed us.
 //!
-//! A call is known by the host's id of it, else by a digest of tool and input; then a later call of
-//! the same input that nobody denied is another call.
+//! A call is known by the host's id of it, and by a digest of tool and input, for hosts and events
+//! without an id; a later call of the same input that nobody denied is another call.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use anyhook_model::report::RanAnyway;
 use anyhook_model::{EventKind, Record, RecordId};
@@ -11,29 +11,48 @@ use anyhook_model::{EventKind, Record, RecordId};
 /// Joins events of tools that ran with earlier denials of the same call.
 #[derive(Debug, Default)]
 pub struct Denials {
-    open: HashMap<(String, Option<String>, String), RecordId>,
+    open: HashMap<Key, RecordId>,
+    /// Told already: a patch that ran is several events, and one alarm.
+    told: HashSet<Key>,
     found: Vec<RanAnyway>,
 }
+
+/// The host, the session, and what the call is known by.
+type Key = (String, Option<String>, String);
 
 impl Denials {
     /// Takes the next record, in the order of the journal.
     pub fn take(&mut self, record: &Record) {
-        let Some(call) = record.call.clone().filter(|_| record.of.is_none()) else { return };
-        if is_digest(&call) && record.session.is_none() {
-            // Anybody may have made the same call.
+        if record.of.is_some() {
             return;
         }
-        let key = (record.host.clone(), record.session.clone(), call);
+        let keys: Vec<Key> = [&record.call, &record.call_digest]
+            .into_iter()
+            .flatten()
+            // Without a session anybody may have made the same call.
+            .filter(|call| !is_digest(call) || record.session.is_some())
+            .map(|call| (record.host.clone(), record.session.clone(), call.clone()))
+            .collect();
         match record.event {
             EventKind::BeforeTool | EventKind::PermissionRequest if record.denies() => {
-                self.open.insert(key, record.id.clone());
+                for key in keys {
+                    self.told.remove(&key);
+                    self.open.insert(key, record.id.clone());
+                }
             }
             EventKind::BeforeTool => {
-                self.open.remove(&key);
+                for key in keys {
+                    self.open.remove(&key);
+                }
             }
             EventKind::AfterTool => {
+                let open: Vec<RecordId> =
+                    keys.iter().filter_map(|key| self.open.remove(key)).collect();
                 // The engine may have seen a denial whose record is gone.
-                if let Some(denied) = self.open.remove(&key).or_else(|| record.denied_by.clone()) {
+                let denied = open.into_iter().next().or_else(|| record.denied_by.clone());
+                let is_told = keys.iter().any(|key| self.told.contains(key));
+                if let Some(denied) = denied.filter(|_| !is_told) {
+                    self.told.extend(keys);
                     self.found.push(RanAnyway::of(record, denied));
                 }
             }
@@ -95,6 +114,36 @@ mod tests {
         assert_eq!(found(&[ran("b", "s", "t1"), denied.clone()]), []);
         let failed = record("b", AfterToolFailure, "s", "t1", false);
         assert_eq!(found(&[denied, failed]), [], "some hosts report a denied call as failed");
+    }
+
+    /// Claude Code's permission requests have no id; what ran has one.
+    #[test]
+    fn a_denial_without_an_id_is_joined_by_the_input() {
+        use EventKind::{AfterTool, BeforeTool, PermissionRequest};
+        let digest = Some("sha256:12".to_owned());
+        let with_digest = |mut record: Record| {
+            record.call_digest.clone_from(&digest);
+            record
+        };
+        let asked = with_digest(record("a", BeforeTool, "s", "t9", false));
+        let denied = record("b", PermissionRequest, "s", "sha256:12", true);
+        let ran = with_digest(record("c", AfterTool, "s", "t9", false));
+        assert_eq!(found(&[asked, denied.clone(), ran.clone()]).len(), 1);
+        let again = with_digest(record("d", BeforeTool, "s", "t10", false));
+        let ran = with_digest(record("e", AfterTool, "s", "t10", false));
+        assert_eq!(found(&[denied, again, ran]), [], "another call of the same input");
+    }
+
+    #[test]
+    fn a_patch_that_ran_is_one_alarm() {
+        use EventKind::{AfterTool, BeforeTool};
+        let denied = record("a", BeforeTool, "s", "t1", true);
+        let ran = |id: &str| {
+            let mut ran = record(id, AfterTool, "s", "t1", false);
+            ran.denied_by = Some(RecordId::from_text("a"));
+            ran
+        };
+        assert_eq!(found(&[denied, ran("b"), ran("c"), ran("d")]).len(), 1);
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub(super) const SEALS: &str = "seals.jsonl";
 
 /// A record may be younger than its segment, and its hour older: so much is kept in between.
 const SLACK: SignedDuration = SignedDuration::from_hours(24);
+/// The same for long texts: no dispatch takes longer.
+const TEXT_SLACK: SignedDuration = SignedDuration::from_hours(2);
 
 /// What is known of a segment that is closed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -188,9 +190,14 @@ impl Journal {
         kept: &mut Kept,
     ) -> io::Result<()> {
         let followers = follower::list(&self.folder)?;
-        let mut total = size_below(&self.folder);
-        let oldest = now - SignedDuration::from_hours(24 * i64::from(self.settings.keep_days));
         let open = segment::current(&self.folder);
+        // What cannot be dropped must not cost all of the history: half of the room is for that.
+        let fixed = self.fixed_size(open.as_ref())?;
+        let most = self.settings.keep_bytes();
+        let room = most.saturating_sub(fixed).max(most / 2);
+        let mut total = size_below(&self.folder).saturating_sub(fixed);
+        let age = SignedDuration::from_hours(24 * i64::from(self.settings.keep_days));
+        let oldest = now.checked_sub(age).unwrap_or(Timestamp::MIN);
         for segment in self.segments()? {
             if Some(&segment) == open.as_ref() {
                 break;
@@ -202,7 +209,8 @@ impl Journal {
                 None => day_of(&segment),
             };
             let is_old = last.is_some_and(|last| last < oldest);
-            if !is_old && total <= self.settings.keep_bytes() {
+            let is_unsealed = seal.is_none() && segment.number().is_some();
+            if !is_old && total <= room || is_unsealed {
                 break;
             }
             let holding = followers.iter().filter(|(_, bookmark)| {
@@ -224,6 +232,17 @@ impl Journal {
         Ok(())
     }
 
+    /// Returns how much cannot be dropped: the open segment, and long texts it may refer to.
+    fn fixed_size(&self, open: Option<&SegmentName>) -> io::Result<u64> {
+        let Some(open) = open else { return Ok(0) };
+        let length = fs::metadata(self.path(open)).map_or(0, |open| open.len());
+        let Some(first) = self.first_time(open)? else { return Ok(length) };
+        let Ok(hours) = fs::read_dir(self.folder.join(long::FOLDER)) else { return Ok(length) };
+        let limit = long::hour_folder(&self.folder, before(first, TEXT_SLACK));
+        let kept = hours.flatten().map(|hour| hour.path()).filter(|hour| *hour >= limit);
+        Ok(length + kept.map(|hour| size_below(&hour)).sum::<u64>())
+    }
+
     /// Drops the long texts of hours that no segment knows any more. Returns how much it was.
     fn drop_long_texts(&self, seals: &Seals) -> io::Result<u64> {
         let by_segment = seals.by_segment();
@@ -239,7 +258,7 @@ impl Journal {
             },
         };
         let Ok(entries) = fs::read_dir(self.folder.join(long::FOLDER)) else { return Ok(0) };
-        let limit = long::hour_folder(&self.folder, first - SLACK);
+        let limit = long::hour_folder(&self.folder, before(first, TEXT_SLACK));
         let mut freed = 0;
         for path in entries.flatten().map(|entry| entry.path()).filter(|path| *path < limit) {
             freed += size_below(&path);
@@ -270,11 +289,16 @@ pub(super) fn first_since(folder: &Path, since: Timestamp) -> io::Result<Option<
             Some(seal) => seal.last,
             None => day_of(segment),
         };
-        last.is_some_and(|last| last + SLACK < since)
+        last.is_some_and(|last| last < before(since, SLACK))
     };
     let segments = segment::list(folder)?;
     let first = segments.iter().find(|segment| !is_before(segment));
     Ok(first.or(segments.last()).cloned())
+}
+
+/// Returns an earlier time.
+fn before(time: Timestamp, long: SignedDuration) -> Timestamp {
+    time.checked_sub(long).unwrap_or(Timestamp::MIN)
 }
 
 /// Returns the end of the day that a segment of the first form is of.

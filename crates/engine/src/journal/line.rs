@@ -47,9 +47,10 @@ pub struct Line<'text> {
     whole: &'text [u8],
 }
 
-/// Writes a record as a line, and its long texts to files below `folder`.
-pub fn write(mut record: Record, line: &mut Vec<u8>, folder: &Path) -> io::Result<()> {
-    let mut kinds = long::put_aside(&mut record, folder)?;
+/// Writes a record as a line, and its long texts to files below `folder`; with `sync` these are on
+/// the disk when it returns.
+pub fn write(mut record: Record, line: &mut Vec<u8>, folder: &Path, sync: bool) -> io::Result<()> {
+    let mut kinds = long::put_aside(&mut record, folder, sync)?;
     let mut text = serde_json::to_string(&record)?;
     if let Some(redacted) = redact(&text) {
         text = redacted.text;
@@ -131,7 +132,7 @@ mod tests {
     fn line_of(record: Record) -> Vec<u8> {
         let scratch = tempfile::tempdir().unwrap();
         let mut line = Vec::new();
-        write(record, &mut line, scratch.path()).unwrap();
+        write(record, &mut line, scratch.path(), false).unwrap();
         line
     }
 

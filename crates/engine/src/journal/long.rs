@@ -57,11 +57,16 @@ pub enum LostText {
 }
 
 /// Cuts what is long, after taking secrets out of it. Returns the kinds of secrets.
-pub(super) fn put_aside(record: &mut Record, folder: &Path) -> io::Result<Vec<&'static str>> {
+pub(super) fn put_aside(
+    record: &mut Record,
+    folder: &Path,
+    sync: bool,
+) -> io::Result<Vec<&'static str>> {
     cut_names(record);
     let texts = 4 + 5 * record.runs.len();
     let limit = (TEXTS_TOGETHER / texts).clamp(TEXT_LEAST, TEXT_LIMIT);
-    let mut shelf = Shelf { folder: hour_folder(folder, record.at), limit, ..Shelf::default() };
+    let mut shelf =
+        Shelf { folder: hour_folder(folder, record.at), limit, sync, ..Shelf::default() };
     if let Some(about) = &mut record.about {
         // First the secrets: a cut might leave the half of one that nothing recognises.
         shelf.redact(about);
@@ -130,6 +135,7 @@ fn cut_names(record: &mut Record) {
 struct Shelf {
     folder: PathBuf,
     limit: usize,
+    sync: bool,
     kept: Vec<LongText>,
     kinds: Vec<&'static str>,
 }
@@ -187,7 +193,7 @@ impl Shelf {
     fn keep(&mut self, at: &str, mut text: String) -> io::Result<String> {
         self.redact(&mut text);
         let sha256 = hex(&Sha256::digest(text.as_bytes()));
-        write_once(&self.folder, &sha256, text.as_bytes())?;
+        write_once(&self.folder, &sha256, text.as_bytes(), self.sync)?;
         let bytes = text.len() as u64;
         self.kept.push(LongText { at: at.to_owned(), sha256, bytes });
         Ok(text)
@@ -195,9 +201,10 @@ impl Shelf {
 }
 
 /// Writes a file that is complete from the moment it can be seen.
-fn write_once(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+fn write_once(folder: &Path, name: &str, bytes: &[u8], sync: bool) -> io::Result<()> {
     let path = folder.join(name);
-    if path.exists() {
+    // One of another length is what a power cut has left.
+    if fs::metadata(&path).is_ok_and(|known| known.len() == bytes.len() as u64) {
         return Ok(());
     }
     let unfinished = folder.join(format!(".{:016x}", random_bits()));
@@ -212,7 +219,10 @@ fn write_once(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
         }
         open()
     })?;
-    let written = file.write_all(bytes).and_then(|()| fs::rename(&unfinished, &path));
+    let written = file
+        .write_all(bytes)
+        .and_then(|()| if sync { file.sync_data() } else { Ok(()) })
+        .and_then(|()| fs::rename(&unfinished, &path));
     if written.is_err() {
         // The disk is full: no half texts on top.
         let _ = fs::remove_file(&unfinished);
@@ -313,7 +323,7 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let original = record("short", &json!({"command": "ls"}));
         let mut cut = original.clone();
-        assert!(put_aside(&mut cut, scratch.path()).unwrap().is_empty());
+        assert!(put_aside(&mut cut, scratch.path(), false).unwrap().is_empty());
         assert_eq!(cut, original);
         assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0);
     }
@@ -324,7 +334,7 @@ mod tests {
         let content = "ü".repeat(100_000);
         let original = record(&content, &json!({"content": content, "n": 1.50}));
         let mut cut = original.clone();
-        put_aside(&mut cut, scratch.path()).unwrap();
+        put_aside(&mut cut, scratch.path(), false).unwrap();
         let places: Vec<&str> = cut.long.iter().map(|long| long.at.as_str()).collect();
         assert_eq!(
             places,
@@ -352,7 +362,7 @@ mod tests {
             cut.about = Some(text.clone());
             // What stays in the line as it is is redacted with the line.
             cut.payload = None;
-            let kinds = put_aside(&mut cut, scratch.path()).unwrap();
+            let kinds = put_aside(&mut cut, scratch.path(), false).unwrap();
             assert!(!kinds.is_empty());
             let line = serde_json::to_string(&cut).unwrap();
             assert!(!line.contains("ghp_"), "{place}");
@@ -367,7 +377,7 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let mut many = record(&"x".repeat(3000), &json!({}));
         many.runs = vec![many.runs[0].clone(); 2000];
-        put_aside(&mut many, scratch.path()).unwrap();
+        put_aside(&mut many, scratch.path(), false).unwrap();
         let length = serde_json::to_string(&many).unwrap().len() as u64;
         assert!(length < super::super::line::LINE_LIMIT, "{length}");
     }

@@ -86,7 +86,7 @@ impl Journal {
         let mut sync = self.settings.sync == SyncMode::Always;
         for record in records {
             sync |= self.settings.sync == SyncMode::Decisions && is_decision(&record);
-            line::write(record, &mut lines, &self.folder)?;
+            line::write(record, &mut lines, &self.folder, sync)?;
         }
         segment::append(&self.folder, &lines, &self.settings, sync, Timestamp::now())
     }

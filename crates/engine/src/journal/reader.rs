@@ -68,6 +68,12 @@ impl JournalReader {
             let known = self.position.clone().filter(|position| position.segment <= *last);
             let mut position = known.unwrap_or(begin);
             let next = segments.into_iter().find(|segment| *segment > position.segment);
+            // A file may be there before the link leads to it; until then writers come here.
+            let is_open = |next: &SegmentName| {
+                let open = segment::current(self.journal.folder());
+                position.segment.number().is_none() || open.is_none_or(|open| *next <= open)
+            };
+            let next = next.filter(is_open);
             if next.is_some() && position.segment.number().is_some() {
                 // If it does not settle, its writer hangs: better to miss one than to hang, too.
                 segment::settle(&self.journal.path(&position.segment));

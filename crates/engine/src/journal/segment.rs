@@ -9,11 +9,10 @@
 //! A lock that does not come in time is done without: a stopped process must not stop everybody's
 //! hooks.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::time::Duration;
 
@@ -150,7 +149,8 @@ pub fn append(
         }
         if may_close && open.is_done(settings, now) {
             may_close = false;
-            if open.close(folder, sync)? {
+            // One that cannot be closed, for want of rights or inodes, can still be written.
+            if open.close(folder, sync).is_ok_and(|closed| closed) {
                 appended = Appended::AndClosedOne;
             }
             continue;
@@ -211,11 +211,12 @@ impl Open {
         {
             return Ok(false);
         }
+        // First the link, then the file it leads to: a file that no link ever led to would stay empty.
         let next = next_after(&list(folder)?);
-        create(&folder.join(next.as_str()))?;
         let link = folder.join(format!(".current-{:016x}", random_bits()));
         std::os::unix::fs::symlink(next.as_str(), &link)?;
         fs::rename(&link, folder.join(CURRENT))?;
+        create(&folder.join(next.as_str()))?;
         if sync {
             only_one.sync_all()?;
         }
@@ -223,12 +224,9 @@ impl Open {
     }
 
     fn append(&self, lines: &[u8]) -> io::Result<()> {
-        let length = self.metadata.len();
-        let mut last = [b'\n'];
-        let is_torn =
-            length > 0 && self.file.read_at(&mut last, length - 1).is_ok() && last != [b'\n'];
-        let text: Cow<'_, [u8]> =
-            if is_torn { [b"\n", lines].concat().into() } else { lines.into() };
+        // On a line of its own, always: a writer beside us may be killed in the middle of its record
+        // at any moment, also after we would have looked at how the file ends.
+        let text = [b"\n", lines].concat();
         loop {
             match (&self.file).write(&text) {
                 Ok(written) if written == text.len() => return Ok(()),
@@ -328,6 +326,30 @@ mod tests {
         assert_eq!(current(scratch.path()), names.last().cloned());
     }
 
+    /// A writer that dies after another has opened the file takes nobody's record with it.
+    #[test]
+    fn a_record_is_never_glued_to_a_torn_one() {
+        let scratch = tempfile::tempdir().unwrap();
+        let settings = JournalSettings::default();
+        let line = |text: &str| {
+            let mut line = Vec::new();
+            super::super::line::seal(format!("{{\"x\":\"{text}\"").as_bytes(), &mut line);
+            line
+        };
+        append(scratch.path(), &line("a"), &settings, false, Timestamp::now()).unwrap();
+        let other = Open::the_current(scratch.path()).unwrap();
+        let path = scratch.path().join(CURRENT);
+        let mut dying = OpenOptions::new().append(true).open(&path).unwrap();
+        dying.write_all(&line("torn")[..10]).unwrap();
+        other.append(&line("b")).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        let whole = text
+            .lines()
+            .filter(|line| super::super::Line::of_segment(line.as_bytes()).is_ok())
+            .count();
+        assert_eq!(whole, 2, "{text}");
+    }
+
     /// A copy of the journal without its link: nothing is lost, and nothing is overwritten.
     #[test]
     fn a_file_in_the_place_of_the_link_becomes_a_segment() {
@@ -352,6 +374,6 @@ mod tests {
         let held = File::open(scratch.path().join(CURRENT)).unwrap();
         held.lock().unwrap();
         write().unwrap();
-        assert_eq!(fs::read(scratch.path().join("00000001.jsonl")).unwrap(), b"{}\n{}\n");
+        assert_eq!(fs::read(scratch.path().join("00000001.jsonl")).unwrap(), b"\n{}\n\n{}\n");
     }
 }

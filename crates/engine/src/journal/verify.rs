@@ -1,12 +1,13 @@
 //! Whether the journal is whole: every seal, every record, every long text.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io;
 
 use anyhook_model::report::{BrokenPlace, VerifyReport};
 
 use super::denied::Denials;
-use super::keeper::{Seals, digest};
+use super::keeper::{SEALS, Seals, digest};
 use super::line::LineFault;
 use super::reader::read_segment;
 use super::{Journal, Position, SegmentName, long, segment};
@@ -20,6 +21,9 @@ impl Journal {
     /// Reads all of it; calls `progress` with the bytes read so far.
     pub fn verify(&self, progress: &mut dyn FnMut(u64)) -> io::Result<VerifyReport> {
         let mut verified = VerifyReport::default();
+        // A keeper at work would take segments away under our eyes.
+        let lock = File::open(self.folder.join(SEALS)).ok();
+        let _ = lock.as_ref().map(File::lock_shared);
         let seals = Seals::read(&self.folder)?;
         if let Some(line) = seals.broken {
             verified.broken.push(BrokenPlace {

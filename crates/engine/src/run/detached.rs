@@ -9,7 +9,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhook_model::{Record, StdoutUse};
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::descendants::{ASIDE, MARK};
 use super::process::{Command, Runner};
+use crate::dispatch::RunResult;
 use crate::journal::Journal;
 use crate::output::interpret;
 use crate::settings::JournalSettings;
@@ -70,7 +72,21 @@ fn start(binary: &Path, argument: &str, stdin: Stdio) -> io::Result<()> {
         .current_dir("/")
         .process_group(0)
         .spawn()
-        .map(drop)
+        .map(|child| {
+            reap();
+            launched().push(child);
+        })
+}
+
+/// Takes leave of those we have started that have ended: in a process that lives on, each would
+/// stay in the system's table. Others are left alone.
+pub fn reap() {
+    launched().retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+}
+
+fn launched() -> MutexGuard<'static, Vec<Child>> {
+    static LAUNCHED: Mutex<Vec<Child>> = Mutex::new(Vec::new());
+    LAUNCHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns a file without a name.
@@ -80,6 +96,21 @@ fn scratch_file() -> io::Result<File> {
         return Ok(File::from(fd));
     }
     tempfile::tempfile()
+}
+
+/// Completes the record of a hook that ran aside.
+pub fn complete(record: &mut Record, stdout: StdoutUse, result: RunResult) {
+    record.took_us = u64::try_from(result.took.as_micros()).unwrap_or(u64::MAX);
+    if let Some(run) = record.runs.first_mut() {
+        let said = interpret(&run.hook, stdout, &result.outcome, &result.stdout, &result.stderr);
+        run.outcome = Some(result.outcome);
+        run.decision = said.decision;
+        run.failure = said.failure;
+        run.notes = said.notes;
+        run.stdout = result.stdout;
+        run.stderr = result.stderr;
+        run.took_us = record.took_us;
+    }
 }
 
 /// Looks after the job on `input`: runs it, then journals its outcome.
@@ -92,17 +123,7 @@ pub fn look_after(mut input: impl Read) -> io::Result<()> {
     super::descendants::adopt_orphans();
     super::process::keep_exit_codes();
     let result = Runner::adopting().run(&command, &input, Duration::from_millis(limit_ms));
-    record.took_us = u64::try_from(result.took.as_micros()).unwrap_or(u64::MAX);
-    if let Some(run) = record.runs.first_mut() {
-        let said = interpret(&run.hook, stdout, &result.outcome, &result.stdout, &result.stderr);
-        run.outcome = Some(result.outcome);
-        run.decision = said.decision;
-        run.failure = said.failure;
-        run.notes = said.notes;
-        run.stdout = result.stdout;
-        run.stderr = result.stderr;
-        run.took_us = record.took_us;
-    }
+    complete(&mut record, stdout, result);
     match state {
         // Whoever closes the next segment does what there is to do for this one.
         Some(state) => Journal::with(Path::new(&state), journal).append(vec![record]).map(drop),

@@ -7,7 +7,7 @@ mod facts;
 use std::path::PathBuf;
 
 use anyhook_model::json::Object;
-use anyhook_model::{Caller, DecodeError, Event, Host, Reply, ToolCall, Verdict};
+use anyhook_model::{Caller, DecodeError, Event, EventKind, Host, Reply, ToolCall, Verdict};
 use serde_json::Value;
 
 use crate::Agent;
@@ -41,6 +41,11 @@ impl Host for OpenCode {
 
     fn can_ask(&self, event: &Event) -> bool {
         crate::facts::can_ask(&facts::capabilities(), event)
+    }
+
+    fn can_warn(&self, event: &EventKind) -> bool {
+        // The plugin has no way to say anything when a session starts.
+        *event != EventKind::SessionStart
     }
 
     fn refuse(&self, error: &DecodeError, guarded: bool) -> Reply {

@@ -1,0 +1,224 @@
+//! What `anyhook serve --stdio` reads and writes: one JSON object a line.
+//!
+//! - [`Hello`] is the first line out.
+//! - [`Request`] is a line in; [`read`] reads it, and keeps what is for the engine as it was sent.
+//! - [`Answer`] is a line out. Every request gets exactly one; a cancel gets none of its own.
+
+mod read;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::decision::Effect;
+use crate::id::RecordId;
+use crate::json::Object;
+use crate::verdict::Verdict;
+
+pub use read::{About, Asked, Body, Incoming, Refused, read};
+
+/// The protocol's number. It grows when a line changes its meaning or a key is added.
+///
+/// - 1: the first.
+pub const PROTOCOL: u32 = 1;
+
+/// Lines longer than this are skipped.
+pub const LINE_LIMIT: usize = 64 * 1024 * 1024;
+
+/// The first line out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Hello {
+    /// The program's version.
+    pub anyhook: String,
+    /// The protocol's number.
+    pub protocol: u32,
+}
+
+/// The caller's name for a request: a number or a string, which comes back to the digit.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "Value", into = "Value")]
+pub struct Id(Value);
+
+impl TryFrom<Value> for Id {
+    type Error = &'static str;
+
+    fn try_from(value: Value) -> Result<Self, Self::Error> {
+        match value {
+            Value::Number(_) | Value::String(_) => Ok(Self(value)),
+            _ => Err("an id is a number or a string"),
+        }
+    }
+}
+
+impl From<Id> for Value {
+    fn from(id: Id) -> Self {
+        id.0
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Id {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Id".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "The caller's name for a request; comes back as it was sent.",
+            "type": ["number", "string"],
+        })
+    }
+}
+
+/// A line in: an event, an agent's own payload, or that an answer is no longer wanted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(extend(
+    "oneOf" = [
+        {"required": ["id", "event"], "properties": {"cancel": false}},
+        {"required": ["id", "host", "payload"], "properties": {"cancel": false}},
+        {"required": ["cancel"], "maxProperties": 1},
+    ],
+    "dependentRequired" = {"host": ["payload"], "payload": ["host"]},
+)))]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The caller's name for this request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<Id>,
+    /// An event of the open format (schema `event`; only `event_type` is required).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event: Option<Object>,
+    /// The agent that `payload` comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// What that agent sent: an object, or its text as a string.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Value>,
+    /// Answer within so many milliseconds of reading this line; hooks not done by then fail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_ms: Option<u64>,
+    /// The folder the agent works in, absolute, where the event does not say; else the one anyhook
+    /// was started in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_dir: Option<String>,
+    /// The project's folder, absolute; else what the agent's variables tell, else the repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project_dir: Option<String>,
+    /// The request whose answer is no longer wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancel: Option<Id>,
+}
+
+/// A line out: one of `verdict`, `reply`, `cancelled` and `error`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(extend("oneOf" = [
+    {"required": ["verdict"]},
+    {"required": ["reply"]},
+    {"required": ["cancelled"]},
+    {"required": ["error"]},
+])))]
+pub struct Answer {
+    /// The request's id; null where a line had none that could be read.
+    pub id: Option<Id>,
+    /// What all hooks say to the event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Said>,
+    /// What the agent is to be told, for its own payload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<NativeReply>,
+    /// What a person should know although it decides nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<String>,
+    /// True where the caller gave up waiting.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cancelled: bool,
+    /// Why there is no answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Fault>,
+}
+
+/// A verdict in the words of the open format: what `anyhook hook agent-hooks` prints.
+///
+/// All of it is absent when nobody has an opinion, which is not `allow`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Said {
+    /// What is to happen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Effect>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The tool's whole input after all changes, if there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modified_input: Option<Object>,
+    /// Text for the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub additional_context: Option<String>,
+    /// The journal record that explains it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<RecordId>,
+}
+
+impl From<&Verdict> for Said {
+    fn from(verdict: &Verdict) -> Self {
+        if verdict.is_silent() {
+            return Self::default();
+        }
+        Self {
+            decision: verdict.effect,
+            reason: verdict.reason.clone(),
+            modified_input: verdict.input.clone(),
+            additional_context: verdict.context.clone(),
+            id: verdict.id.clone(),
+        }
+    }
+}
+
+/// What an agent's program would have got from `anyhook hook`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NativeReply {
+    /// The exit code.
+    pub exit_code: u8,
+    /// What would stand on standard output.
+    pub stdout: String,
+    /// What would stand on standard error.
+    pub stderr: String,
+}
+
+/// Why a request has no answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Fault {
+    /// Which kind of trouble, for programs.
+    pub code: FaultCode,
+    /// What is wrong, for people.
+    pub message: String,
+    /// The next step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// The kinds of trouble.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum FaultCode {
+    /// The line, or the event in it, is not JSON.
+    NotJson,
+    /// The line is JSON, but none of the three forms.
+    NotARequest,
+    /// The event does not say what it is.
+    NotAnEvent,
+    /// Nobody knows the host.
+    UnknownHost,
+    /// The id is that of a request still in flight.
+    DuplicateId,
+    /// The line is longer than 64 MiB.
+    TooLarge,
+    /// Our own fault, to be reported.
+    Fault,
+}

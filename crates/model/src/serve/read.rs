@@ -1,0 +1,303 @@
+//! Reading a line in.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+use super::{Answer, Fault, FaultCode, Id, Request};
+use crate::json::{Members, members};
+
+/// Every key of a line in.
+const KEYS: [&str; 8] =
+    ["id", "event", "host", "payload", "deadline_ms", "work_dir", "project_dir", "cancel"];
+
+/// A line that could be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Incoming {
+    /// Something to answer.
+    Asked(Asked),
+    /// The request whose answer is no longer wanted.
+    Cancel(Id),
+}
+
+/// Something to answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// The caller's name for it.
+    pub id: Id,
+    /// What is to be decided.
+    pub body: Body,
+    /// What the caller says about it.
+    pub about: About,
+}
+
+/// What is to be decided, as it was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// An event of the open format.
+    Event(String),
+    /// An agent's own payload.
+    Payload {
+        /// The agent.
+        host: String,
+        /// Its payload.
+        text: String,
+    },
+}
+
+impl Body {
+    /// Returns the text for the engine.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Event(text) | Self::Payload { text, .. } => text,
+        }
+    }
+}
+
+/// What a caller may say about a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// How long the answer may take.
+    pub deadline: Option<Duration>,
+    /// The folder the agent works in.
+    pub work_dir: Option<PathBuf>,
+    /// The project's folder.
+    pub project_dir: Option<PathBuf>,
+}
+
+/// A line that cannot be used, and whose it is, if that can be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The request's id.
+    pub id: Option<Id>,
+    /// What is wrong.
+    pub error: Box<Fault>,
+}
+
+impl From<Refused> for Answer {
+    fn from(refused: Refused) -> Self {
+        Self { id: refused.id, error: Some(*refused.error), ..Self::default() }
+    }
+}
+
+impl Refused {
+    /// Refuses a line that is too long, of which this is the beginning.
+    pub fn too_large(beginning: &[u8]) -> Self {
+        let error = Fault {
+            code: FaultCode::TooLarge,
+            message: "the line is longer than 64 MiB".to_owned(),
+            hint: Some("put the id first, and leave out what no hook needs".to_owned()),
+        };
+        Self { id: id_of(&members(&text_of(beginning))), error: Box::new(error) }
+    }
+}
+
+/// Reads a line.
+pub fn read(line: &[u8]) -> Result<Incoming, Refused> {
+    let text = text_of(line);
+    let members = members(&text);
+    let id = id_of(&members);
+    take(&text, &members).map_err(|error| Refused { id, error: Box::new(error) })
+}
+
+/// Bytes that are no UTF-8 are read as the engine reads them.
+fn text_of(line: &[u8]) -> Cow<'_, str> {
+    match String::from_utf8_lossy(line) {
+        Cow::Borrowed(text) => Cow::Borrowed(text.strip_prefix('\u{feff}').unwrap_or(text)),
+        Cow::Owned(text) => match text.strip_prefix('\u{feff}') {
+            Some(rest) => Cow::Owned(rest.to_owned()),
+            None => Cow::Owned(text),
+        },
+    }
+}
+
+/// Returns the id of a line that may be of no use otherwise.
+fn id_of(members: &Members<'_>) -> Option<Id> {
+    serde_json::from_str::<Value>(members.get("id")?).ok()?.try_into().ok()
+}
+
+fn take(text: &str, members: &Members<'_>) -> Result<Incoming, Fault> {
+    if !members.complete {
+        return Err(match serde_json::from_str::<IgnoredAny>(text) {
+            Err(error) => not_json(&error),
+            Ok(_) => not_a_request("the line is not a JSON object"),
+        });
+    }
+    let mut request = Request::default();
+    let (mut event, mut payload) = (None, None);
+    for (index, (name, text)) in members.found.iter().enumerate() {
+        if members.found[..index].iter().any(|(earlier, _)| earlier == name) {
+            return Err(not_a_request(format!("`{name}` is there twice")));
+        }
+        if !KEYS.contains(&name.as_str()) {
+            return Err(not_a_request(format!("nobody knows the key `{name}`")));
+        }
+        // Absent, as everywhere.
+        if *text == "null" {
+            continue;
+        }
+        match name.as_str() {
+            "event" => event = Some((*text).to_owned()),
+            "payload" => payload = Some(*text),
+            "host" => request.host = Some(string(name, text)?),
+            "deadline_ms" => request.deadline_ms = Some(whole_number(name, text)?),
+            "work_dir" => request.work_dir = Some(folder(name, text)?),
+            "project_dir" => request.project_dir = Some(folder(name, text)?),
+            "cancel" => request.cancel = Some(id(name, text)?),
+            _ => request.id = Some(id(name, text)?),
+        }
+    }
+    if let Some(cancel) = request.cancel {
+        if members.found.len() > 1 {
+            return Err(not_a_request("`cancel` stands alone"));
+        }
+        return Ok(Incoming::Cancel(cancel));
+    }
+    let Some(id) = request.id else { return Err(not_a_request("there is no `id`")) };
+    let body = match (event, request.host, payload) {
+        (Some(text), None, None) => Body::Event(text),
+        (None, Some(host), Some(text)) => Body::Payload { host, text: payload_text(text)? },
+        (None, None, None) => return Err(not_a_request("there is no `event`")),
+        (Some(_), ..) => return Err(not_a_request("`event` and a host's payload are two things")),
+        (None, Some(_), None) => return Err(not_a_request("`host` is there without `payload`")),
+        (None, None, Some(_)) => return Err(not_a_request("`payload` is there without `host`")),
+    };
+    let about = About {
+        deadline: request.deadline_ms.map(Duration::from_millis),
+        work_dir: request.work_dir.map(PathBuf::from),
+        project_dir: request.project_dir.map(PathBuf::from),
+    };
+    Ok(Incoming::Asked(Asked { id, body, about }))
+}
+
+/// A payload may come as its text, for callers that do not read it.
+fn payload_text(text: &str) -> Result<String, Fault> {
+    if text.starts_with('"') {
+        return serde_json::from_str(text).map_err(|error| not_json(&error));
+    }
+    Ok(text.to_owned())
+}
+
+fn value(text: &str) -> Result<Value, Fault> {
+    serde_json::from_str(text).map_err(|error| not_json(&error))
+}
+
+fn id(name: &str, text: &str) -> Result<Id, Fault> {
+    let not_an_id = |_| not_a_request(format!("`{name}` is neither a number nor a string"));
+    value(text)?.try_into().map_err(not_an_id)
+}
+
+fn string(name: &str, text: &str) -> Result<String, Fault> {
+    match value(text)? {
+        Value::String(text) => Ok(text),
+        _ => Err(not_a_request(format!("`{name}` is not a string"))),
+    }
+}
+
+fn whole_number(name: &str, text: &str) -> Result<u64, Fault> {
+    let number = value(text)?.as_u64();
+    number.ok_or_else(|| not_a_request(format!("`{name}` is not a whole number from 0")))
+}
+
+fn folder(name: &str, text: &str) -> Result<String, Fault> {
+    let folder = string(name, text)?;
+    if Path::new(&folder).is_absolute() {
+        return Ok(folder);
+    }
+    Err(not_a_request(format!("`{name}` is not an absolute path: {folder:?}")))
+}
+
+fn not_json(error: &serde_json::Error) -> Fault {
+    Fault {
+        code: FaultCode::NotJson,
+        message: format!("the line is not JSON: {error}"),
+        hint: Some("send one JSON object a line, without line breaks inside".to_owned()),
+    }
+}
+
+fn not_a_request(message: impl Into<String>) -> Fault {
+    let hint = r#"send {"id": 1, "event": {…}}, {"id": 1, "host": "…", "payload": {…}} or {"cancel": 1}; further keys: deadline_ms, work_dir, project_dir"#;
+    Fault { code: FaultCode::NotARequest, message: message.into(), hint: Some(hint.to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn number(id: u64) -> Id {
+        json!(id).try_into().unwrap()
+    }
+
+    #[test]
+    fn the_three_forms_are_read() {
+        let event = r#"{"event_type": "before_tool", "event_type": 1.0}"#;
+        let line = format!(r#"{{"id": 7, "event": {event}, "deadline_ms": 5, "work_dir": "/w"}}"#);
+        let about = About {
+            deadline: Some(Duration::from_millis(5)),
+            work_dir: Some("/w".into()),
+            project_dir: None,
+        };
+        let body = Body::Event(event.to_owned());
+        assert_eq!(
+            read(line.as_bytes()),
+            Ok(Incoming::Asked(Asked { id: number(7), body, about }))
+        );
+        for payload in [r#"{"a": 1}"#, r#""{\"a\": 1}""#] {
+            let line = format!(r#"{{"payload": {payload}, "host": "codex", "id": "a"}}"#);
+            let Ok(Incoming::Asked(asked)) = read(line.as_bytes()) else { panic!("{line}") };
+            assert_eq!(asked.body.text(), r#"{"a": 1}"#);
+        }
+        assert_eq!(read(br#"{"cancel": 7}"#), Ok(Incoming::Cancel(number(7))));
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_named_with_its_id() {
+        for (line, code, words) in [
+            ("", FaultCode::NotJson, "EOF"),
+            ("nonsense", FaultCode::NotJson, "line 1 column 2"),
+            (r#"{"id": 7, "event": {"#, FaultCode::NotJson, "EOF"),
+            (r#"{"id": 7, "deadline_ms": 1x, "event": {}}"#, FaultCode::NotJson, "column"),
+            ("[1]", FaultCode::NotARequest, "not a JSON object"),
+            ("{}", FaultCode::NotARequest, "no `id`"),
+            (r#"{"id": null, "event": {}}"#, FaultCode::NotARequest, "no `id`"),
+            (r#"{"id": [], "event": {}}"#, FaultCode::NotARequest, "neither a number nor"),
+            (r#"{"id": 7}"#, FaultCode::NotARequest, "no `event`"),
+            (r#"{"id": 7, "host": "codex"}"#, FaultCode::NotARequest, "without `payload`"),
+            (r#"{"id": 7, "payload": {}}"#, FaultCode::NotARequest, "without `host`"),
+            (r#"{"id": 7, "payload": {}, "host": 1}"#, FaultCode::NotARequest, "not a string"),
+            (r#"{"id": 7, "event": {}, "host": "codex"}"#, FaultCode::NotARequest, "two things"),
+            (r#"{"id": 7, "event": {}, "id": 8}"#, FaultCode::NotARequest, "twice"),
+            (r#"{"id": 7, "event": {}, "deadline": 1}"#, FaultCode::NotARequest, "`deadline`"),
+            (r#"{"id": 7, "event": {}, "deadline_ms": -1}"#, FaultCode::NotARequest, "from 0"),
+            (r#"{"id": 7, "event": {}, "work_dir": "w"}"#, FaultCode::NotARequest, "absolute"),
+            (r#"{"id": 7, "cancel": 7}"#, FaultCode::NotARequest, "alone"),
+        ] {
+            let refused = read(line.as_bytes()).unwrap_err();
+            assert_eq!(refused.error.code, code, "{line}: {refused:?}");
+            assert!(refused.error.message.contains(words), "{line}: {refused:?}");
+            let id = line.contains("\"id\": 7").then(|| number(7));
+            assert_eq!(refused.id, id, "{line}");
+        }
+    }
+
+    #[test]
+    fn ids_come_back_to_the_digit() {
+        for id in ["7", "1.50", "123456789012345678901234567890", "\"ü\""] {
+            let line = format!("{{\"id\": {id}, \"event\": {{}}}}");
+            let Ok(Incoming::Asked(asked)) = read(line.as_bytes()) else { panic!("{line}") };
+            assert_eq!(serde_json::to_string(&asked.id).unwrap(), id);
+        }
+    }
+
+    #[test]
+    fn a_long_lines_id_is_found_where_it_comes_first() {
+        let refused = Refused::too_large(br#"{"id": "a", "event": {"x": "yyyy"#);
+        assert_eq!(refused.id, Some(json!("a").try_into().unwrap()));
+        assert_eq!(Refused::too_large(br#"{"event": {"x": "yyyy"#).id, None);
+    }
+}
