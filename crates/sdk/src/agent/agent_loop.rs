@@ -1,0 +1,300 @@
+//! A small agent: asks the model, makes the calls it wants, tells it what came of them, until it is
+//! done. Hooks are asked at the prompt, around each call, and before it stops.
+
+use std::pin::Pin;
+use std::time::Instant;
+
+use anyhook_model::{Effect, Verdict};
+use futures_core::Stream;
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use super::hook::HookContext;
+use super::live::{Cast, LiveAgentCenter};
+use super::message::{Message, RequestedCall};
+use super::model::{ModelError, ModelEvent, ModelRequest, Usage};
+use super::run::{MadeCall, Run};
+use super::stream_hook::{StreamChain, StreamStopped};
+use super::tool::{ToolDescription, ToolError};
+use crate::call::{CallError, guarded};
+use crate::seen::ToolCall;
+
+/// Why an agent did not come to its end.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(super) enum LoopError {
+    #[error("{0}")]
+    Model(ModelError),
+    #[error("{0}")]
+    Stopped(StreamStopped),
+    #[error("the agent has made {0} steps and is not done")]
+    TooManySteps(usize),
+    #[error("the prompt was blocked: {0}")]
+    Blocked(String),
+    #[cfg(feature = "mcp")]
+    #[error("the MCP server `{server}` cannot be used: {why}")]
+    McpServer { server: String, why: String },
+}
+
+/// Something that happens in a run.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Piece {
+    /// The model said something.
+    Text(String),
+    /// A tool is about to be called.
+    Calling(RequestedCall),
+    /// What came of it.
+    Called(Box<MadeCall>),
+}
+
+/// Who is told as it happens.
+pub(super) enum Sink {
+    Nobody,
+    Channel(mpsc::Sender<Piece>, StreamChain),
+}
+
+impl Sink {
+    /// Tells somebody, and waits until there is room. That nobody listens changes nothing.
+    async fn tell(&mut self, piece: Piece) {
+        if let Self::Channel(sender, _) = self {
+            let _ = sender.send(piece).await;
+        }
+    }
+
+    /// Takes a piece of text through the stream hooks, or the end of it. Returns what was shown.
+    async fn show(&mut self, text: Option<String>) -> Result<String, StreamStopped> {
+        let shown = match (&mut *self, text) {
+            (Self::Nobody, text) => text.unwrap_or_default(),
+            (Self::Channel(_, chain), Some(text)) => chain.push(&text)?,
+            (Self::Channel(_, chain), None) => chain.finish()?,
+        };
+        if !shown.is_empty() {
+            self.tell(Piece::Text(shown.clone())).await;
+        }
+        Ok(shown)
+    }
+}
+
+/// What an agent needs to run.
+pub(super) struct Loop<'a> {
+    pub(super) center: &'a LiveAgentCenter,
+    pub(super) cast: &'a Cast,
+    pub(super) schema: Option<Value>,
+    pub(super) history: Vec<Message>,
+}
+
+/// One answer of the model.
+#[derive(Default)]
+struct Answer {
+    text: String,
+    calls: Vec<RequestedCall>,
+    usage: Usage,
+}
+
+impl Loop<'_> {
+    /// Runs the agent to its end. `run` has all that happened, however it ends.
+    pub(super) async fn run(
+        &self,
+        context: &HookContext,
+        run: &mut Run,
+        sink: &mut Sink,
+    ) -> Result<(), LoopError> {
+        if run.messages.is_empty() {
+            let prompt = self.prompt(context).await?;
+            run.messages.push(Message::user(prompt));
+        }
+        let tools: Vec<ToolDescription> = self
+            .cast
+            .agent
+            .tool_names
+            .iter()
+            .filter_map(|name| Some(self.cast.tools.get(name)?.describe()))
+            .collect();
+        #[cfg(feature = "mcp")]
+        let tools = [tools, self.cast.mcp_servers.connect(&self.cast.tools).await?].concat();
+        let limit = self.center.settings.steps;
+        for _ in 0..limit {
+            self.finish_calls(context, run, sink).await;
+            let mut request = ModelRequest::default();
+            request.instructions.clone_from(&self.cast.agent.instructions);
+            request.messages = [&self.history[..], &run.messages].concat();
+            request.tools.clone_from(&tools);
+            request.answer_schema.clone_from(&self.schema);
+            let answer = self.ask(request, sink).await?;
+            run.usage += answer.usage;
+            let is_last = answer.calls.is_empty();
+            run.output.clone_from(&answer.text);
+            run.messages.push(Message::Assistant { text: answer.text, calls: answer.calls });
+            if is_last {
+                match self.may_stop(context, &run.output).await {
+                    Ok(()) => return Ok(()),
+                    Err(reason) => run.messages.push(Message::user(reason)),
+                }
+            }
+        }
+        Err(LoopError::TooManySteps(limit))
+    }
+
+    /// Asks the hooks about the prompt. Returns what the model is told.
+    async fn prompt(&self, context: &HookContext) -> Result<String, LoopError> {
+        let Some(hooks) = &self.center.settings.hooks else {
+            return Ok(context.user_message.clone());
+        };
+        let session = &context.session.session_id;
+        if self.history.is_empty() {
+            hooks.session_start(session).await;
+        }
+        let verdict = hooks.before_agent(session, &context.user_message).await;
+        if verdict.is_block() {
+            return Err(LoopError::Blocked(verdict.reason.unwrap_or_default()));
+        }
+        Ok(match verdict.context {
+            Some(more) => format!("{}\n\n{more}", context.user_message),
+            None => context.user_message.clone(),
+        })
+    }
+
+    /// Asks the hooks whether the agent may stop; why not, if not.
+    async fn may_stop(&self, context: &HookContext, output: &str) -> Result<(), String> {
+        let Some(hooks) = &self.center.settings.hooks else { return Ok(()) };
+        let verdict = hooks.before_stop(&context.session.session_id, output).await;
+        if verdict.is_block() { Err(verdict.reason.unwrap_or_default()) } else { Ok(()) }
+    }
+
+    async fn ask(&self, request: ModelRequest, sink: &mut Sink) -> Result<Answer, LoopError> {
+        let mut stream = self.cast.model.ask(request).await.map_err(LoopError::Model)?;
+        let mut answer = Answer::default();
+        loop {
+            let next =
+                std::future::poll_fn(|context| Stream::poll_next(Pin::new(&mut stream), context));
+            match next.await {
+                Some(Ok(ModelEvent::Text(piece))) => {
+                    let shown = sink.show(Some(piece)).await.map_err(LoopError::Stopped)?;
+                    answer.text.push_str(&shown);
+                }
+                Some(Ok(ModelEvent::Call(call))) => answer.calls.push(call),
+                Some(Ok(ModelEvent::Usage(usage))) => answer.usage = usage,
+                Some(Ok(ModelEvent::Done(_))) => {
+                    let rest = sink.show(None).await.map_err(LoopError::Stopped)?;
+                    answer.text.push_str(&rest);
+                    return Ok(answer);
+                }
+                Some(Err(error)) => return Err(LoopError::Model(error)),
+                None => return Err(LoopError::Model(ModelError::BrokenOff)),
+            }
+        }
+    }
+
+    /// Makes the calls that the last answer asks for and that have no result yet.
+    async fn finish_calls(&self, context: &HookContext, run: &mut Run, sink: &mut Sink) {
+        let answered: Vec<&str> = run
+            .messages
+            .iter()
+            .rev()
+            .map_while(|message| match message {
+                Message::Tool { call_id, .. } => Some(call_id.as_str()),
+                _ => None,
+            })
+            .collect();
+        let last =
+            run.messages.iter().rev().find(|message| !matches!(message, Message::Tool { .. }));
+        let Some(Message::Assistant { calls, .. }) = last else { return };
+        let open: Vec<RequestedCall> =
+            calls.iter().filter(|call| !answered.contains(&call.id.as_str())).cloned().collect();
+        for call in open {
+            sink.tell(Piece::Calling(call.clone())).await;
+            let (made, text) = self.call(context, &call).await;
+            run.messages.push(Message::Tool { call_id: call.id, name: call.name, text });
+            run.tool_calls.push(made.clone());
+            sink.tell(Piece::Called(Box::new(made))).await;
+        }
+    }
+
+    /// Makes one call, with the hooks around it. Returns what came of it and what the model is told.
+    async fn call(&self, context: &HookContext, call: &RequestedCall) -> (MadeCall, String) {
+        let began = Instant::now();
+        let mut made = MadeCall {
+            id: call.id.clone(),
+            name: call.name.clone(),
+            input: Value::Null,
+            result: Err(String::new()),
+            denied: false,
+            duration: std::time::Duration::ZERO,
+        };
+        let mut notes = Vec::new();
+        let result = self.try_call(context, call, &mut made.input, &mut notes).await;
+        made.denied = matches!(result, Err(ToolError::Denied(_)));
+        made.duration = began.elapsed();
+        let mut text = match &result {
+            Ok(Value::String(text)) => text.clone(),
+            Ok(value) => value.to_string(),
+            Err(error) => format!("error: {error}"),
+        };
+        for note in notes {
+            text.push_str("\n\n");
+            text.push_str(&note);
+        }
+        made.result = result.map_err(|error| error.to_string());
+        (made, text)
+    }
+
+    async fn try_call(
+        &self,
+        context: &HookContext,
+        call: &RequestedCall,
+        input: &mut Value,
+        notes: &mut Vec<String>,
+    ) -> Result<Value, ToolError> {
+        let unknown = || ToolError::Unknown(call.name.clone());
+        let tool = self.cast.tool(&call.name).ok_or_else(unknown)?;
+        let arguments = if call.arguments.trim().is_empty() { "{}" } else { &call.arguments };
+        *input = serde_json::from_str(arguments)
+            .map_err(|error| ToolError::Arguments(format!("they are no JSON: {error}")))?;
+        let Some(hooks) = &self.center.settings.hooks else {
+            return self.call_tool(&**tool, input.clone()).await;
+        };
+        let session = &context.session.session_id;
+        let asked = ToolCall::named(&call.name, input.clone()).id(&call.id);
+        let verdict = hooks.before_tool(session, &asked).await;
+        if let Some(reason) = refused(&verdict) {
+            return Err(ToolError::Denied(reason));
+        }
+        if let Some(changed) = verdict.input {
+            *input = Value::Object(changed);
+        }
+        notes.extend(verdict.context);
+        let result = self.call_tool(&**tool, input.clone()).await;
+        let made = ToolCall::named(&call.name, input.clone()).id(&call.id);
+        let told = result.clone().map_err(|error| error.to_string());
+        let verdict = hooks.after_tool(session, &made, told).await;
+        if verdict.is_block() {
+            notes.extend(verdict.reason);
+        }
+        notes.extend(verdict.context);
+        result
+    }
+
+    async fn call_tool(
+        &self,
+        tool: &dyn super::tool::Tool,
+        input: Value,
+    ) -> Result<Value, ToolError> {
+        match guarded(self.center.settings.tool_timeout, || tool.call(input)).await {
+            Ok(result) => result,
+            Err(CallError::TimedOut(limit)) => Err(ToolError::TimedOut(limit)),
+            Err(panicked) => Err(ToolError::Failed(panicked.to_string())),
+        }
+    }
+}
+
+/// Returns why a call may not be made. Nobody is there to be asked, so an `ask` is a no.
+fn refused(verdict: &Verdict) -> Option<String> {
+    let reason = verdict.reason.clone().unwrap_or_default();
+    match verdict.effect {
+        Some(Effect::Deny) => Some(reason),
+        Some(Effect::Ask) => {
+            Some(format!("a person must say yes to this, and nobody can be asked here: {reason}"))
+        }
+        _ => None,
+    }
+}

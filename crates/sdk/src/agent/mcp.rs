@@ -1,0 +1,241 @@
+//! MCP servers: programs that bring tools, started when an agent first needs them and ended with
+//! the center.
+
+mod connection;
+mod process;
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use rmcp::model::Tool as ListedTool;
+use serde_json::Value;
+use tokio::task::JoinSet;
+
+use self::connection::{Connection, shortened};
+use super::agent_loop::LoopError;
+use super::center::{IfTaken, RegisterError};
+use super::live::{LiveAgentCenter, put};
+use super::tool::{Tool, ToolDescription, ToolError};
+use crate::call::{CallError, guarded};
+use crate::function::BoxFuture;
+
+/// A server has so long to start and to say which tools it has, unless said otherwise.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+/// A call may take so long, unless said otherwise.
+const CALL_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How to reach an MCP server. Registered with [`LiveAgentCenter::register_mcp_server`].
+///
+/// It is started when an agent that names it first runs, and kept for later runs of all agents. Its
+/// tools are offered to the model as `mcp__SERVER__TOOL`. A server that has ended is started again
+/// at the next run.
+#[derive(Clone)]
+#[must_use]
+pub struct McpServer {
+    program: OsString,
+    arguments: Vec<OsString>,
+    environment: Vec<(OsString, OsString)>,
+    work_dir: Option<PathBuf>,
+    connect_timeout: Duration,
+    call_timeout: Duration,
+}
+
+impl McpServer {
+    /// A program that speaks MCP on its standard input and output. It has the environment of this
+    /// program, and what [`env`](Self::env) adds.
+    pub fn stdio<T: Into<OsString>>(
+        program: impl Into<OsString>,
+        arguments: impl IntoIterator<Item = T>,
+    ) -> Self {
+        Self {
+            program: program.into(),
+            arguments: arguments.into_iter().map(Into::into).collect(),
+            environment: Vec::new(),
+            work_dir: None,
+            connect_timeout: CONNECT_TIMEOUT,
+            call_timeout: CALL_TIMEOUT,
+        }
+    }
+
+    /// Adds a variable to its environment.
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+
+    /// Starts it in this folder.
+    pub fn work_dir(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.work_dir = Some(folder.into());
+        self
+    }
+
+    /// Sets how long it may take to start and to list its tools; 30 seconds by default.
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connect_timeout = timeout;
+        self
+    }
+
+    /// Sets how long a call may take; one minute by default. The center's limit for tools holds,
+    /// too.
+    pub fn call_timeout(mut self, timeout: Duration) -> Self {
+        self.call_timeout = timeout;
+        self
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments);
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        if let Some(folder) = &self.work_dir {
+            command.current_dir(folder);
+        }
+        command
+    }
+}
+
+impl fmt::Debug for McpServer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Without the values: they are often secrets.
+        let names: Vec<_> = self.environment.iter().map(|(name, _)| name).collect();
+        formatter
+            .debug_struct("McpServer")
+            .field("program", &self.program)
+            .field("arguments", &self.arguments)
+            .field("environment", &names)
+            .finish_non_exhaustive()
+    }
+}
+
+impl LiveAgentCenter {
+    /// Registers an MCP server under a name. It is not started before an agent needs it. One that
+    /// is replaced is ended when the last run that uses it is done.
+    pub fn register_mcp_server(
+        &self,
+        name: &str,
+        server: McpServer,
+        if_taken: IfTaken,
+    ) -> Result<(), RegisterError> {
+        let registered = Registered { name: name.to_owned(), server, connection: Slot::default() };
+        self.change(|registry| {
+            put(&mut registry.mcp_servers, "MCP server", name, Arc::new(registered), if_taken)
+        })
+    }
+}
+
+type Slot = tokio::sync::Mutex<Option<Arc<Connection>>>;
+
+/// A server with its connection, if there is one.
+#[derive(Debug)]
+pub(super) struct Registered {
+    name: String,
+    server: McpServer,
+    connection: Slot,
+}
+
+impl Registered {
+    /// Returns the connection, and makes it first if there is none that lives.
+    async fn connection(&self) -> Result<Arc<Connection>, String> {
+        // Held while connecting: runs that begin together share one connection.
+        let mut slot = self.connection.lock().await;
+        if let Some(connection) = slot.as_ref().filter(|connection| connection.is_alive()) {
+            return Ok(connection.clone());
+        }
+        *slot = None;
+        let connected = guarded(self.server.connect_timeout, || Connection::open(&self.server));
+        let connection = connected.await.map_err(|error| error.to_string()).flatten();
+        Ok(slot.insert(Arc::new(connection.map_err(shortened)?)).clone())
+    }
+}
+
+/// A tool of a server.
+struct McpTool {
+    name: String,
+    tool: ListedTool,
+    connection: Arc<Connection>,
+    timeout: Duration,
+}
+
+impl Tool for McpTool {
+    fn describe(&self) -> ToolDescription {
+        ToolDescription {
+            name: self.name.clone(),
+            description: self.tool.description.as_deref().unwrap_or_default().to_owned(),
+            schema: Value::Object((*self.tool.input_schema).clone()),
+        }
+    }
+
+    fn call(&self, input: Value) -> BoxFuture<'_, Result<Value, ToolError>> {
+        Box::pin(async move {
+            match guarded(self.timeout, || self.connection.call(&self.tool, input)).await {
+                Ok(result) => result,
+                Err(CallError::TimedOut(limit)) => Err(ToolError::TimedOut(limit)),
+                Err(panicked) => Err(ToolError::Failed(panicked.to_string())),
+            }
+        })
+    }
+}
+
+/// Returns the name a model knows a tool by. Models allow but these characters.
+fn name_of(server: &str, tool: &str) -> String {
+    let allowed = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
+    let clean = |name: &str| name.replace(|letter| !allowed(letter), "_");
+    format!("mcp__{}__{}", clean(server), clean(tool))
+}
+
+/// The servers of a run, and their tools as soon as they are known.
+pub(super) struct Servers {
+    registered: Vec<Arc<Registered>>,
+    tools: OnceLock<HashMap<String, Arc<dyn Tool>>>,
+}
+
+impl Servers {
+    pub(super) fn named(names: &[String], known: &HashMap<String, Arc<Registered>>) -> Self {
+        let registered = names.iter().filter_map(|name| known.get(name)).cloned().collect();
+        Self { registered, tools: OnceLock::new() }
+    }
+
+    pub(super) fn tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.tools.get()?.get(name)
+    }
+
+    /// Connects to all servers at once. Returns their tools, in the order of the servers, without
+    /// those whose names are taken.
+    pub(super) async fn connect(
+        &self,
+        taken: &HashMap<String, Arc<dyn Tool>>,
+    ) -> Result<Vec<ToolDescription>, LoopError> {
+        let mut connecting = JoinSet::new();
+        for (place, registered) in self.registered.iter().cloned().enumerate() {
+            connecting.spawn(async move { (place, registered.connection().await) });
+        }
+        let mut connected: Vec<_> = connecting.join_all().await;
+        connected.sort_by_key(|(place, _)| *place);
+        let mut tools = HashMap::new();
+        let mut descriptions = Vec::new();
+        for (place, connection) in connected {
+            let Registered { name: server, server: McpServer { call_timeout, .. }, .. } =
+                &*self.registered[place];
+            let connection =
+                connection.map_err(|why| LoopError::McpServer { server: server.clone(), why })?;
+            for tool in &connection.tools {
+                let name = name_of(server, &tool.name);
+                if taken.contains_key(&name) || tools.contains_key(&name) {
+                    tracing::warn!(tool = %name, "a tool of an MCP server is left out: its name is taken");
+                    continue;
+                }
+                let (tool, connection) = (tool.clone(), connection.clone());
+                let tool = McpTool { name: name.clone(), tool, connection, timeout: *call_timeout };
+                descriptions.push(tool.describe());
+                tools.insert(name, Arc::new(tool) as Arc<dyn Tool>);
+            }
+        }
+        // A run connects once.
+        let _ = self.tools.set(tools);
+        Ok(descriptions)
+    }
+}

@@ -1,0 +1,167 @@
+//! A run: one message to an agent, and all that came of it.
+
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::message::Message;
+use super::model::{ModelError, Usage};
+use super::session::SessionContext;
+use crate::function::HookError;
+
+/// What became of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RunStatus {
+    /// It goes on.
+    #[default]
+    Running,
+    /// It is done.
+    Completed,
+    /// It failed: why.
+    Failed(String),
+    /// Somebody cancelled it.
+    Cancelled,
+}
+
+/// A tool call that was asked for in a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct MadeCall {
+    /// The model's id of the call.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// What it was called with, after all changes by hooks.
+    pub input: Value,
+    /// Its result, or why it has none.
+    pub result: Result<Value, String>,
+    /// Whether a hook denied it.
+    pub denied: bool,
+    /// How long it took.
+    pub duration: Duration,
+}
+
+/// One message to an agent, and all that came of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Run {
+    /// The run's id.
+    pub id: String,
+    /// Whose conversation it belongs to.
+    pub session: SessionContext,
+    /// What the agent said at last. Post-hooks may change it.
+    pub output: String,
+    /// The messages of this run: the person's, the model's, the tools'.
+    pub messages: Vec<Message>,
+    /// The tool calls, in order.
+    pub tool_calls: Vec<MadeCall>,
+    /// What it cost.
+    pub usage: Usage,
+    /// How long the agent took, without its hooks.
+    pub duration: Duration,
+    /// What became of it.
+    pub status: RunStatus,
+    /// What hooks passed on.
+    pub metadata: Map<String, Value>,
+}
+
+impl Run {
+    /// Reads the output as a value: the model's JSON, with or without a fence around it.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, RunError> {
+        let text = self.output.trim();
+        let inner = text
+            .strip_prefix("```json")
+            .or_else(|| text.strip_prefix("```"))
+            .and_then(|rest| rest.strip_suffix("```"))
+            .unwrap_or(text);
+        serde_json::from_str(inner.trim()).map_err(|error| RunError::Answer {
+            run: Box::new(self.clone()),
+            why: error.to_string(),
+        })
+    }
+}
+
+/// Why there is no result.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// Nobody has registered this agent.
+    #[error("there is no agent `{0}`")]
+    UnknownAgent(String),
+    /// A blocking pre-hook failed: the model was not asked.
+    #[error("the hook `{hook}` stopped the run: {error}")]
+    PreHook {
+        /// The hook.
+        hook: String,
+        /// What it said.
+        error: HookError,
+    },
+    /// A blocking post-hook failed. The run is done, and here it is.
+    #[error("the hook `{hook}` failed after the run: {error}")]
+    PostHook {
+        /// The hook.
+        hook: String,
+        /// What it said.
+        error: HookError,
+        /// The finished run.
+        run: Box<Run>,
+    },
+    /// A HOOK.md hook or a function blocked the prompt.
+    #[error("the prompt was blocked: {0}")]
+    Blocked(String),
+    /// The model gave no answer.
+    #[error("{error}")]
+    Model {
+        /// Why.
+        error: ModelError,
+        /// As far as it went.
+        run: Box<Run>,
+    },
+    /// A stream hook stopped the answer.
+    #[error("the hook `{hook}` stopped the answer: {reason}")]
+    Stopped {
+        /// The hook.
+        hook: String,
+        /// Why.
+        reason: String,
+        /// As far as it went.
+        run: Box<Run>,
+    },
+    /// The agent made more steps than it may.
+    #[error("the agent has made {limit} steps and is not done")]
+    TooManySteps {
+        /// The limit.
+        limit: usize,
+        /// As far as it went.
+        run: Box<Run>,
+    },
+    /// The answer is not what was asked for.
+    #[error("the answer does not fit: {why}")]
+    Answer {
+        /// The finished run.
+        run: Box<Run>,
+        /// What is wrong.
+        why: String,
+    },
+    /// Somebody cancelled it.
+    #[error("the run was cancelled")]
+    Cancelled {
+        /// As far as it went.
+        run: Box<Run>,
+    },
+    /// An MCP server that the agent names does not say which tools it has.
+    #[error("the MCP server `{server}` cannot be used: {why}")]
+    McpServer {
+        /// The server.
+        server: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// What was said before cannot be read or kept.
+    #[error("the history cannot be used: {0}")]
+    History(HookError),
+}

@@ -1,0 +1,77 @@
+//! Sessions: who talks to which agent, and what was said before.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use super::message::Message;
+use crate::function::{BoxFuture, HookError};
+
+/// Which conversation a run belongs to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SessionContext {
+    /// The agent's id.
+    pub agent_id: String,
+    /// The session's id.
+    pub session_id: String,
+    /// Whose session it is, if that is known.
+    pub user_id: Option<String>,
+}
+
+impl SessionContext {
+    /// Makes the context of a session with an agent.
+    pub fn new(agent_id: impl Into<String>, session_id: impl Into<String>) -> Self {
+        Self { agent_id: agent_id.into(), session_id: session_id.into(), user_id: None }
+    }
+
+    /// Says whose session it is.
+    pub fn user(mut self, user_id: impl Into<String>) -> Self {
+        self.user_id = Some(user_id.into());
+        self
+    }
+}
+
+/// Keeps what was said in sessions.
+pub trait History: Send + Sync {
+    /// Returns the messages of a session, oldest first.
+    fn load<'a>(
+        &'a self,
+        session: &'a SessionContext,
+    ) -> BoxFuture<'a, Result<Vec<Message>, HookError>>;
+
+    /// Adds messages to a session.
+    fn append<'a>(
+        &'a self,
+        session: &'a SessionContext,
+        messages: &'a [Message],
+    ) -> BoxFuture<'a, Result<(), HookError>>;
+}
+
+/// A history in memory.
+#[derive(Debug, Default)]
+pub struct MemoryHistory {
+    sessions: Mutex<HashMap<SessionContext, Vec<Message>>>,
+}
+
+impl History for MemoryHistory {
+    fn load<'a>(
+        &'a self,
+        session: &'a SessionContext,
+    ) -> BoxFuture<'a, Result<Vec<Message>, HookError>> {
+        let sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let messages = sessions.get(session).cloned().unwrap_or_default();
+        Box::pin(async move { Ok(messages) })
+    }
+
+    fn append<'a>(
+        &'a self,
+        session: &'a SessionContext,
+        messages: &'a [Message],
+    ) -> BoxFuture<'a, Result<(), HookError>> {
+        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        sessions.entry(session.clone()).or_default().extend_from_slice(messages);
+        Box::pin(async { Ok(()) })
+    }
+}

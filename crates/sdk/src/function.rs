@@ -1,0 +1,157 @@
+//! A hook that is a function of the program.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhook_model::hook::limits;
+use anyhook_model::{Decision, EventKind, FailMode, HookDefinition, Mode, Spelling, Trigger};
+
+use crate::seen::SeenEvent;
+
+/// A future on the heap.
+///
+/// An async closure cannot promise yet that its future may change threads, so a hook's function
+/// returns this: `|event| Box::pin(async move { … })`.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Why a hook failed: in words, and with the error behind them, if there is one.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct HookError {
+    message: String,
+    #[source]
+    source: Option<Arc<dyn std::error::Error + Send + Sync>>,
+}
+
+impl HookError {
+    /// Says what went wrong.
+    pub fn new(why: impl Into<String>) -> Self {
+        Self { message: why.into(), source: None }
+    }
+
+    /// Carries an error of your own to whoever runs the agent.
+    pub fn of(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self { message: error.to_string(), source: Some(Arc::new(error)) }
+    }
+
+    /// Returns the error it carries, if it is of this type.
+    pub fn downcast_ref<E: std::error::Error + 'static>(&self) -> Option<&E> {
+        self.source.as_deref()?.downcast_ref()
+    }
+}
+
+impl From<String> for HookError {
+    fn from(why: String) -> Self {
+        Self::new(why)
+    }
+}
+
+impl From<&str> for HookError {
+    fn from(why: &str) -> Self {
+        Self::new(why)
+    }
+}
+
+pub(crate) type Function =
+    dyn Fn(SeenEvent) -> BoxFuture<'static, Result<Decision, HookError>> + Send + Sync;
+
+/// A function that is asked about events, beside the HOOK.md hooks.
+///
+/// It has all that a HOOK.md has: events, a matcher, a priority, a time limit, `on_failure`, shadow
+/// mode, and whether it runs aside.
+#[derive(Clone)]
+pub struct FunctionHook {
+    pub(crate) definition: HookDefinition,
+    pub(crate) function: Arc<Function>,
+}
+
+impl FunctionHook {
+    /// Makes a hook that is asked at the given events.
+    pub fn new<F>(name: impl AsRef<str>, events: &[EventKind], function: F) -> Self
+    where
+        F: Fn(SeenEvent) -> BoxFuture<'static, Result<Decision, HookError>> + Send + Sync + 'static,
+    {
+        let mut definition = HookDefinition::named(name.as_ref());
+        definition.triggers = events
+            .iter()
+            .map(|kind| Trigger { kind: kind.clone(), spelling: Spelling::Canonical })
+            .collect();
+        Self { definition, function: Arc::new(function) }
+    }
+
+    /// Makes a hook that is asked before each tool call.
+    pub fn before_tool<F>(name: impl AsRef<str>, function: F) -> Self
+    where
+        F: Fn(SeenEvent) -> BoxFuture<'static, Result<Decision, HookError>> + Send + Sync + 'static,
+    {
+        Self::new(name, &[EventKind::BeforeTool], function)
+    }
+
+    /// Makes a hook that is told of each tool call that was made.
+    pub fn after_tool<F>(name: impl AsRef<str>, function: F) -> Self
+    where
+        F: Fn(SeenEvent) -> BoxFuture<'static, Result<Decision, HookError>> + Send + Sync + 'static,
+    {
+        Self::new(name, &[EventKind::AfterTool, EventKind::AfterToolFailure], function)
+    }
+
+    /// Sets its place in the order, 0 to 1000; high runs first, 100 by default.
+    pub fn priority(mut self, priority: u16) -> Self {
+        self.definition.priority = priority.min(limits::PRIORITY_MAX);
+        self
+    }
+
+    /// Asks it only about tools whose whole name matches the regular expression.
+    pub fn tool(mut self, expression: impl Into<String>) -> Self {
+        self.definition.matcher.tool = Some(expression.into());
+        self
+    }
+
+    /// Asks it only about calls in whose input a value matches the regular expression.
+    pub fn pattern(mut self, expression: impl Into<String>) -> Self {
+        self.definition.matcher.pattern = Some(expression.into());
+        self
+    }
+
+    /// Sets how long it may take, 100 ms to 10 minutes; 30 seconds by default.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        let milliseconds = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+        self.definition.timeout_ms = milliseconds.clamp(limits::TIMEOUT_MIN, limits::TIMEOUT_MAX);
+        self
+    }
+
+    /// Makes its failure a block.
+    pub fn block_on_failure(mut self) -> Self {
+        self.definition.on_failure = FailMode::Block;
+        self
+    }
+
+    /// Only watches: it runs and is journaled, and its word counts for nothing.
+    pub fn shadow(mut self) -> Self {
+        self.definition.mode = Mode::Shadow;
+        self
+    }
+
+    /// Runs it aside: it cannot decide anything, and nobody waits for it.
+    pub fn aside(mut self) -> Self {
+        self.definition.is_async = true;
+        self
+    }
+
+    /// Returns its name.
+    pub fn name(&self) -> &str {
+        &self.definition.name
+    }
+}
+
+impl fmt::Debug for FunctionHook {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("FunctionHook")
+            .field("definition", &self.definition)
+            .finish_non_exhaustive()
+    }
+}

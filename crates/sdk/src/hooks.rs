@@ -1,0 +1,474 @@
+//! The asynchronous driver: an event through functions and HOOK.md hooks, in one order.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhook_engine::dispatch::{Dispatch, Due, RunResult, Step};
+use anyhook_engine::engine::{Opened, Prepared};
+use anyhook_engine::plan::Plan;
+use anyhook_engine::run::detached;
+use anyhook_engine::{Engine, Hook, Level, Places, now};
+use anyhook_model::{
+    Decision, Event, EventKind, OpenFormat, Outcome, Payload, Record, SkipReason, Spelling,
+    StdoutUse, Verdict,
+};
+use serde_json::Value;
+
+use crate::background::{Background, MOST};
+use crate::call::{CallError, guarded};
+use crate::function::{Function, FunctionHook, HookError};
+use crate::seen::{SeenEvent, ToolCall};
+
+/// Why hooks could not be put together.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// Two functions have the same name.
+    #[error("two hooks are named `{0}`")]
+    DuplicateName(String),
+    /// A hook has no name.
+    #[error("a hook has no name")]
+    NoName,
+    /// A function waits for no event, so it would never be asked.
+    #[error("the hook `{0}` waits for no event")]
+    NoEvent(String),
+    /// An expression of a matcher is wrong.
+    #[error("the matcher of the hook `{hook}` is wrong: {why}")]
+    Matcher {
+        /// The hook.
+        hook: String,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+/// Puts [`Hooks`] together.
+#[derive(Debug)]
+#[must_use]
+pub struct HooksBuilder {
+    agent: String,
+    places: Option<Places>,
+    work_dir: PathBuf,
+    functions: Vec<FunctionHook>,
+    journal: bool,
+    background: usize,
+}
+
+impl HooksBuilder {
+    /// Takes HOOK.md hooks, settings, trust and the journal from these places.
+    ///
+    /// Without, there are the functions alone, and nothing is read or written.
+    pub fn places(mut self, places: Places) -> Self {
+        self.places = Some(places);
+        self
+    }
+
+    /// Sets the folder the agent works in; the current one by default.
+    pub fn work_dir(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.work_dir = folder.into();
+        self
+    }
+
+    /// Adds a function.
+    pub fn hook(mut self, hook: FunctionHook) -> Self {
+        self.functions.push(hook);
+        self
+    }
+
+    /// Writes nothing to the journal.
+    pub fn without_journal(mut self) -> Self {
+        self.journal = false;
+        self
+    }
+
+    /// Sets how many hooks may run aside at once; 1,024 by default. More than that fail.
+    pub fn background_hooks(mut self, most: usize) -> Self {
+        self.background = most;
+        self
+    }
+
+    /// Checks everything and puts it together.
+    pub fn build(self) -> Result<Hooks, BuildError> {
+        let mut functions = HashMap::new();
+        let mut hooks = Vec::with_capacity(self.functions.len());
+        for function in self.functions {
+            let name = function.name().to_owned();
+            if name.is_empty() {
+                return Err(BuildError::NoName);
+            }
+            if function.definition.triggers.is_empty() {
+                return Err(BuildError::NoEvent(name));
+            }
+            let hook = Hook::of_program(function.definition)
+                .map_err(|why| BuildError::Matcher { hook: name.clone(), why })?;
+            if functions.insert(name.clone(), function.function).is_some() {
+                return Err(BuildError::DuplicateName(name));
+            }
+            hooks.push(hook);
+        }
+        let shared = Shared {
+            agent: self.agent,
+            places: self.places,
+            work_dir: self.work_dir,
+            functions,
+            hooks,
+            journal: self.journal,
+        };
+        Ok(Hooks { shared: Arc::new(shared), background: Background::new(self.background) })
+    }
+}
+
+/// The hooks of an agent. Share it with [`Arc`].
+#[derive(Debug)]
+pub struct Hooks {
+    shared: Arc<Shared>,
+    background: Background,
+}
+
+struct Shared {
+    agent: String,
+    places: Option<Places>,
+    work_dir: PathBuf,
+    functions: HashMap<String, Arc<Function>>,
+    hooks: Vec<Hook>,
+    journal: bool,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Shared")
+            .field("agent", &self.agent)
+            .field("functions", &self.functions.keys())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A hook in a plan: who would be asked, in what order, and who not and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PlannedHook {
+    /// The hook's name.
+    pub name: String,
+    /// `managed`, `user`, `project`, or `program` for a function.
+    pub level: &'static str,
+    /// Its priority.
+    pub priority: u16,
+    /// Why it would not be asked; none if it would.
+    pub left_out: Option<SkipReason>,
+}
+
+/// What the driver does next, free of what it borrows from the dispatch.
+enum Turn {
+    Call(Arc<Function>, SeenEvent, Duration),
+    Run(Prepared),
+    Aside(Box<Record>, Aside),
+    Failed(RunResult),
+}
+
+/// What runs aside.
+enum Aside {
+    Call(Arc<Function>, SeenEvent, Duration),
+    Run(Prepared, StdoutUse),
+}
+
+impl Hooks {
+    /// Begins to put the hooks of an agent together; its name stands in the journal as the host.
+    pub fn builder(agent: impl Into<String>) -> HooksBuilder {
+        HooksBuilder {
+            agent: agent.into(),
+            places: None,
+            work_dir: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
+            functions: Vec::new(),
+            journal: true,
+            background: MOST,
+        }
+    }
+
+    /// Makes an event of this agent, to be filled in and [dispatched](Self::dispatch).
+    pub fn event(&self, kind: EventKind, session: impl Into<String>) -> Event {
+        let mut event = Event::new(kind, &self.shared.agent, &self.shared.work_dir, now());
+        event.session = Some(session.into());
+        event
+    }
+
+    /// Asks whether a tool may be called. If the verdict has an `input`, that is what to call it
+    /// with.
+    pub async fn before_tool(&self, session: &str, call: &ToolCall) -> Verdict {
+        let mut event = self.event(EventKind::BeforeTool, session);
+        event.tool = Some(call.to_model());
+        self.dispatch(event).await
+    }
+
+    /// Tells what came of a tool call: its output, or its error.
+    pub async fn after_tool(
+        &self,
+        session: &str,
+        call: &ToolCall,
+        result: Result<Value, String>,
+    ) -> Verdict {
+        let (kind, field, value) = match result {
+            Ok(output) => (EventKind::AfterTool, "tool_output", output),
+            Err(error) => (EventKind::AfterToolFailure, "error", error.into()),
+        };
+        let mut event = self.event(kind, session);
+        event.tool = Some(call.to_model());
+        event.data.insert(field.to_owned(), value);
+        self.dispatch(event).await
+    }
+
+    /// Asks whether a prompt may go to the model.
+    pub async fn before_agent(&self, session: &str, prompt: &str) -> Verdict {
+        self.tell(EventKind::BeforeAgent, session, [("prompt", prompt.into())]).await
+    }
+
+    /// Asks whether the agent may stop; a block means that it goes on, with the reason.
+    pub async fn before_stop(&self, session: &str, final_message: &str) -> Verdict {
+        self.tell(EventKind::BeforeStop, session, [("final_message", final_message.into())]).await
+    }
+
+    /// Tells that a session begins.
+    pub async fn session_start(&self, session: &str) -> Verdict {
+        self.tell(EventKind::SessionStart, session, []).await
+    }
+
+    /// Tells that a session is over.
+    pub async fn session_end(&self, session: &str) -> Verdict {
+        self.tell(EventKind::SessionEnd, session, []).await
+    }
+
+    async fn tell<const COUNT: usize>(
+        &self,
+        kind: EventKind,
+        session: &str,
+        data: [(&str, Value); COUNT],
+    ) -> Verdict {
+        let mut event = self.event(kind, session);
+        event.data = data.map(|(name, value)| (name.to_owned(), value)).into_iter().collect();
+        self.dispatch(event).await
+    }
+
+    /// Sends an event through the hooks that are due at it.
+    pub async fn dispatch(&self, mut event: Event) -> Verdict {
+        event.host.clone_from(&self.shared.agent);
+        let payload = Payload::new(event.to_json(Spelling::Canonical).as_bytes());
+        let began = Instant::now();
+        let (engine, opened, event) = self.open(event).await;
+        let mut dispatch =
+            Dispatch::new(&OpenFormat, Plan::new(&opened.scene.installed, &event), event);
+        loop {
+            let turn = match dispatch.next_step() {
+                Step::Done => break,
+                Step::Run(due) => self.turn(&engine, &due),
+                Step::Detach(due) => self.aside(&engine, &due, &opened),
+            };
+            match turn {
+                Turn::Call(function, event, limit) => {
+                    let began = Instant::now();
+                    let (said, outcome) = call(&*function, event, limit).await;
+                    dispatch.feed_decision(said, outcome, began.elapsed());
+                }
+                Turn::Run(prepared) => {
+                    let run = move || prepared.run();
+                    let result = tokio::task::spawn_blocking(run).await;
+                    // Only a runtime that shuts down lets nobody run.
+                    dispatch.feed(result.unwrap_or_else(|error| {
+                        RunResult::not_started(format!("the runtime is shutting down: {error}"))
+                    }));
+                }
+                Turn::Aside(record, aside) => {
+                    let result = self.start_aside(*record, aside, began);
+                    dispatch.feed(result);
+                }
+                Turn::Failed(result) => dispatch.feed(result),
+            }
+        }
+        let finished = dispatch.finish();
+        let writes = self.shared.journal && self.shared.places.is_some();
+        self.shared
+            .off_the_runtime(move || {
+                let mut dispatched = engine.close(&OpenFormat, opened, finished);
+                engine.remember_call(&dispatched.event, &dispatched.record, &dispatched.verdict);
+                dispatched.record.payload = Some(payload);
+                let written = if writes { engine.journal(vec![dispatched.record]) } else { Ok(()) };
+                if let Err(error) = written {
+                    let warning = format!("the journal cannot be written: {error}");
+                    dispatched.verdict.warnings.push(warning);
+                }
+                dispatched.verdict
+            })
+            .await
+    }
+
+    /// Says who would be asked about an event, in what order, and who not and why. Asks nobody.
+    pub async fn explain(&self, mut event: Event) -> Vec<PlannedHook> {
+        event.host.clone_from(&self.shared.agent);
+        let shared = self.shared.clone();
+        let explain = move || {
+            let mut scene = shared.engine().look(&event);
+            scene.installed.add(shared.hooks.iter().cloned());
+            let planned = anyhook_engine::explain(&scene, &event).into_iter();
+            planned
+                .map(|(hook, _, due)| PlannedHook {
+                    name: hook.name().to_owned(),
+                    level: hook.level.word(),
+                    priority: hook.definition.priority,
+                    left_out: due.err(),
+                })
+                .collect()
+        };
+        self.shared.off_the_runtime(explain).await
+    }
+
+    /// Returns what runs aside.
+    pub fn background(&self) -> &Background {
+        &self.background
+    }
+
+    /// Waits until no hook runs aside any more: for an orderly end of the program.
+    pub async fn wait_for_background_hooks(&self) {
+        self.background.wait().await;
+    }
+
+    /// Cancels all hooks that run aside. A script among them goes on to its end or its time limit.
+    pub fn cancel_background_hooks(&self) {
+        self.background.cancel();
+    }
+
+    /// Reads what there is to read, where the runtime may not wait.
+    async fn open(&self, mut event: Event) -> (Engine, Opened, Event) {
+        let shared = self.shared.clone();
+        let open = move || {
+            let engine = shared.engine();
+            let mut opened = engine.open(&mut event);
+            opened.scene.installed.add(shared.hooks.iter().cloned());
+            (engine, opened, event)
+        };
+        self.shared.off_the_runtime(open).await
+    }
+
+    fn turn(&self, engine: &Engine, due: &Due<'_>) -> Turn {
+        if let Some(function) = self.shared.function(due.hook) {
+            return Turn::Call(function, seen(due), limit(due.hook));
+        }
+        match engine.prepare(due, None) {
+            Ok(prepared) => Turn::Run(prepared),
+            Err(result) => Turn::Failed(result),
+        }
+    }
+
+    fn aside(&self, engine: &Engine, due: &Due<'_>, opened: &Opened) -> Turn {
+        let record = || Box::new(Engine::record_of_aside(due, &opened.id, &opened.scene));
+        if let Some(function) = self.shared.function(due.hook) {
+            return Turn::Aside(record(), Aside::Call(function, seen(due), limit(due.hook)));
+        }
+        match engine.prepare(due, None) {
+            Ok(prepared) => Turn::Aside(record(), Aside::Run(prepared, due.hook.definition.stdout)),
+            Err(result) => Turn::Failed(result),
+        }
+    }
+
+    /// Starts what runs aside; it is journaled when it ends.
+    fn start_aside(&self, mut record: Record, aside: Aside, began: Instant) -> RunResult {
+        let shared = self.shared.clone();
+        let started = self.background.spawn(async move {
+            match aside {
+                Aside::Call(function, event, limit) => {
+                    let began = Instant::now();
+                    let (said, outcome) = call(&*function, event, limit).await;
+                    complete(&mut record, said, outcome, began.elapsed());
+                }
+                Aside::Run(prepared, stdout) => {
+                    let run = move || prepared.run();
+                    let Ok(result) = tokio::task::spawn_blocking(run).await else { return };
+                    detached::complete(&mut record, stdout, result);
+                }
+            }
+            if shared.journal && shared.places.is_some() {
+                // Nobody listens any more: what went wrong can only be missing from the journal.
+                let write = move || shared.engine().journal(vec![record]);
+                let _ = tokio::task::spawn_blocking(write).await;
+            }
+        });
+        match started {
+            Ok(()) => RunResult {
+                outcome: Outcome::Detached,
+                took: began.elapsed(),
+                ..RunResult::not_started("")
+            },
+            Err(full) => RunResult::not_started(full.to_string()),
+        }
+    }
+}
+
+impl Shared {
+    fn engine(&self) -> Engine {
+        Engine::new(self.places.clone().unwrap_or_else(nowhere))
+    }
+
+    /// Does what may wait for a disk where the runtime need not; nothing is read without places.
+    async fn off_the_runtime<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> T {
+        if self.places.is_none() {
+            return work();
+        }
+        match tokio::task::spawn_blocking(work).await {
+            Ok(done) => done,
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        }
+    }
+
+    /// Returns the function that a hook is, if it is one.
+    fn function(&self, hook: &Hook) -> Option<Arc<Function>> {
+        (hook.level == Level::Program).then(|| self.functions.get(hook.name()).cloned())?
+    }
+}
+
+/// Returns places where there is nothing.
+fn nowhere() -> Places {
+    let managed = PathBuf::from("/dev/null/nowhere");
+    Places { managed, user: None, state: None, home: None, binary: None }
+}
+
+fn seen(due: &Due<'_>) -> SeenEvent {
+    SeenEvent(Arc::new(due.event.clone()))
+}
+
+fn limit(hook: &Hook) -> Duration {
+    Duration::from_millis(hook.definition.timeout_ms)
+}
+
+/// Calls a function. However it ends is data.
+async fn call(
+    function: &Function,
+    event: SeenEvent,
+    limit: Duration,
+) -> (Result<Decision, String>, Outcome) {
+    match guarded(limit, || function(event)).await {
+        Ok(said) => (said.map_err(|error: HookError| error.to_string()), Outcome::Returned),
+        Err(error) => {
+            let outcome = match error {
+                CallError::TimedOut(limit) => Outcome::TimedOut(limit),
+                CallError::Panicked(_) => Outcome::Returned,
+            };
+            (Err(error.to_string()), outcome)
+        }
+    }
+}
+
+/// Completes the record of a function that ran aside.
+fn complete(record: &mut Record, said: Result<Decision, String>, outcome: Outcome, took: Duration) {
+    record.took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+    if let Some(run) = record.runs.first_mut() {
+        run.outcome = Some(outcome);
+        run.took_us = record.took_us;
+        match said {
+            Ok(decision) => run.decision = decision,
+            Err(why) => run.failure = Some(why),
+        }
+    }
+}
