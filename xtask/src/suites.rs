@@ -21,6 +21,9 @@ pub enum Outcome {
 /// How long fetching the advisory database may take.
 const FETCH_LIMIT: Duration = Duration::from_secs(120);
 
+/// Features that are off by default and tested all the same.
+const FEATURES: &str = "--features=anyhook-sdk/mcp,anyhook-sdk/openai";
+
 pub fn format(workspace: &Workspace) -> Result<Outcome> {
     cargo(workspace, &["fmt", "--all", "--check"])
 }
@@ -28,12 +31,12 @@ pub fn format(workspace: &Workspace) -> Result<Outcome> {
 pub fn lint(workspace: &Workspace) -> Result<Outcome> {
     cargo(
         workspace,
-        &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
+        &["clippy", "--workspace", "--all-targets", FEATURES, "--locked", "--", "-D", "warnings"],
     )
 }
 
 pub fn build(workspace: &Workspace) -> Result<Outcome> {
-    cargo(workspace, &["build", "--workspace", "--locked"])
+    cargo(workspace, &["build", "--workspace", FEATURES, "--locked"])
 }
 
 pub fn tests(workspace: &Workspace) -> Result<Outcome> {
@@ -43,9 +46,9 @@ pub fn tests(workspace: &Workspace) -> Result<Outcome> {
     match tools::ensure(Tool::Nextest) {
         Ok(nextest) => {
             let mut command = workspace.command(nextest);
-            command.args(["nextest", "run", "--workspace", "--locked", "--no-fail-fast"]);
-            // The real agents are a suite of their own.
-            command.args(["--filterset", "not (binary(bed) | test(/^agents::/))"]);
+            command.args(["nextest", "run", "--workspace", FEATURES, "--locked", "--no-fail-fast"]);
+            // The real agents and the clients are suites of their own.
+            command.args(["--filterset", "not (binary(bed) | test(/^(agents|clients)::/))"]);
             process::run(&mut command)?;
             Ok(Outcome::Passed)
         }
@@ -55,7 +58,7 @@ pub fn tests(workspace: &Workspace) -> Result<Outcome> {
             // The documentation's examples are a suite of their own.
             cargo(
                 workspace,
-                &["test", "--workspace", "--locked", "--all-targets", "--no-fail-fast"],
+                &["test", "--workspace", FEATURES, "--locked", "--all-targets", "--no-fail-fast"],
             )
         }
     }
@@ -81,13 +84,29 @@ pub fn agents(workspace: &Workspace) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
+/// The clients in other languages, each with its own tests.
+pub fn clients(workspace: &Workspace) -> Result<Outcome> {
+    if let Err(error) = tools::ensure_programs(&tools::FOR_CLIENTS) {
+        return Ok(Outcome::Skipped(format!("{error:#}")));
+    }
+    let install =
+        ["run", "--locked", "--package", "anyhook-testkit", "--example", "install_typescript"];
+    if let Err(error) = process::run(workspace.cargo().args(install)) {
+        return Ok(Outcome::Skipped(format!("TypeScript cannot be installed: {error:#}")));
+    }
+    let mut command = workspace.cargo();
+    command.args(["test", "--locked", "--package", "anyhook", "--test", "it", "--", "clients::"]);
+    process::run(command.env("ANYHOOK_STRICT", "1"))?;
+    Ok(Outcome::Passed)
+}
+
 pub fn doctests(workspace: &Workspace) -> Result<Outcome> {
-    cargo(workspace, &["test", "--workspace", "--locked", "--doc"])
+    cargo(workspace, &["test", "--workspace", FEATURES, "--locked", "--doc"])
 }
 
 pub fn docs(workspace: &Workspace) -> Result<Outcome> {
     let mut command = workspace.cargo();
-    command.args(["doc", "--workspace", "--locked", "--no-deps"]);
+    command.args(["doc", "--workspace", FEATURES, "--locked", "--no-deps"]);
     process::run(command.env("RUSTDOCFLAGS", "-Dwarnings"))?;
     Ok(Outcome::Passed)
 }

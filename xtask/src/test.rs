@@ -20,7 +20,7 @@ pub struct Suite {
 }
 
 /// Every suite, in the order of running: the quick and the most telling ones first.
-pub const SUITES: [Suite; 11] = [
+pub const SUITES: [Suite; 12] = [
     Suite { name: "format", about: "the code is formatted", body: suites::format },
     Suite { name: "lint", about: "clippy has no complaint", body: suites::lint },
     Suite { name: "build", about: "everything builds", body: suites::build },
@@ -30,6 +30,7 @@ pub const SUITES: [Suite; 11] = [
         about: "the real agents call the same hooks, offline",
         body: suites::agents,
     },
+    Suite { name: "clients", about: "the clients in Python and TypeScript", body: suites::clients },
     Suite {
         name: "doctests",
         about: "the examples in the code's documentation",

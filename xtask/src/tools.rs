@@ -57,6 +57,13 @@ pub const FOR_AGENTS: [Program; 6] = [
     Program { name: "python3", package: "python3" },
 ];
 
+/// What the clients in other languages are written for.
+pub const FOR_CLIENTS: [Program; 3] = [
+    Program { name: "python3", package: "python3" },
+    Program { name: "node", package: "nodejs" },
+    Program { name: "npm", package: "npm" },
+];
+
 /// What building libFuzzer needs.
 pub const FOR_FUZZING: [Program; 1] = [Program { name: "c++", package: "g++" }];
 

@@ -274,7 +274,9 @@ fn cannot_write(path: &Path, error: &io::Error) -> Trouble {
 /// Copies the running program to a place that stays, and returns it.
 pub fn stable_binary(environment: &Environment) -> Result<PathBuf, Trouble> {
     let target = stable_path(environment)?;
-    let source = &environment.places.binary;
+    let Some(source) = &environment.places.binary else {
+        return Err(Trouble::problem("the running program cannot be found"));
+    };
     if fs::canonicalize(source).ok() == fs::canonicalize(&target).ok() && target.exists() {
         return Ok(target);
     }

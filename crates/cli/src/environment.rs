@@ -32,7 +32,7 @@ impl Environment {
             user: under_home("XDG_CONFIG_HOME", ".config").map(|config| config.join("agents")),
             state: under_home("XDG_STATE_HOME", ".local/state").map(|state| state.join("anyhook")),
             home,
-            binary: env::current_exe().unwrap_or_else(|_| PathBuf::from("anyhook")),
+            binary: Some(env::current_exe().unwrap_or_else(|_| PathBuf::from("anyhook"))),
         };
         Self { places, work_dir: env::current_dir().unwrap_or_else(|_| PathBuf::from("/")) }
     }

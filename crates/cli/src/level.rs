@@ -45,7 +45,7 @@ pub fn hooks_folder(level: Level, environment: &Environment) -> Result<PathBuf, 
             Trouble::problem("there is no user's level: `HOME` is not set")
                 .hint("set HOME, or use --project")
         }),
-        Level::Project => {
+        Level::Project | Level::Program => {
             let root = find_root(&environment.work_dir, places.home.as_deref());
             Ok(root.unwrap_or_else(|| environment.work_dir.clone()).join(PROJECT_LEVEL).join(HOOKS))
         }

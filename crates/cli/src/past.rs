@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhook_model::{Caller, Event, Record};
+use anyhook_model::{Caller, Event, OpenFormat, Record};
 
 use crate::hook::find_host;
 
@@ -12,9 +12,6 @@ pub enum Gone {
     /// The record is of the first form, or of an event that could not be read.
     #[error("the journal has no payload of it")]
     NoPayload,
-    /// This version does not know the host.
-    #[error("this version does not speak to the host `{0}`")]
-    UnknownHost(String),
     /// The payload cannot be read any more.
     #[error("its payload cannot be read: {0}")]
     Unreadable(String),
@@ -25,7 +22,8 @@ pub enum Gone {
 /// Its long texts must have been put back.
 pub fn events(record: &Record) -> Result<Vec<Event>, Gone> {
     let payload = record.payload.as_ref().ok_or(Gone::NoPayload)?;
-    let host = find_host(&record.host).ok_or_else(|| Gone::UnknownHost(record.host.clone()))?;
+    // An agent that has the engine built in sends events of the open format.
+    let host = find_host(&record.host).unwrap_or(&OpenFormat);
     let caller = Caller {
         work_dir: PathBuf::from(&record.work_dir),
         project_dir: record.project_dir.as_ref().map(PathBuf::from),
@@ -35,6 +33,7 @@ pub fn events(record: &Record) -> Result<Vec<Event>, Gone> {
         .decode(payload.as_text().as_bytes(), &caller)
         .map_err(|error| Gone::Unreadable(error.to_string()))?;
     for event in &mut events {
+        event.host.clone_from(&record.host);
         // What the engine filled in: the root it pinned, and what it counted.
         event.project_dir.clone_from(&caller.project_dir);
         for (name, value) in &record.counted {

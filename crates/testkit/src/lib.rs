@@ -7,6 +7,7 @@
 
 pub mod agents;
 pub mod model_server;
+pub mod npm;
 
 use std::fs::{self, Permissions};
 use std::io::Write;
@@ -284,6 +285,14 @@ fn finish(child: Child) -> Ran {
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
     }
+}
+
+/// Says that a test is left out; with `ANYHOOK_STRICT=1` that is a failure.
+#[expect(clippy::print_stdout, reason = "a test that is left out says so")]
+pub fn leave_out(what: &str, why: &str) {
+    let strict = std::env::var_os("ANYHOOK_STRICT").is_some_and(|strict| strict == "1");
+    assert!(!strict, "{what} must not be left out: {why}");
+    println!("left out: {what}: {why}");
 }
 
 /// Waits for a condition, at most ten seconds.

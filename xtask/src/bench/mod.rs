@@ -4,6 +4,8 @@
 //! gets the same environment, working folder, input and output.
 
 mod journal;
+mod sdk;
+mod serve;
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt as _;
@@ -54,13 +56,19 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<Ending> {
     place.prove_that_hooks_count(&anyhook)?;
     let measured = measure(&place, &contenders, options.runs)?;
     let journal = journal::measure(workspace, &anyhook, &options.profile)?;
+    let sdk = sdk::measure(workspace, &options.profile)?;
+    let serve = serve::measure(&anyhook, options.runs)?;
     if options.json {
         let mut found = as_json(&options, &measured);
+        found["serve"] = serve;
         found["journal"] = journal;
+        found["sdk"] = sdk;
         println!("{found:#}");
     } else {
         print_table(&options, &measured);
+        serve::print(&serve);
         journal::print(&journal);
+        sdk::print(&sdk);
     }
     Ok(Ending::Good)
 }

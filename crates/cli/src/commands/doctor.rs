@@ -124,7 +124,7 @@ fn look_at_state(environment: &Environment, ward: &mut Ward<'_>) {
     let probe = std::fs::create_dir_all(state)
         .and_then(|()| tempfile::NamedTempFile::new_in(state).map(drop));
     match probe {
-        Ok(()) => ward.good(format!("the journal can be written at {}", shown(state, &environment.places))),
+        Ok(()) => ward.good(format!("state can be written at {}", shown(state, &environment.places))),
         Err(error) => ward.bad(
             format!("`{}` cannot be written: {}", state.display(), error.kind()),
             "without it verdicts stand, but nothing is journaled or remembered: look at its rights and the disk",
@@ -182,8 +182,8 @@ fn look_at_journal(environment: &Environment, ward: &mut Ward<'_>) -> BTreeMap<S
         reader.read_on(&mut |record| {
             if record.at >= since {
                 denials.take(&record);
+                records += 1;
             }
-            records += 1;
             seen.insert(record.host, format!("{} at {}", record.event, second(record.at)));
         })?;
         Ok(reader.damaged())

@@ -18,6 +18,7 @@ mod remove;
 mod replay;
 mod run;
 mod schema;
+mod serve;
 mod stats;
 mod test;
 mod top;
@@ -67,6 +68,7 @@ enum Colour {
 enum Command {
     Demo(demo::DemoArgs),
     Hook(HookArgs),
+    Serve(serve::ServeArgs),
     Run(run::RunArgs),
     Explain(explain::ExplainArgs),
     List(list::ListArgs),
@@ -176,6 +178,7 @@ fn dispatch(command: Command, environment: &Environment, out: &mut Out) -> Ended
     match command {
         Command::Demo(arguments) => demo::run(&arguments, environment, out),
         Command::Hook(arguments) => Err(arguments.explain()),
+        Command::Serve(arguments) => serve::run(&arguments, environment),
         Command::Run(arguments) => run::run(&arguments, environment, out),
         Command::Explain(arguments) => explain::run(&arguments, environment, out),
         Command::List(arguments) => list::run(&arguments, environment, out),

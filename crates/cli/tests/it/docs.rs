@@ -9,6 +9,7 @@
 //! - any language with `title=PATH`: written to that file (below the project, or `~/…`);
 //! - `yaml` without a title: a part of a front matter, which `anyhook check` must accept;
 //! - `json` without a title: read; in the page of events also sent through `anyhook hook`;
+//! - `rust`: a doctest of the crate it shows (`crates/sdk/src/lib.rs` includes the page);
 //! - `text`: shown, nothing more.
 //!
 //! At the end of a page every HOOK.md it wrote must pass `anyhook check`.
@@ -162,7 +163,8 @@ impl Play {
             "console" => self.console(block),
             "yaml" => self.front_matter(block),
             "json" => self.json(block),
-            "text" => {}
+            // Doctests of the crate they show.
+            "text" | "rust" => {}
             other => self.fault(block.line, format!("nobody knows what a `{other}` block is")),
         }
     }

@@ -17,6 +17,7 @@ fn environment() -> TestEnv {
 
 mod agents;
 mod bad_input;
+mod clients;
 mod commands;
 mod docs;
 mod hosts;

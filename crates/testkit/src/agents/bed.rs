@@ -183,10 +183,7 @@ impl Bed {
     }
 }
 
-#[expect(clippy::print_stderr, reason = "a test that is left out must say so")]
 fn leave_out(agent: Agent, error: &str) -> Option<Bed> {
-    let strict = std::env::var_os("ANYHOOK_STRICT").is_some_and(|strict| strict == "1");
-    assert!(!strict, "{}: {error}", agent.name());
-    eprintln!("left out: {}: {error}", agent.name());
+    crate::leave_out(agent.name(), error);
     None
 }

@@ -1,101 +1,14 @@
 //! Installing agents into a cache folder of this project, at a pinned version.
 
-use std::fs::{self, File};
-use std::io;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
 
 use super::Agent;
-
-/// Why an agent could not be installed.
-#[derive(Debug, thiserror::Error)]
-pub enum InstallError {
-    /// There is no npm to install it with.
-    #[error("npm is missing, which installs the agent: {0}")]
-    NoNpm(io::Error),
-    /// npm could not install it.
-    #[error("npm could not install `{package}`: {message}")]
-    Npm {
-        /// The package and its version.
-        package: String,
-        /// What npm said.
-        message: String,
-    },
-    /// The cache folder cannot be used.
-    #[error("the cache folder `{folder}` cannot be used: {error}", folder = folder.display())]
-    Cache {
-        /// The agent's folder in the cache.
-        folder: PathBuf,
-        /// What went wrong.
-        error: io::Error,
-    },
-}
+use crate::npm::{self, InstallError};
 
 impl Agent {
     /// Installs the agent, unless it is there already, and returns its folder.
     pub fn install(self) -> Result<PathBuf, InstallError> {
-        let folder = cache().join(self.name());
         let (name, version) = self.package();
-        let package = format!("{name}@{version}");
-        let cache_error = |error| InstallError::Cache { folder: folder.clone(), error };
-        if is_installed(&folder, &package) {
-            return Ok(folder);
-        }
-        // Tests run side by side: one installs, the others wait.
-        let _lock = lock(&folder).map_err(cache_error)?;
-        if !is_installed(&folder, &package) {
-            remove(&folder).map_err(cache_error)?;
-            npm_install(&folder, &package)?;
-            fs::write(stamp(&folder), &package).map_err(cache_error)?;
-        }
-        Ok(folder)
+        npm::install(&format!("agents/{}", self.name()), &[&format!("{name}@{version}")])
     }
-}
-
-fn cache() -> PathBuf {
-    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-    let cache = variable("XDG_CACHE_HOME").map(PathBuf::from);
-    let home = || PathBuf::from(variable("HOME").unwrap_or_else(|| "/root".into()));
-    cache.unwrap_or_else(|| home().join(".cache")).join("anyhook-dev/agents")
-}
-
-fn stamp(folder: &Path) -> PathBuf {
-    folder.join("installed")
-}
-
-fn is_installed(folder: &Path, package: &str) -> bool {
-    fs::read_to_string(stamp(folder)).is_ok_and(|installed| installed == package)
-}
-
-fn lock(folder: &Path) -> io::Result<File> {
-    fs::create_dir_all(folder)?;
-    let file = File::create(folder.with_extension("lock"))?;
-    file.lock()?;
-    Ok(file)
-}
-
-fn remove(folder: &Path) -> io::Result<()> {
-    // The stamp goes first: what is left after an interruption is not taken for an agent.
-    match fs::remove_file(stamp(folder)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    fs::remove_dir_all(folder)?;
-    fs::create_dir(folder)
-}
-
-fn npm_install(folder: &Path, package: &str) -> Result<(), InstallError> {
-    let output = Command::new("npm")
-        .arg("install")
-        .arg("--prefix")
-        .arg(folder)
-        .args(["--ignore-scripts", "--no-fund", "--no-audit", package])
-        .stdin(Stdio::null())
-        .output()
-        .map_err(InstallError::NoNpm)?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(InstallError::Npm { package: package.to_owned(), message })
 }

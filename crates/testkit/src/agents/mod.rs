@@ -15,8 +15,8 @@ use std::path::Path;
 
 use crate::model_server::Turn;
 
+pub use crate::npm::InstallError;
 pub use bed::{Bed, Outcome};
-pub use install::InstallError;
 
 /// An agent that the test bed can run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,5 +1,6 @@
 //! Which records are shown.
 
+use anyhook_engine::journal::Journal;
 use anyhook_engine::problem::nearest;
 use anyhook_model::json::any_leaf;
 use anyhook_model::{EventKind, Record};
@@ -68,13 +69,14 @@ impl Filter {
         }
     }
 
-    /// Tells whether a record fits.
-    pub fn takes(&self, record: &Record, now: Timestamp) -> bool {
+    /// Tells whether a record fits; long texts are looked for in `journal`.
+    pub fn takes(&self, record: &Record, now: Timestamp, journal: &Journal) -> bool {
         let is = |asked: &Option<String>, told: Option<&str>| {
             asked.as_deref().is_none_or(|asked| told == Some(asked))
         };
         let verdict = |word: &Verdicts| match word {
-            Verdicts::Deny => record.verdict.word() == "deny",
+            // Also an `ask` where nobody could be asked.
+            Verdicts::Deny => record.denies(),
             Verdicts::Ask => record.verdict.word() == "ask",
             Verdicts::Allow => record.verdict.word() == "allow",
             Verdicts::None => record.verdict.word() == "none",
@@ -91,7 +93,10 @@ impl Filter {
             && self.event.as_ref().is_none_or(|event| record.event == EventKind::from_name(event))
             && self.hook.as_ref().is_none_or(|hook| record.runs.iter().any(|run| run.hook == *hook))
             && self.verdict.as_ref().is_none_or(verdict)
-            && self.text.as_ref().is_none_or(|text| contains(record, &text.to_lowercase()))
+            && self.text.as_ref().is_none_or(|text| {
+                let whole = journal.restored(record.clone());
+                contains(whole.as_ref().unwrap_or(record), &text.to_lowercase())
+            })
     }
 }
 

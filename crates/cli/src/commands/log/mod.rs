@@ -45,7 +45,7 @@ pub struct LogArgs {
     /// Go on where the reader of this name has stopped; nothing it has not read is dropped
     #[arg(long, value_name = "NAME", conflicts_with_all = ["lines"])]
     resume: Option<String>,
-    /// Print records as JSON lines
+    /// Print records as JSON lines; of long texts the beginning (`log show ID --json` has them)
     #[arg(long)]
     json: bool,
 }
@@ -77,14 +77,14 @@ pub fn run(arguments: &LogArgs, environment: &Environment, out: &mut Out) -> End
             Some(Follower::named(&journal, name).map_err(at_fault)?)
         }
         None => {
-            // Before reading: what comes meanwhile is not missed.
+            // Before reading: what comes meanwhile is not missed. At worst it is shown twice.
             let follower = arguments.follow.then(|| at_the_end(&journal)).transpose();
             show_last(&journal, arguments, out)?;
             follower.map_err(at_fault)?
         }
     };
     if let Some(follower) = follower {
-        follow(follower, arguments, out)?;
+        follow(follower, &journal, arguments, out)?;
     }
     Ok(exit_code::OK)
 }
@@ -124,7 +124,7 @@ fn last_records(journal: &Journal, arguments: &LogArgs) -> io::Result<(Vec<Recor
         }
         let mut of_segment = VecDeque::new();
         damaged += journal.read_segment(&segment, &mut |record| {
-            if arguments.filter.takes(&record, now) {
+            if arguments.filter.takes(&record, now, journal) {
                 of_segment.push_back(record);
                 if of_segment.len() > most {
                     of_segment.pop_front();
@@ -145,11 +145,16 @@ fn at_the_end(journal: &Journal) -> io::Result<Follower> {
 }
 
 /// Shows what comes, until the person has seen enough.
-fn follow(mut follower: Follower, arguments: &LogArgs, out: &mut Out) -> io::Result<()> {
+fn follow(
+    mut follower: Follower,
+    journal: &Journal,
+    arguments: &LogArgs,
+    out: &mut Out,
+) -> io::Result<()> {
     loop {
         let (mut new, now) = (Vec::new(), now());
         follower.read_on(&mut |record| {
-            if arguments.filter.takes(&record, now) {
+            if arguments.filter.takes(&record, now, journal) {
                 new.push(record);
             }
         })?;

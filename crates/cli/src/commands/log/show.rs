@@ -9,6 +9,9 @@ use crate::error::Trouble;
 use crate::ui::Out;
 
 pub fn run(journal: &Journal, id: &str, json: bool, out: &mut Out) -> Ended {
+    if id.is_empty() {
+        return Err(Trouble::usage("an id has letters").hint("`anyhook log` shows the ids"));
+    }
     let trace = find(journal, id)?;
     if json {
         out.json(&trace.record)?;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use anyhook_engine::dispatch::Finished;
 use anyhook_model::report::{ReplayCost, ReplayReport, ReplayedEvent};
-use anyhook_model::{Decision, Effect, Record, RunRecord, Verdict};
+use anyhook_model::{Effect, Record, RunRecord, Verdict};
 
 use super::source::Item;
 
@@ -18,31 +18,58 @@ enum Change {
     Other(&'static str),
 }
 
+/// What came of one event.
+pub struct Judged {
+    event: ReplayedEvent,
+    is_due: bool,
+    is_redacted: bool,
+    /// How a hook failed, here and now.
+    failure: Option<String>,
+    /// Whether none of the hooks had failed then.
+    was_sound: bool,
+    change: Change,
+    times: Vec<u64>,
+}
+
+/// Compares what was said with what would be said.
+pub fn judge(item: &Item, finished: &Finished, names: &HashSet<String>) -> Judged {
+    let record = item.record.as_ref();
+    let failed = finished.runs.iter().find(|run| run.failure.is_some());
+    Judged {
+        event: replayed(item, &finished.verdict),
+        is_due: !finished.runs.is_empty() || was_run(item, names),
+        is_redacted: record.is_some_and(|record| !record.redacted.is_empty()),
+        failure: failed
+            .map(|run| format!("{}: {}", run.hook, run.failure.clone().unwrap_or_default())),
+        was_sound: record
+            .is_none_or(|record| own_runs(record, names).all(|run| run.failure.is_none())),
+        change: change(record, finished, names),
+        times: finished.runs.iter().map(|run| run.took_us).collect(),
+    }
+}
+
 /// Counts and sorts what came of it.
-pub fn sum_up(
-    items: &[Item],
-    tried: &[Finished],
-    names: &HashSet<String>,
-    report: &mut ReplayReport,
-) {
+pub fn sum_up(judged: impl Iterator<Item = Judged>, report: &mut ReplayReport) {
     let mut times = Vec::new();
-    for (item, finished) in items.iter().zip(tried) {
-        if finished.runs.is_empty() && !was_run(item, names) {
+    for one in judged {
+        report.events += 1;
+        if !one.is_due {
             continue;
         }
         report.due += 1;
-        times.extend(finished.runs.iter().map(|run| run.took_us));
-        let event = replayed(item, &finished.verdict);
-        if let Some(failed) = finished.runs.iter().find(|run| run.failure.is_some()) {
-            let why = failed.failure.clone().unwrap_or_default();
-            let reason = Some(format!("{}: {why}", failed.hook));
-            report.failed.push(ReplayedEvent { reason, ..event.clone() });
+        times.extend(one.times);
+        let event = one.event;
+        let fails_anew = one.failure.is_some() && one.was_sound;
+        if let Some(reason) = one.failure {
+            report.failed.push(ReplayedEvent { reason: Some(reason), ..event.clone() });
         }
-        if item.record.as_ref().is_some_and(|record| !record.redacted.is_empty()) {
+        if one.is_redacted {
             report.redacted.push(event);
             continue;
         }
-        match change(item.record.as_ref(), finished, names) {
+        match one.change {
+            // One that fails only here has not said the same.
+            Change::Nothing if fails_anew => {}
             Change::Nothing => report.same += 1,
             Change::NewBlock => report.new_blocks.push(event),
             Change::NewAllow => report.new_allows.push(event),
@@ -95,19 +122,27 @@ fn change(record: Option<&Record>, finished: &Finished, names: &HashSet<String>)
     match (record.denies(), now.is_block()) {
         (false, true) => Change::NewBlock,
         (true, false) if by_us => Change::NewAllow,
-        // Blocked by us both times, or by somebody else before we would be asked.
-        (true, _) => Change::Nothing,
-        (false, false) => other_change(record, finished, names),
+        (true, true) if by_us => match (&record.verdict, now) {
+            (then, now) if then.by != now.by => Change::Other("another hook would block it"),
+            (then, now) if then.reason != now.reason => {
+                Change::Other("would be blocked for another reason")
+            }
+            _ => Change::Nothing,
+        },
+        // Somebody else blocked it; what we said before that may still differ.
+        (true, true) => Change::Nothing,
+        (true | false, false) => other_change(record, finished, names),
     }
 }
 
 /// Compares what the tried hooks said, where neither is a block.
 fn other_change(record: &Record, finished: &Finished, names: &HashSet<String>) -> Change {
     let then: Vec<&RunRecord> = own_runs(record, names).collect();
+    if record.denies() && then.is_empty() {
+        // It was blocked before we were asked.
+        return Change::Nothing;
+    }
     let counts = |run: &&RunRecord| run.failure.is_none();
-    let said = |runs: &[&RunRecord], part: fn(&Decision) -> bool| {
-        runs.iter().filter(|run| counts(run)).any(|run| part(&run.decision))
-    };
     let now: Vec<&RunRecord> = finished.runs.iter().collect();
     let strongest = |runs: &[&RunRecord]| -> Option<Effect> {
         runs.iter().filter(|run| counts(run)).filter_map(|run| run.decision.effect).max()
@@ -126,8 +161,11 @@ fn other_change(record: &Record, finished: &Finished, names: &HashSet<String>) -
     if input(&counted) != input(&now) {
         return Change::Other("would change the input otherwise");
     }
-    let has_context = |decision: &Decision| decision.additional_context.is_some();
-    if said(&counted, has_context) != said(&now, has_context) {
+    let context = |runs: &[&RunRecord]| -> Vec<String> {
+        let sound = runs.iter().filter(|run| counts(run));
+        sound.filter_map(|run| run.decision.additional_context.clone()).collect()
+    };
+    if context(&counted) != context(&now) {
         return Change::Other("would say something else to the model");
     }
     Change::Nothing

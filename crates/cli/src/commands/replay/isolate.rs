@@ -1,40 +1,101 @@
-//! Cuts the network: the whole command is run again where there is none.
+//! Keeps what is tried away from everything real: the command is run again in a world of its own.
 //!
-//! On Linux a new network namespace has nothing but a loopback device that is down. `unshare` (of
-//! util-linux) makes one, for a user other than root together with a user namespace.
+//! On Linux `unshare` (of util-linux) makes new namespaces, for a user other than root together
+//! with a user namespace. There every file system is read-only but a scratch folder in memory,
+//! `/run` with its sockets is empty, and the only network device is a loopback that is down. Of the
+//! environment only what a program needs is left: no tokens, no agents, no desktop.
 
-use std::ffi::OsString;
-use std::process::Command;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhook_model::exit_code;
 
 use crate::error::Trouble;
 
-/// Says that this process was started by [`cut_network`].
-const MARK: &str = "ANYHOOK_NETWORK_CUT";
-
-/// What became of the network.
+/// How much is left to the hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Network {
-    /// There is none here.
-    Cut,
-    /// It is as it was.
-    Open,
-    /// Another process did the work, and ended so.
-    DoneElsewhere(u8),
+pub struct Leave {
+    /// The network.
+    pub network: bool,
+    /// Everything.
+    pub all: bool,
 }
 
-/// Runs this command again without a network, unless there is none already.
-pub fn cut_network() -> Result<Network, Trouble> {
-    if is_cut() {
-        return Ok(Network::Cut);
+/// Variables that are handed on.
+const VARIABLES: [&str; 16] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TZ",
+    "TERM",
+    "COLUMNS",
+    "NO_COLOR",
+    "XDG_CONFIG_HOME",
+    "XDG_STATE_HOME",
+    "XDG_DATA_HOME",
+    "RUST_BACKTRACE",
+];
+
+/// Makes the world and starts the program in it. `$1` is the scratch folder, the rest the program.
+const WORLD: &str = r#"
+scratch=$1
+shift
+mount -t tmpfs -o mode=0700 tmpfs "$scratch" || exit 97
+while read -r _ _ _ _ point options _; do
+    case $point in
+        /proc | /proc/* | /sys | /sys/* | /dev | /dev/* | "$scratch") continue ;;
+    esac
+    # Every option as it is: what was locked may not be loosened.
+    mount -o "remount,bind,ro,${options#rw,}" "$(printf '%b' "$point")" 2>/dev/null || true
+done < /proc/self/mountinfo
+mount -t tmpfs tmpfs /run 2>/dev/null || true
+exec "$@"
+"#;
+
+/// Runs the command again with these arguments, apart from everything real. Returns its exit code.
+pub fn run_again(arguments: &[OsString], leave: Leave) -> Result<u8, Trouble> {
+    let program = std::env::current_exe()?;
+    let scratch = tempfile::Builder::new().prefix("anyhook-replay-").tempdir()?;
+    let mut command = if leave.all {
+        Command::new(&program)
+    } else {
+        let mut command = Command::new("unshare");
+        command.args(way(leave)?).args(["--", "sh", "-c", WORLD, "sh"]);
+        command.arg(scratch.path()).arg(&program);
+        command
+    };
+    command.args(arguments).env_clear().env("TMPDIR", scratch.path());
+    for name in VARIABLES {
+        if let Some(value) = std::env::var_os(name) {
+            command.env(name, value);
+        }
     }
-    if std::env::var_os(MARK).is_some() {
-        return Err(cannot("it is still there"));
+    let status = command.status()?;
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    match code {
+        Some(97) => Err(cannot("no file system can be mounted")),
+        code => Ok(code.unwrap_or(exit_code::FAULT)),
     }
-    let ways: &[&[&str]] = &[&["--net"], &["--user", "--map-root-user", "--net"]];
+}
+
+/// Returns the arguments with which `unshare` works here.
+fn way(leave: Leave) -> Result<Vec<&'static str>, Trouble> {
+    let mut namespaces = vec!["--mount"];
+    if !leave.network {
+        namespaces.push("--net");
+    }
+    let as_user = [&["--user", "--map-root-user"], &namespaces[..]].concat();
     let mut why = "`unshare` is not on this machine".to_owned();
-    for way in ways {
-        match Command::new("unshare").args(*way).arg("true").output() {
-            Ok(output) if output.status.success() => return run_again(way),
+    for way in [namespaces, as_user] {
+        match Command::new("unshare").args(&way).arg("true").stdin(Stdio::null()).output() {
+            Ok(output) if output.status.success() => return Ok(way),
             Ok(output) => String::from_utf8_lossy(&output.stderr).trim().clone_into(&mut why),
             Err(_) => break,
         }
@@ -42,30 +103,28 @@ pub fn cut_network() -> Result<Network, Trouble> {
     Err(cannot(&why))
 }
 
-fn run_again(way: &[&str]) -> Result<Network, Trouble> {
-    let program = std::env::current_exe()?;
-    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    let status = Command::new("unshare")
-        .args(way)
-        .arg("--")
-        .arg(program)
-        .args(arguments)
-        .env(MARK, "1")
-        .status()?;
-    let code = status.code().and_then(|code| u8::try_from(code).ok());
-    Ok(Network::DoneElsewhere(code.unwrap_or(anyhook_model::exit_code::FAULT)))
+/// Makes sure, from the inside, that nothing in a folder can be changed.
+pub fn check(folder: &Path) -> Result<(), Trouble> {
+    match tempfile::NamedTempFile::new_in(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Ok(()),
+        _ => Err(cannot(&format!("`{}` can still be written", folder.display()))),
+    }
 }
 
-/// Tells whether there is no way out of this machine.
-fn is_cut() -> bool {
-    // Two lines of headings, then a line a device.
-    std::fs::read_to_string("/proc/net/dev").is_ok_and(|devices| {
-        devices.lines().skip(2).all(|line| line.trim_start().starts_with("lo:"))
-    })
+/// Returns the person's choice of colours, to be handed on.
+pub fn colours() -> Vec<OsString> {
+    let mut arguments = std::env::args_os()
+        .skip_while(|argument| !argument.as_encoded_bytes().starts_with(b"--color"));
+    match arguments.next() {
+        Some(flag) if flag == OsStr::new("--color") => {
+            [Some(flag), arguments.next()].into_iter().flatten().collect()
+        }
+        flag => flag.into_iter().collect(),
+    }
 }
 
 fn cannot(why: &str) -> Trouble {
-    Trouble::problem(format!("the network cannot be cut on this machine: {why}")).hint(
-        "--with-network tries the hooks with it; they then do for real what they do to others",
+    Trouble::problem(format!("what is real cannot be protected on this machine: {why}")).hint(
+        "--unprotected tries the hooks nevertheless; they then do for real what they do to others",
     )
 }

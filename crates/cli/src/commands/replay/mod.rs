@@ -5,7 +5,7 @@ mod isolate;
 mod source;
 mod try_out;
 
-use std::collections::HashSet;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhook_engine::hook::Trust;
@@ -14,7 +14,7 @@ use anyhook_model::report::{ReplayReport, ReplayedEvent};
 use anyhook_model::{Mode, exit_code};
 use clap::Args;
 
-use self::isolate::Network;
+use self::isolate::Leave;
 use self::source::Past;
 use super::Ended;
 use crate::environment::Environment;
@@ -29,13 +29,13 @@ const SHOWN: usize = 20;
 
 /// Try hooks on the events of the past: what would they have said? Exit 1 if anything differs
 ///
-/// Each event is tried in an empty scratch folder with a home of its own and the network cut; the
-/// project is not touched, nothing is journaled. A hook in shadow mode is tried as if it were in
-/// force.
+/// Each event is tried in an empty scratch folder with a home of its own, no network, and all other
+/// files read-only; nothing is journaled. A hook in shadow mode is tried as if it were in force.
 #[derive(Args)]
 #[command(
     after_help = "Example: anyhook replay --hook ./no-force-push --since 7d\n         anyhook replay --hook guard --transcript session.jsonl"
 )]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command")]
 pub struct ReplayArgs {
     /// A hook by name or folder, and more of them; without, all that are installed and may run
     #[arg(long = "hook", value_name = "HOOK")]
@@ -55,9 +55,15 @@ pub struct ReplayArgs {
     /// How many to try side by side; as many as there are processors by default
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
-    /// Leave the hooks the network
+    /// Leave the hooks the network; files stay protected
     #[arg(long)]
     with_network: bool,
+    /// Protect nothing: the hooks do for real what they do, with the network and all files
+    #[arg(long)]
+    unprotected: bool,
+    /// This is the process that tries them
+    #[arg(long, hide = true)]
+    apart: bool,
     /// Print as JSON
     #[arg(long)]
     json: bool,
@@ -65,12 +71,16 @@ pub struct ReplayArgs {
 
 pub fn run(arguments: &ReplayArgs, environment: &Environment, out: &mut Out) -> Ended {
     let hooks = hooks(arguments, environment)?;
-    let network = if arguments.with_network { Network::Open } else { isolate::cut_network()? };
-    let network = match network {
-        // Another process of ours has done all of it, where there is no network.
-        Network::DoneElsewhere(code) => return Ok(code),
-        other => other,
+    let leave = Leave {
+        network: arguments.with_network || arguments.unprotected,
+        all: arguments.unprotected,
     };
+    if !arguments.apart {
+        return isolate::run_again(&arguments.again(&hooks, environment), leave);
+    }
+    if !leave.all {
+        isolate::check(&environment.work_dir)?;
+    }
     let past = match &arguments.transcript {
         Some(path) => source::of_transcript(&environment.work_dir.join(path), arguments.limit)?,
         None => {
@@ -79,21 +89,23 @@ pub fn run(arguments: &ReplayArgs, environment: &Environment, out: &mut Out) -> 
             source::of_journal(&journal, since, arguments.host.as_deref(), arguments.limit)?
         }
     };
-    let Past { items, gone, problems } = past;
-    let names: HashSet<String> = hooks.iter().map(|hook| hook.name().to_owned()).collect();
+    let Past { payloads, gone, problems } = past;
     let jobs = arguments
         .jobs
         .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
     let mut report = ReplayReport {
         hooks: hooks.iter().map(|hook| hook.name().to_owned()).collect(),
-        network_cut: network == Network::Cut,
-        events: items.len(),
+        network_cut: !leave.network,
+        files_protected: !leave.all,
         gone,
         problems,
         ..ReplayReport::default()
     };
-    let tried = try_out::all(hooks, &items, jobs.max(1), environment)?;
-    compare::sum_up(&items, &tried, &names, &mut report);
+    let tried = try_out::all(hooks, &payloads, jobs.max(1), environment)?;
+    for (payload, judged) in payloads.iter().zip(&tried) {
+        report.gone += if judged.is_none() { payload.len() } else { 0 };
+    }
+    compare::sum_up(tried.into_iter().flatten().flatten(), &mut report);
     if arguments.json {
         out.json(&report)?;
     } else {
@@ -103,6 +115,40 @@ pub fn run(arguments: &ReplayArgs, environment: &Environment, out: &mut Out) -> 
         || !report.new_allows.is_empty()
         || !report.differences.is_empty();
     Ok(if differs { exit_code::PROBLEM } else { exit_code::OK })
+}
+
+impl ReplayArgs {
+    /// Returns the arguments for the process that does the work, with the hooks found here: there,
+    /// the machine's own may look like a stranger's.
+    fn again(&self, hooks: &[Hook], environment: &Environment) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = vec!["replay".into(), "--apart".into()];
+        let mut add = |flag: &str, value: OsString| arguments.extend([flag.into(), value]);
+        for hook in hooks {
+            add("--hook", hook.folder.clone().into());
+        }
+        match &self.transcript {
+            Some(path) => add("--transcript", environment.work_dir.join(path).into()),
+            None => {
+                add("--since", self.since.moment(now()).to_string().into());
+                if let Some(host) = &self.host {
+                    add("--host", host.into());
+                }
+            }
+        }
+        add("--limit", self.limit.to_string().into());
+        if let Some(jobs) = self.jobs {
+            add("--jobs", jobs.to_string().into());
+        }
+        for (flag, is_set) in [
+            ("--json", self.json),
+            ("--with-network", self.with_network),
+            ("--unprotected", self.unprotected),
+        ] {
+            arguments.extend(is_set.then(|| OsString::from(flag)));
+        }
+        arguments.extend(isolate::colours());
+        arguments
+    }
 }
 
 /// Returns the hooks to try, as if they were in force.
@@ -141,7 +187,14 @@ fn show(report: &ReplayReport, out: &mut Out) -> std::io::Result<()> {
     out.line(&[
         (Tone::Strong, &names),
         (Tone::Plain, &format!(" over {}", counted(report.events, "event"))),
-        (Tone::Dim, if report.network_cut { "" } else { " (with the network)" }),
+        (
+            Tone::Warn,
+            match (report.files_protected, report.network_cut) {
+                (false, _) => " (unprotected)",
+                (true, false) => " (with the network)",
+                (true, true) => "",
+            },
+        ),
     ])?;
     let summary = format!("due at {}, the same at {}", report.due, report.same);
     out.line(&[(Tone::Plain, "  "), (Tone::Plain, &summary)])?;

@@ -16,15 +16,24 @@ use crate::past;
 
 /// The events of the past.
 pub struct Past {
-    /// Each with its record, oldest first.
-    pub items: Vec<Item>,
-    /// How many could not be had again.
+    /// What hosts sent, oldest first.
+    pub payloads: Vec<Payload>,
+    /// How many could not be read.
     pub gone: usize,
     /// What could not be read, and why.
     pub problems: Vec<String>,
 }
 
+/// What a host sent at once: one or more events.
+pub enum Payload {
+    /// Its records, in order; the first has the payload.
+    Journaled(Vec<Record>),
+    /// Taken from a transcript.
+    Transcribed(Vec<Item>),
+}
+
 /// One event of the past.
+#[derive(Clone)]
 pub struct Item {
     /// What to call it.
     pub id: String,
@@ -65,30 +74,39 @@ pub fn of_journal(
             }
         })
         .map_err(at_fault)?;
-    let mut past = Past { items: Vec::with_capacity(events), gone: 0, problems: Vec::new() };
-    for records in payloads {
-        let count = records.len();
-        match items_of(journal, records) {
-            Some(items) => past.items.extend(items),
-            None => past.gone += count,
-        }
-    }
-    Ok(past)
+    let payloads = payloads.into_iter().map(Payload::Journaled).collect();
+    Ok(Past { payloads, gone: 0, problems: Vec::new() })
 }
 
-/// Returns the events of one payload with their records; none if the payload cannot be had again.
-fn items_of(journal: &Journal, records: Vec<Record>) -> Option<Vec<Item>> {
-    let mut restored = Vec::with_capacity(records.len());
-    for record in records {
-        restored.push(journal.restored(record).ok()?);
+impl Payload {
+    /// Returns how many events it is.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Journaled(records) => records.len(),
+            Self::Transcribed(items) => items.len(),
+        }
     }
-    let events = past::events(restored.first()?).ok()?;
-    let items = events.into_iter().zip(restored).map(|(mut event, record)| {
-        // An event that was called otherwise is one that only the engine could tell.
-        event.kind = record.event.clone();
-        Item { id: record.id.to_string(), event, record: Some(record) }
-    });
-    Some(items.collect())
+
+    /// Returns its events with their records; none if it cannot be had again.
+    pub fn items(&self, journal: Option<&Journal>) -> Option<Vec<Item>> {
+        let records = match self {
+            Self::Transcribed(items) => return Some(items.clone()),
+            Self::Journaled(records) => records,
+        };
+        let restored: Option<Vec<Record>> =
+            records.iter().map(|record| journal?.restored(record.clone()).ok()).collect();
+        let restored = restored?;
+        let first = restored.first()?;
+        let (events, redacted) = (past::events(first).ok()?, first.redacted.clone());
+        let items = events.into_iter().zip(restored).map(|(mut event, mut record)| {
+            // An event that was called otherwise is one that only the engine could tell.
+            event.kind = record.event.clone();
+            // What was taken out of the payload is missing in each of its events.
+            record.redacted.extend(redacted.iter().cloned());
+            Item { id: record.id.to_string(), event, record: Some(record) }
+        });
+        Some(items.collect())
+    }
 }
 
 impl Item {
@@ -113,11 +131,11 @@ impl Item {
 /// Takes the newest events from a transcript of Claude Code, and from those of its subagents.
 pub fn of_transcript(path: &Path, limit: usize) -> Result<Past, Trouble> {
     const WHERE: &str = "transcripts are in ~/.claude/projects, one .jsonl a session";
-    let mut past = Past { items: Vec::new(), gone: 0, problems: Vec::new() };
+    let mut past = Past { payloads: Vec::new(), gone: 0, problems: Vec::new() };
     add_transcript(path, "", &mut past).map_err(|error| {
         Trouble::input(format!("`{}` cannot be read: {error}", path.display())).hint(WHERE)
     })?;
-    if past.items.is_empty() && past.gone == 0 {
+    if past.payloads.is_empty() && past.gone == 0 {
         let why = past.problems.first().map_or("it has no events", String::as_str);
         return Err(Trouble::input(format!("`{}`: {why}", path.display())).hint(WHERE));
     }
@@ -130,9 +148,12 @@ pub fn of_transcript(path: &Path, limit: usize) -> Result<Past, Trouble> {
             past.problems.push(format!("`{}` cannot be read: {error}", path.display()));
         }
     }
-    past.items.sort_by_key(|item| item.event.at);
-    if limit > 0 && past.items.len() > limit {
-        past.items.drain(..past.items.len() - limit);
+    past.payloads.sort_by_key(|payload| match payload {
+        Payload::Transcribed(items) => items.first().map(|item| item.event.at),
+        Payload::Journaled(records) => records.first().map(|record| record.at),
+    });
+    if limit > 0 && past.payloads.len() > limit {
+        past.payloads.drain(..past.payloads.len() - limit);
     }
     Ok(past)
 }
@@ -148,11 +169,11 @@ fn add_transcript(path: &Path, whose: &str, past: &mut Past) -> io::Result<()> {
         let mut payload = one.payload;
         payload.insert("transcript_path".to_owned(), path.to_string_lossy().into());
         match ClaudeCode.decode(to_spaced(&payload).as_bytes(), &caller) {
-            Ok(events) => past.items.extend(events.into_iter().map(|event| Item {
-                id: format!("{whose}line {}", one.line),
-                event,
-                record: None,
-            })),
+            Ok(events) => {
+                let item =
+                    |event| Item { id: format!("{whose}line {}", one.line), event, record: None };
+                past.payloads.push(Payload::Transcribed(events.into_iter().map(item).collect()));
+            }
             Err(_) => past.gone += 1,
         }
     }

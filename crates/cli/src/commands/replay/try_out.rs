@@ -1,5 +1,6 @@
 //! Sends events through hooks, side by side, each in a scratch folder of its own.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,51 +11,76 @@ use anyhook_engine::dispatch::Finished;
 use anyhook_engine::{Engine, Hook};
 use anyhook_model::OpenFormat;
 
-use super::source::Item;
+use super::compare::{Judged, judge};
+use super::source::{Item, Payload};
 use crate::environment::Environment;
 use crate::error::Trouble;
 use crate::hook::find_host;
 use crate::progress::Progress;
 
-/// Tries the hooks on every item; the results come in the order of the items.
+/// Tries the hooks on the events of every payload; the results come in the order of the payloads,
+/// none for one that cannot be had again.
 pub fn all(
     hooks: Vec<Hook>,
-    items: &[Item],
+    payloads: &[Payload],
     jobs: usize,
     environment: &Environment,
-) -> Result<Vec<Finished>, Trouble> {
+) -> Result<Vec<Option<Vec<Judged>>>, Trouble> {
+    let names: HashSet<String> = hooks.iter().map(|hook| hook.name().to_owned()).collect();
     let installed = Installed::of(hooks);
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::channel();
-    let mut progress = Progress::new("replaying", items.len() as u64);
+    let mut progress = Progress::new("replaying", payloads.len() as u64);
     std::thread::scope(|scope| {
-        for _ in 0..jobs.min(items.len()) {
-            let (installed, next, sender) = (&installed, &next, sender.clone());
+        for _ in 0..jobs.min(payloads.len()) {
+            let (installed, names, next, sender) = (&installed, &names, &next, sender.clone());
             scope.spawn(move || {
                 let engine = Engine::new(environment.places.clone());
+                let journal = environment.journal();
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(item) = items.get(index) else { break };
-                    if sender.send((index, one(&engine, installed, item))).is_err() {
+                    let Some(payload) = payloads.get(index) else { break };
+                    // Events are had again one payload at a time: they may be large.
+                    let judged = payload.items(journal.as_ref()).map(|items| {
+                        items.iter().map(|item| one(&engine, installed, names, item)).collect()
+                    });
+                    if sender.send((index, judged.transpose())).is_err() {
                         break;
                     }
                 }
             });
         }
         drop(sender);
-        let mut results: Vec<Option<Finished>> = items.iter().map(|_| None).collect();
-        for (done, (index, result)) in receiver.iter().enumerate() {
-            results[index] = Some(result?);
-            progress.at(done as u64 + 1);
+        let mut results: Vec<Option<Vec<Judged>>> = payloads.iter().map(|_| None).collect();
+        let mut done = 0;
+        // Taken by value: an error ends the work of all.
+        for (index, result) in receiver {
+            results[index] = result?;
+            done += 1;
+            progress.at(done);
         }
-        Ok(results.into_iter().flatten().collect())
+        Ok(results)
     })
 }
 
-/// Tries the hooks on one event.
-fn one(engine: &Engine, installed: &Installed, item: &Item) -> Result<Finished, Trouble> {
-    let is_tried = |name: &str| installed.hooks.iter().any(|standing| standing.hook.name() == name);
-    let mut event = item.event_at_turn_of(is_tried);
+/// Tries the hooks on one event, and compares.
+fn one(
+    engine: &Engine,
+    installed: &Installed,
+    names: &HashSet<String>,
+    item: &Item,
+) -> Result<Judged, Trouble> {
+    let finished = run(engine, installed, names, item)?;
+    Ok(judge(item, &finished, names))
+}
+
+fn run(
+    engine: &Engine,
+    installed: &Installed,
+    names: &HashSet<String>,
+    item: &Item,
+) -> Result<Finished, Trouble> {
+    let mut event = item.event_at_turn_of(|name| names.contains(name));
     let is_due = installed.hooks.iter().any(|standing| {
         standing.hook.definition.triggers.iter().any(|trigger| trigger.kind == event.kind)
     });

@@ -31,7 +31,7 @@ fn nothing_is_wired_in() {
     exit code: 0
     ----- stdout -----
     anyhook
-      ✓ the journal can be written at ~/.local/state/anyhook
+      ✓ state can be written at ~/.local/state/anyhook
     hooks
       ✓ 0 hooks are ready
     journal
@@ -59,7 +59,7 @@ fn all_is_well() {
     exit code: 0
     ----- stdout -----
     anyhook
-      ✓ the journal can be written at ~/.local/state/anyhook
+      ✓ state can be written at ~/.local/state/anyhook
     hooks
       ✓ 1 hook is ready
     journal
@@ -92,7 +92,7 @@ fn as_json() {
         {
           "about": "anyhook",
           "severity": "good",
-          "message": "the journal can be written at ~/.local/state/anyhook"
+          "message": "state can be written at ~/.local/state/anyhook"
         },
         {
           "about": "hooks",
@@ -176,7 +176,7 @@ fn broken_settings() {
     exit code: 1
     ----- stdout -----
     anyhook
-      ✓ the journal can be written at ~/.local/state/anyhook
+      ✓ state can be written at ~/.local/state/anyhook
     hooks
       ✓ 0 hooks are ready
     journal
@@ -210,7 +210,7 @@ fn hooks_are_switched_off() {
     exit code: 1
     ----- stdout -----
     anyhook
-      ✓ the journal can be written at ~/.local/state/anyhook
+      ✓ state can be written at ~/.local/state/anyhook
     hooks
       ✓ 0 hooks are ready
     journal
@@ -258,7 +258,7 @@ fn codex_does_not_trust_us() {
     exit code: 1
     ----- stdout -----
     anyhook
-      ✓ the journal can be written at ~/.local/state/anyhook
+      ✓ state can be written at ~/.local/state/anyhook
     hooks
       ✓ 0 hooks are ready
     journal
@@ -296,7 +296,7 @@ fn a_rival_and_a_missing_event() {
     exit code: 1
     ----- stdout -----
     anyhook
-      ✓ the journal can be written at ~/.local/state/anyhook
+      ✓ state can be written at ~/.local/state/anyhook
     hooks
       ✓ 0 hooks are ready
     journal
@@ -339,7 +339,7 @@ fn hooks_that_do_not_run() {
     exit code: 1
     ----- stdout -----
     anyhook
-      ✓ the journal can be written at ~/.local/state/anyhook
+      ✓ state can be written at ~/.local/state/anyhook
       ✗ `[ROOT]/home/.config/agents/anyhook.toml:1:1`: unknown field `stop`, expected one of `stop_cap`, `ask_fallback`, `journal`
         hint: mend anyhook.toml
     hooks

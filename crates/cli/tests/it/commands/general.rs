@@ -7,9 +7,10 @@ use anyhook_testkit::run;
 use crate::environment;
 
 /// Every command of this version.
-pub const COMMANDS: [&str; 25] = [
+pub const COMMANDS: [&str; 26] = [
     "demo",
     "hook",
+    "serve",
     "run",
     "explain",
     "list",
@@ -90,7 +91,7 @@ fn an_unknown_command_is_wrong_usage() {
 #[test]
 fn commands_of_later_versions_are_unknown() {
     let environment = environment();
-    for command in ["packs", "guard", "disable", "enable", "import", "serve", "daemon", "help"] {
+    for command in ["packs", "guard", "disable", "enable", "import", "pipeline", "daemon", "help"] {
         let ran = environment.run(&[command]);
         assert_eq!(ran.code, 64, "{command}: {ran:?}");
     }

@@ -22,6 +22,7 @@ mod remove;
 mod replay;
 mod run;
 mod schema;
+mod serve;
 mod stats;
 mod test;
 mod top;

@@ -110,6 +110,33 @@ fn what_differs_otherwise_is_said() {
     assert_eq!(report["differences"][0]["reason"], "would change the input otherwise");
 }
 
+/// What counts as the same is what the agent would notice no difference of.
+#[test]
+fn other_words_are_differences() {
+    let environment = environment();
+    let say = |script: &str| {
+        environment.user_hook("talker", "trigger: before_tool", script);
+    };
+    say(r#"echo '{"additional_context": "use tabs"}'"#);
+    environment.shell("ls");
+    say("echo 'not here' >&2; exit 2");
+    environment.shell("ls");
+    let differences = |script: &str| {
+        say(script);
+        let report = replay(&environment, &["--hook", "talker"]);
+        let reasons = report["differences"].as_array().unwrap().iter();
+        let reasons: Vec<String> =
+            reasons.map(|one| one["reason"].as_str().unwrap().to_owned()).collect();
+        (reasons, report["same"].as_u64().unwrap(), report["failed"].as_array().unwrap().len())
+    };
+    let (reasons, ..) = differences(r#"echo '{"additional_context": "use blanks"}'"#);
+    assert_eq!(reasons, ["would say something else to the model"]);
+    let (reasons, ..) = differences("echo 'nowhere' >&2; exit 2");
+    assert_eq!(reasons, ["would be blocked for another reason"]);
+    let (_, same, failed) = differences("exit 7");
+    assert_eq!((same, failed), (0, 2), "what fails here has not said the same");
+}
+
 /// A hook in shadow mode is tried as if it were in force.
 #[test]
 fn a_shadow_hook_is_tried_in_earnest() {
@@ -143,36 +170,91 @@ fn a_hook_gets_the_input_it_got() {
     assert_eq!((&report["same"], &report["due"]), (&json!(1), &json!(1)), "{report}");
 }
 
+/// Tells where a hook is, what it can reach, and tries to change what is real.
+fn nosy(environment: &TestEnv) -> String {
+    let script = r#"
+    { pwd; echo "$HOME"; echo "$ANYHOOK_PROJECT_DIR"; echo "$CLAUDE_PROJECT_DIR"
+      tail -n +3 /proc/net/dev | cut -d: -f1; echo "token:$SECRET_TOKEN"; } >&2
+    touch here "$HOME/here" || exit 3
+    path=$(grep -o '"path": "[^"]*"' | head -1 | cut -d'"' -f4)
+    echo changed >> "$path" 2>/dev/null
+    exit 2"#;
+    candidate(environment, "nosy", "trigger: [before_tool, after_tool]", script)
+}
+
 #[test]
 fn never_in_the_real_project_and_without_a_network() {
-    let environment = past();
-    let proof = environment.root().join("proof");
-    let script = format!(
-        "{{ pwd; echo \"$HOME\"; echo \"$ANYHOOK_PROJECT_DIR\"; echo \"$CLAUDE_PROJECT_DIR\"; \
-         tail -n +3 /proc/net/dev | cut -d: -f1; }} >> '{}'; touch dropped \"$HOME/dropped\"",
-        proof.display()
-    );
-    let folder = candidate(
-        &environment,
-        "nosy",
-        "trigger: before_tool\nmatcher:\n  pattern: '^ls'",
-        &script,
-    );
-    let report = replay(&environment, &["--hook", &folder]);
-    assert_eq!(report["network_cut"], true);
-    let proof = fs::read_to_string(proof).unwrap();
-    let lines: Vec<&str> = proof.lines().collect();
-    assert_eq!(lines.len(), 5, "{proof}");
+    if !crate::namespace::can_mount() {
+        return;
+    }
+    let environment = environment();
+    let file = environment.project().join("main.rs");
+    write(&file, "as it was\n", 0o644);
+    environment.event(&json!({
+        "event_type": "after_tool", "tool_name": "WriteFile", "tool_input": {"path": file},
+    }));
+    let folder = nosy(&environment);
+    let replay = |more: &[&str]| {
+        let arguments = [&["replay", "--json", "--hook", &folder][..], more].concat();
+        let mut command = environment.command(&arguments);
+        command.env("SECRET_TOKEN", "hunter22");
+        let ran = anyhook_testkit::run(command, b"");
+        assert_eq!(ran.code, 1, "{ran:?}");
+        ran.json()
+    };
+    let report = replay(&[]);
+    assert_eq!((&report["network_cut"], &report["files_protected"]), (&json!(true), &json!(true)));
+    let reason = report["new_blocks"][0]["reason"].as_str().unwrap();
+    let lines: Vec<&str> = reason.lines().collect();
+    assert_eq!(lines.len(), 7, "{reason}");
+    assert!(lines[6].ends_with("Read-only file system"), "{reason}");
     for line in &lines[..4] {
-        assert!(line.contains("anyhook-replay-"), "{proof}");
+        assert!(line.contains("anyhook-replay-"), "{reason}");
         assert!(!Path::new(line).exists(), "and it is gone: {line}");
     }
-    assert_eq!(lines[4].trim(), "lo");
-    assert!(!environment.project().join("dropped").exists());
-    assert!(!environment.home().join("dropped").exists());
+    assert_eq!((lines[4].trim(), lines[5]), ("lo", "token:"), "{reason}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "as it was\n");
 
-    let report = replay(&environment, &["--hook", &folder, "--with-network"]);
-    assert_eq!(report["network_cut"], false);
+    let report = replay(&["--with-network"]);
+    assert_eq!((&report["network_cut"], &report["files_protected"]), (&json!(false), &json!(true)));
+    assert_eq!(fs::read_to_string(&file).unwrap(), "as it was\n");
+    let report = replay(&["--unprotected"]);
+    assert_eq!(report["files_protected"], false);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "as it was\nchanged\n", "so it would have been");
+}
+
+/// The machine's own hooks count for everybody, though in a user namespace they look like a
+/// stranger's.
+#[test]
+fn somebody_elses_replay_knows_the_machines_hooks() {
+    if !crate::namespace::can_mount() {
+        return;
+    }
+    let environment = past();
+    let script = format!(
+        "mount -t tmpfs none /etc/agents 2>/dev/null || {{ mkdir -p /etc/agents && mount -t tmpfs none /etc/agents; }}\n\
+         mkdir -p /etc/agents/hooks && cp -r '{}' /etc/agents/hooks/no-force\n\
+         chmod -R go-w /etc/agents\nchown -R 54321:54321 '{}'\n",
+        no_force(&environment),
+        environment.root().display()
+    );
+    let replay = "exec setpriv --reuid 54321 --regid 54321 --clear-groups \"$0\" replay --json";
+    let copy = environment.root().join("anyhook");
+    fs::copy(env!("CARGO_BIN_EXE_anyhook"), &copy).unwrap();
+    let mut command = std::process::Command::new("unshare");
+    command.args(["-m", "sh", "-c", &format!("{script}{replay}")]).arg(&copy);
+    command.current_dir(environment.project()).env_clear();
+    for (name, value) in environment.command(&[]).get_envs() {
+        command.env(name, value.unwrap_or_default());
+    }
+    let ran = anyhook_testkit::run(command, b"");
+    if ran.stderr.contains("cannot be protected on this machine") {
+        // User namespaces are switched off here; then it says so.
+        return;
+    }
+    let report = ran.json();
+    assert_eq!(report["hooks"], json!(["no-force", "guard"]), "{report}");
+    assert_eq!(report["new_blocks"].as_array().unwrap().len(), 1, "{report}");
 }
 
 /// What is redacted may be judged differently: it counts neither as equal nor as different.
@@ -333,8 +415,8 @@ fn without_unshare_it_says_so() {
     command.env("PATH", environment.root());
     let ran = anyhook_testkit::run(command, b"");
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.stderr.contains("the network cannot be cut on this machine"), "{ran:?}");
-    assert!(ran.stderr.contains("hint: --with-network"), "{ran:?}");
+    assert!(ran.stderr.contains("what is real cannot be protected on this machine"), "{ran:?}");
+    assert!(ran.stderr.contains("hint: --unprotected"), "{ran:?}");
 }
 
 #[test]

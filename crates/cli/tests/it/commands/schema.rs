@@ -7,8 +7,19 @@ use serde_json::{Value, json};
 
 use crate::environment;
 
-const NAMES: [&str; 9] =
-    ["case", "event", "front-matter", "output", "record", "replay", "stats", "verdict", "verify"];
+const NAMES: [&str; 11] = [
+    "case",
+    "event",
+    "front-matter",
+    "output",
+    "record",
+    "replay",
+    "serve-answer",
+    "serve-request",
+    "stats",
+    "verdict",
+    "verify",
+];
 
 fn schema(environment: &TestEnv, name: &str) -> Value {
     environment.run(&["schema", name]).json()
@@ -34,22 +45,24 @@ fn all() {
     assert_run!(environment, environment.run(&["schema"]), @"
     exit code: 0
     ----- stdout -----
-    case          A test case of a hook
-    check         Findings in hooks
-    doctor        What is wrong
-    event         An event
-    front-matter  The front matter of a HOOK.md
-    hosts         The agents
-    list          The installed hooks
-    output        What a hook prints
-    plan          Who would run at an event
-    prompt        The hooks in force
-    record        A record of the journal
-    replay        What hooks would have said
-    stats         The journal summed up
-    test          What became of test cases
-    verdict       What all hooks say together
-    verify        Whether the journal is whole
+    case           A test case of a hook
+    check          Findings in hooks
+    doctor         What is wrong
+    event          An event
+    front-matter   The front matter of a HOOK.md
+    hosts          The agents
+    list           The installed hooks
+    output         What a hook prints
+    plan           Who would run at an event
+    prompt         The hooks in force
+    record         A record of the journal
+    replay         What hooks would have said
+    serve-answer   A line that `serve` writes
+    serve-request  A line that `serve` reads
+    stats          The journal summed up
+    test           What became of test cases
+    verdict        What all hooks say together
+    verify         Whether the journal is whole
     ");
 }
 
@@ -73,7 +86,7 @@ fn an_unknown_schema() {
     exit code: 64
     ----- stderr -----
     error: unknown schema `hook`
-    hint: there are: case, check, doctor, event, front-matter, hosts, list, output, plan, prompt, record, replay, stats, test, verdict, verify
+    hint: there are: case, check, doctor, event, front-matter, hosts, list, output, plan, prompt, record, replay, serve-answer, serve-request, stats, test, verdict, verify
     ");
 }
 

@@ -64,10 +64,11 @@ fn the_first_broken_record() {
     write(&file, text.replace("two", "TWO").replace("four", "FOUR"), 0o600);
     let ran = environment.run(&["verify"]);
     assert_eq!(ran.code, 1, "{ran:?}");
-    let first = text.find('\n').unwrap() + 1;
-    let expected = format!("broken: 00000001.jsonl:2 (byte {first}): its checksum differs\n");
+    // Each record has an empty line before it.
+    let second = text[..text.find("two").unwrap()].rfind('\n').unwrap() + 1;
+    let expected = format!("broken: 00000001.jsonl:4 (byte {second}): its checksum differs\n");
     assert!(ran.stdout.starts_with(&expected), "{ran:?}");
-    assert!(ran.stdout.contains("  also: 00000001.jsonl:4"), "{ran:?}");
+    assert!(ran.stdout.contains("  also: 00000001.jsonl:8"), "{ran:?}");
     let log = environment.run(&["log"]);
     assert_eq!(log.stdout.lines().count(), 2, "what is whole is shown: {log:?}");
     assert!(log.stderr.contains("2 damaged lines"), "{log:?}");
@@ -234,7 +235,7 @@ fn closed_segments_are_sealed_by_themselves() {
     });
     let first = environment.segments().remove(0);
     let text = fs::read_to_string(&first).unwrap();
-    let (_, rest) = text.split_once('\n').unwrap();
+    let (_, rest) = text.split_once("\n\n").unwrap();
     write(&first, rest, 0o600);
     let ran = environment.run(&["verify"]);
     assert_eq!(ran.code, 1, "{ran:?}");

@@ -359,7 +359,10 @@ fn wrong_usage_exits_64_never_2() {
         "allow-once x",
         "import claude-code",
         "doctor --prove",
-        "serve --stdio",
+        "serve",
+        "serve --stdio --jobs 0",
+        "serve --stdio --jobs many",
+        "serve --stdio extra",
         "daemon start",
     ] {
         let arguments: Vec<&str> = line.split_whitespace().collect();

@@ -1,0 +1,155 @@
+//! What is in flight, and the way out: every request is answered once.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::Sender;
+
+use anyhook_model::json::to_spaced;
+use anyhook_model::serve::{Answer, Id, Refused};
+use serde::Serialize;
+
+use super::{Notice, locked};
+
+/// A request in flight. The number tells it from others that had the same id before.
+#[derive(Debug)]
+pub struct Begun {
+    id: Id,
+    number: u64,
+}
+
+/// Answers for whoever reads standard output.
+pub struct Answers {
+    out: Mutex<Box<dyn Write + Send>>,
+    in_flight: Mutex<HashMap<Id, u64>>,
+    next: AtomicU64,
+    /// How many answers are still to be written, and one for the input while it lasts.
+    owed: AtomicUsize,
+    notify: Sender<Notice>,
+}
+
+impl Answers {
+    pub fn new(out: Box<dyn Write + Send>, notify: Sender<Notice>) -> Self {
+        Self {
+            out: Mutex::new(out),
+            in_flight: Mutex::default(),
+            next: AtomicU64::new(0),
+            owed: AtomicUsize::new(1),
+            notify,
+        }
+    }
+
+    /// Notes that a request is in flight; none if its id is in use.
+    pub fn begin(&self, id: Id) -> Option<Begun> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let mut in_flight = locked(&self.in_flight);
+        if in_flight.contains_key(&id) {
+            return None;
+        }
+        in_flight.insert(id.clone(), number);
+        self.owed.fetch_add(1, Ordering::Relaxed);
+        Some(Begun { id, number })
+    }
+
+    /// Tells whether anybody still waits for the answer.
+    pub fn wants(&self, begun: &Begun) -> bool {
+        locked(&self.in_flight).get(&begun.id) == Some(&begun.number)
+    }
+
+    /// Answers a request, unless nobody waits for it any more.
+    pub fn finish(&self, begun: &Begun, answer: Answer) {
+        {
+            let mut in_flight = locked(&self.in_flight);
+            if in_flight.get(&begun.id) != Some(&begun.number) {
+                return;
+            }
+            in_flight.remove(&begun.id);
+        }
+        self.write(&Answer { id: Some(begun.id.clone()), ..answer });
+        self.settle();
+    }
+
+    /// Says that a request will not be answered. One that has been is left as it is.
+    pub fn cancel(&self, id: &Id) {
+        if locked(&self.in_flight).remove(id).is_some() {
+            self.write(&Answer { id: Some(id.clone()), cancelled: true, ..Answer::default() });
+            self.settle();
+        }
+    }
+
+    /// Says that no more requests will come.
+    pub fn end(&self) {
+        self.settle();
+    }
+
+    /// One less to wait for.
+    fn settle(&self) {
+        if self.owed.fetch_sub(1, Ordering::AcqRel) == 1 {
+            let _ = self.notify.send(Notice::Answered);
+        }
+    }
+
+    /// Answers a line that cannot be used.
+    pub fn refuse(&self, refused: Refused) {
+        self.write(&Answer::from(refused));
+    }
+
+    /// Writes one line.
+    pub fn write(&self, line: &impl Serialize) {
+        let text = to_spaced(line) + "\n";
+        let mut out = locked(&self.out);
+        if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
+            let _ = self.notify.send(Notice::NobodyListens);
+        }
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use std::io;
+    use std::sync::{Arc, mpsc};
+
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Keeps what was written.
+    #[derive(Clone, Default)]
+    pub struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl Written {
+        pub fn lines(&self) -> Vec<Value> {
+            let text = String::from_utf8(locked(&self.0).clone()).unwrap();
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        }
+    }
+
+    impl Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            locked(&self.0).write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_request_is_answered_once_and_its_id_can_be_used_again() {
+        let written = Written::default();
+        let (notify, _notices) = mpsc::channel();
+        let answers = Answers::new(Box::new(written.clone()), notify);
+        let id: Id = json!("a").try_into().unwrap();
+        let first = answers.begin(id.clone()).unwrap();
+        assert!(answers.begin(id.clone()).is_none());
+        answers.cancel(&id);
+        answers.cancel(&id);
+        assert!(!answers.wants(&first));
+        let second = answers.begin(id.clone()).unwrap();
+        answers.finish(&first, Answer::default());
+        answers.finish(&second, Answer::default());
+        answers.finish(&second, Answer::default());
+        assert_eq!(written.lines(), [json!({"id": "a", "cancelled": true}), json!({"id": "a"})]);
+    }
+}

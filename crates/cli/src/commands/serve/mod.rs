@@ -1,0 +1,309 @@
+//! `anyhook serve --stdio`: one process for many events, for programs in any language.
+//!
+//! One thread reads lines ([`lines`]) and puts work into a bounded [`queue`]; a pool of threads
+//! decides ([`work`]), each event with an engine of its own; answers go out as they come
+//! ([`answers`]). This file starts them and knows when it is over.
+
+mod answers;
+mod lines;
+mod queue;
+mod work;
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhook_engine::run::process::keep_exit_codes;
+use anyhook_model::exit_code;
+use anyhook_model::serve::{
+    Answer, Fault, FaultCode, Hello, Incoming, LINE_LIMIT, PROTOCOL, Refused, read,
+};
+use clap::Args;
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use self::answers::{Answers, Begun};
+use self::lines::{Line, Lines};
+use self::queue::Queue;
+use self::work::Job;
+use super::Ended;
+use crate::environment::Environment;
+use crate::error::{Trouble, survive_panics};
+
+/// How long what is in flight may still take when we are told to end, or nobody waits for it.
+const END_WITHIN: Duration = Duration::from_secs(5);
+/// So many requests may wait for a thread; then reading stops.
+const WAITING_MOST: usize = 256;
+/// So many bytes of requests may be in memory, or one line; then reading stops.
+const BYTES_MOST: usize = LINE_LIMIT * 2;
+/// Pipes are read in pieces of this size.
+const PIECE: usize = 64 * 1024;
+
+/// Decide many events in one process: JSON lines in, verdicts as JSON lines out
+///
+/// For programs in any language: no process is started for an event, only for hooks that run. Many
+/// requests may be in flight; answers come as they are ready, each with its request's id. The end
+/// of standard input ends it, when all is answered.
+#[derive(Args)]
+#[command(
+    after_help = "Example: echo '{\"id\": 1, \"event\": {\"event_type\": \"before_tool\", \"tool_name\": \"Shell\", \"tool_input\": {\"command\": \"ls\"}}}' | anyhook serve --stdio"
+)]
+pub struct ServeArgs {
+    /// Speak through standard input and output; the only way there is
+    #[arg(long)]
+    stdio: bool,
+    /// So many events are decided at once; 4 for each processor if not given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+}
+
+/// What the main thread waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Notice {
+    /// Nothing more will come, and every thread is done.
+    Done,
+    /// Nothing more will come, and everything has been answered; what nobody waited for may run.
+    Answered,
+    /// A signal asks us to end.
+    Terminated,
+    /// Nobody reads the answers any more.
+    NobodyListens,
+}
+
+pub fn run(arguments: &ServeArgs, environment: &Environment) -> Ended {
+    if !arguments.stdio {
+        return Err(Trouble::usage("`serve` does not know where to listen")
+            .hint("speak through standard input and output: anyhook serve --stdio"));
+    }
+    survive_panics();
+    keep_exit_codes();
+    let threads = arguments.jobs.map_or_else(default_threads, usize::from);
+    let stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let stdout = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    let watched = stdout.try_clone()?;
+
+    let (notify, notices) = mpsc::channel();
+    let answers = Arc::new(Answers::new(Box::new(stdout), notify.clone()));
+    let queue = Arc::new(Queue::new(WAITING_MOST, BYTES_MOST));
+    answers.write(&Hello { anyhook: env!("CARGO_PKG_VERSION").to_owned(), protocol: PROTOCOL });
+    tell_of_signals(notify.clone())?;
+    tell_of_hang_up(watched, notify.clone());
+
+    let workers: Vec<_> = (0..threads)
+        .map(|_| {
+            let (queue, answers) = (Arc::clone(&queue), Arc::clone(&answers));
+            let environment = environment.clone();
+            thread::spawn(move || {
+                take_turns(&queue, &answers, |job| work::answer(job, &environment));
+            })
+        })
+        .collect();
+    thread::spawn({
+        let (queue, answers) = (Arc::clone(&queue), Arc::clone(&answers));
+        move || {
+            take_in(Lines::new(BufReader::with_capacity(PIECE, stdin)), &queue, &answers);
+            queue.close();
+            answers.end();
+        }
+    });
+    thread::spawn(move || {
+        for worker in workers {
+            // A thread that is gone answers nothing more; the others do.
+            let _ = worker.join();
+        }
+        let _ = notify.send(Notice::Done);
+    });
+    wait_for_the_end(&notices, &queue);
+    Ok(exit_code::OK)
+}
+
+fn default_threads() -> usize {
+    thread::available_parallelism().map_or(4, |processors| processors.get() * 4)
+}
+
+/// Puts every line's work into the queue; answers what is no work at once.
+fn take_in(mut lines: Lines<impl io::BufRead>, queue: &Queue<Job>, answers: &Answers) {
+    while let Some(line) = lines.next() {
+        let incoming = match line {
+            Line::Whole(line) => read(&line),
+            Line::TooLong(beginning) => Err(Refused::too_large(&beginning)),
+        };
+        match incoming {
+            Ok(Incoming::Asked(asked)) => {
+                let Some(begun) = answers.begin(asked.id.clone()) else {
+                    answers.refuse(duplicate(asked.id));
+                    continue;
+                };
+                let bytes = asked.body.text().len();
+                let job = Job { begun, body: asked.body, about: asked.about, came: Instant::now() };
+                if !queue.push(job, bytes) {
+                    return;
+                }
+            }
+            Ok(Incoming::Cancel(id)) => answers.cancel(&id),
+            Err(refused) => answers.refuse(refused),
+        }
+    }
+}
+
+fn duplicate(id: anyhook_model::serve::Id) -> Refused {
+    let error = Fault {
+        code: FaultCode::DuplicateId,
+        message: "a request with this id is still in flight".to_owned(),
+        hint: Some("use an id again only when it has been answered".to_owned()),
+    };
+    Refused { id: Some(id), error: Box::new(error) }
+}
+
+/// Answers one job after another until no more will come. A fault of ours ends one job, not us.
+fn take_turns(queue: &Queue<Job>, answers: &Answers, decide: impl Fn(&Job) -> Answer) {
+    while let Some((job, bytes)) = queue.pop() {
+        if answers.wants(&job.begun) {
+            let answer = catch_unwind(AssertUnwindSafe(|| decide(&job)));
+            answers.finish(&job.begun, answer.unwrap_or_else(|_| fault()));
+        }
+        drop(job);
+        queue.done(bytes);
+    }
+}
+
+fn fault() -> Answer {
+    let error = Fault {
+        code: FaultCode::Fault,
+        message: "our own fault; standard error says more".to_owned(),
+        hint: Some("please report this with the request".to_owned()),
+    };
+    Answer { error: Some(error), ..Answer::default() }
+}
+
+/// Waits until all is answered, or until what is in flight had its time after we were told to end.
+fn wait_for_the_end(notices: &Receiver<Notice>, queue: &Queue<Job>) {
+    let mut until: Option<Instant> = None;
+    loop {
+        let notice = match until {
+            None => notices.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(until) => notices.recv_timeout(until.saturating_duration_since(Instant::now())),
+        };
+        match notice {
+            Ok(Notice::Terminated) if until.is_none() => queue.close(),
+            Ok(Notice::NobodyListens) => queue.close_and_clear(),
+            Ok(Notice::Answered) => {}
+            // Told twice, we do not wait; nor when there is nothing to wait for.
+            Ok(Notice::Terminated | Notice::Done) | Err(_) => return,
+        }
+        until.get_or_insert_with(|| Instant::now() + END_WITHIN);
+    }
+}
+
+/// Tells of SIGTERM and SIGINT.
+fn tell_of_signals(notify: Sender<Notice>) -> io::Result<()> {
+    let (mut receiver, sender) = UnixStream::pair()?;
+    signal_hook::low_level::pipe::register(SIGTERM, sender.try_clone()?)?;
+    signal_hook::low_level::pipe::register(SIGINT, sender)?;
+    thread::spawn(move || {
+        let mut byte = [0];
+        while receiver.read_exact(&mut byte).is_ok() {
+            let _ = notify.send(Notice::Terminated);
+        }
+    });
+    Ok(())
+}
+
+/// Tells when whoever reads standard output is gone, also while there is nothing to write.
+fn tell_of_hang_up(stdout: File, notify: Sender<Notice>) {
+    use rustix::event::{PollFd, PollFlags, poll};
+    thread::spawn(move || {
+        loop {
+            let mut fds = [PollFd::new(&stdout, PollFlags::empty())];
+            match poll(&mut fds, None) {
+                Err(rustix::io::Errno::INTR) => {}
+                Ok(_) if fds[0].revents().intersects(PollFlags::ERR | PollFlags::HUP) => break,
+                // Where it cannot be watched, writing will tell.
+                _ => return,
+            }
+        }
+        let _ = notify.send(Notice::NobodyListens);
+    });
+}
+
+/// Takes a lock that a panic may have left behind: what it guards is whole at any time.
+fn locked<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhook_model::serve::Said;
+    use serde_json::{Value, json};
+
+    use super::answers::tests::Written;
+    use super::*;
+
+    /// Takes lines in and decides them with two threads; returns the answers.
+    fn serve(lines: &str, decide: impl Fn(&Job) -> Answer + Sync) -> Vec<Value> {
+        let written = Written::default();
+        let (notify, _notices) = mpsc::channel();
+        let answers = Answers::new(Box::new(written.clone()), notify);
+        let queue = Queue::new(2, 1000);
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| take_turns(&queue, &answers, &decide));
+            }
+            take_in(Lines::new(lines.as_bytes()), &queue, &answers);
+            queue.close();
+        });
+        written.lines()
+    }
+
+    #[test]
+    fn a_fault_of_ours_is_an_answer() {
+        std::panic::set_hook(Box::new(|_| {}));
+        let lines = "{\"id\": 1, \"event\": {}}\n{\"id\": 2, \"event\": {\"good\": 1}}\n";
+        let mut answers = serve(lines, |job| {
+            assert!(job.body.text().contains("good"), "we are at fault");
+            Answer { verdict: Some(Said::default()), ..Answer::default() }
+        });
+        answers.sort_by_key(|answer| answer["id"].as_u64());
+        assert_eq!(answers[0]["error"]["code"], "fault");
+        assert_eq!(answers[1], json!({"id": 2, "verdict": {}}));
+    }
+
+    #[test]
+    fn every_request_is_answered_once() {
+        let lines: Vec<String> =
+            (0..100).map(|id| format!("{{\"id\": {id}, \"event\": {{}}}}\n")).collect();
+        let answers = serve(&lines.join("\n"), |_| Answer {
+            verdict: Some(Said::default()),
+            ..Answer::default()
+        });
+        let mut ids: Vec<u64> = answers.iter().map(|one| one["id"].as_u64().unwrap()).collect();
+        ids.sort_unstable();
+        assert_eq!(ids, (0..100).collect::<Vec<u64>>());
+    }
+
+    #[test]
+    fn an_id_in_flight_is_not_taken_again() {
+        let (go, wait) = mpsc::channel::<()>();
+        let wait = std::sync::Mutex::new(wait);
+        let lines = "{\"id\": 1, \"event\": {}}\n{\"id\": 1, \"event\": {}}\nnonsense\n";
+        thread::scope(|scope| {
+            let answers = scope.spawn(|| {
+                serve(lines, |_| {
+                    let _ = locked(&wait).recv();
+                    Answer { verdict: Some(Said::default()), ..Answer::default() }
+                })
+            });
+            // Whatever the threads do, the first is in flight until this.
+            go.send(()).unwrap();
+            let codes: Vec<Value> =
+                answers.join().unwrap().iter().map(|one| one["error"]["code"].clone()).collect();
+            assert_eq!(codes.len(), 3);
+            assert!(codes.contains(&json!("not_json")));
+        });
+    }
+}

@@ -1,0 +1,74 @@
+//! The clients in other languages: their own tests, against the program under test.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhook_testkit::{TestEnv, leave_out, npm, run};
+
+use crate::environment;
+
+fn clients() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clients")
+}
+
+fn is_there(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
+/// Runs a program with nothing but the test's variables; it must end well.
+fn must_run(environment: &TestEnv, program: &str, arguments: &[&str], folder: &Path) {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(folder).env_clear();
+    for (name, value) in environment.command(&[]).get_envs() {
+        command.env(name, value.unwrap_or_default());
+    }
+    command.env("ANYHOOK_BIN", env!("CARGO_BIN_EXE_anyhook"));
+    let ran = run(command, b"");
+    assert_eq!(ran.code, 0, "{program} {arguments:?}\n{}\n{}", ran.stdout, ran.stderr);
+}
+
+#[test]
+fn each_is_short() {
+    for file in ["python/anyhook.py", "typescript/anyhook.ts"] {
+        let lines = std::fs::read_to_string(clients().join(file)).unwrap().lines().count();
+        assert!(lines < 200, "{file}: {lines}");
+    }
+}
+
+#[test]
+fn python() {
+    if !is_there("python3") {
+        return leave_out("the Python client", "there is no python3");
+    }
+    let environment = environment();
+    // No bytecode beside the sources, and every warning is an error.
+    let arguments = ["-B", "-W", "error", "-m", "unittest"];
+    must_run(&environment, "python3", &arguments, &clients().join("python"));
+}
+
+#[test]
+fn typescript() {
+    if !is_there("node") {
+        return leave_out("the TypeScript client", "there is no node");
+    }
+    let compiler = match npm::typescript() {
+        Ok(folder) => folder.join("node_modules"),
+        Err(error) => return leave_out("the TypeScript client", &error.to_string()),
+    };
+    let environment = environment();
+    let built = environment.root().join("built");
+    let source = clients().join("typescript");
+    let text = |path: &Path| path.to_str().unwrap().to_owned();
+    let arguments = [
+        &text(&compiler.join("typescript/bin/tsc")),
+        "--project",
+        &text(&source),
+        "--outDir",
+        &text(&built),
+        "--typeRoots",
+        &text(&compiler.join("@types")),
+    ];
+    must_run(&environment, "node", &arguments, &source);
+    std::fs::copy(source.join("package.json"), built.join("package.json")).unwrap();
+    must_run(&environment, "node", &["--test"], &built);
+}
