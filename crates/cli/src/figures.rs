@@ -35,6 +35,12 @@ pub fn span(microseconds: u64) -> String {
     }
 }
 
+/// Returns the value that `percent` of the sorted values do not exceed; 0 if there are none.
+pub fn percentile(sorted: &[u64], percent: usize) -> u64 {
+    let rank = (sorted.len() * percent).div_ceil(100).max(1);
+    sorted.get(rank - 1).copied().unwrap_or(0)
+}
+
 /// Returns a time to the second, in UTC as in the journal.
 pub fn second(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%S").to_string()

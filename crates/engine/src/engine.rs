@@ -239,7 +239,8 @@ impl Engine {
         let finished =
             Finished { verdict, event, runs: Vec::new(), skipped: Vec::new(), other_events: 0 };
         let id = new_id();
-        let (_, _, record) = finish(id, finished, Duration::ZERO);
+        let (verdict, _, mut record) = finish(id, finished, Duration::ZERO);
+        record.verdict = verdict;
         self.journal_answer(vec![record], payload, &mut reply);
         reply
     }
@@ -294,14 +295,18 @@ impl Engine {
         Ok(())
     }
 
-    /// Sends one event through its hooks, with what the session remembers. Does not journal.
+    /// Sends one event through its hooks, with what the session remembers. Does not journal; the
+    /// record has the event as its payload.
     pub fn dispatch_event(
         &self,
         host: &dyn Host,
         event: Event,
         deadline: Option<Duration>,
     ) -> Dispatched {
-        self.dispatch_part(host, event, deadline, Part::First)
+        let payload = Payload::new(event.to_json(Spelling::Canonical).as_bytes());
+        let mut dispatched = self.dispatch_part(host, event, deadline, Part::First);
+        dispatched.record.payload = Some(payload);
+        dispatched
     }
 
     fn dispatch_part(
@@ -669,7 +674,7 @@ fn cap_stop(
     ));
 }
 
-/// Parts a finished dispatch into its verdict, its event, and the record of both.
+/// Parts a finished dispatch into its verdict, its event, and the record, still without the verdict.
 fn finish(id: RecordId, finished: Finished, took: Duration) -> (Verdict, Event, Record) {
     let Finished { verdict, event, runs, skipped, other_events } = finished;
     let text = |path: &Path| path.to_string_lossy().into_owned();
@@ -684,7 +689,6 @@ fn finish(id: RecordId, finished: Finished, took: Duration) -> (Verdict, Event, 
     record.runs = runs;
     record.skipped = skipped;
     record.other_events = other_events;
-    record.verdict = verdict.clone();
     record.took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     (verdict, event, record)
 }

@@ -29,14 +29,18 @@ where
     let called = Caught(Box::pin(async move { function().await }));
     match tokio::time::timeout(limit, called).await {
         Ok(Ok(output)) => Ok(output),
-        Ok(Err(panic)) => Err(CallError::Panicked(words_of(&*panic).to_owned())),
+        Ok(Err(panic)) => Err(CallError::of_panic(&*panic)),
         Err(_) => Err(CallError::TimedOut(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))),
     }
 }
 
-fn words_of(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("without words")
+impl CallError {
+    /// Takes the words of a panic.
+    pub(crate) fn of_panic(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        Self::Panicked(text.unwrap_or("without words").to_owned())
+    }
 }
 
 /// A future whose panic is a value.

@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
-use super::{add_hook, rounded};
+use super::{add_hook, rounded, run_example};
 use crate::Workspace;
 
 /// The most that the journal may cost on the hook path, in microseconds.
@@ -20,22 +20,7 @@ const TURNS: usize = 5;
 pub fn measure(workspace: &Workspace, anyhook: &Path, profile: &str) -> Result<Value> {
     let folder = tempfile::tempdir()?;
     let state = folder.path().join("state/anyhook");
-    let mut example = workspace.cargo();
-    example.args([
-        "run",
-        "--quiet",
-        "--locked",
-        "--package",
-        "anyhook-engine",
-        "--profile",
-        profile,
-    ]);
-    example.args(["--example", "journal_cost", "--"]).arg(&state);
-    let output = example.stderr(Stdio::inherit()).output()?;
-    if !output.status.success() {
-        bail!("the example `journal_cost` ended with {}", output.status);
-    }
-    let mut found: Value = serde_json::from_slice(&output.stdout)?;
+    let mut found = run_example(workspace, "anyhook-engine", "journal_cost", profile, &[&state])?;
 
     // A hook whose event is there at every record, and which is never due: its pattern is nowhere.
     add_hook(folder.path(), "bench-never", "never-000", 2)?;

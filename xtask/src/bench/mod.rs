@@ -186,6 +186,24 @@ impl Place {
     }
 }
 
+/// Runs an example that measures, and returns the JSON it prints.
+fn run_example(
+    workspace: &Workspace,
+    package: &str,
+    example: &str,
+    profile: &str,
+    arguments: &[&Path],
+) -> Result<serde_json::Value> {
+    let mut command = workspace.cargo();
+    command.args(["run", "--quiet", "--locked", "--package", package, "--profile", profile]);
+    command.args(["--example", example, "--"]).args(arguments);
+    let output = command.stderr(Stdio::inherit()).output()?;
+    if !output.status.success() {
+        bail!("the example `{example}` ended with {}", output.status);
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
 /// Writes a hook for the shell tool and returns its script.
 fn add_hook(home: &Path, name: &str, pattern: &str, exit_code: u8) -> Result<PathBuf> {
     let folder = home.join("config/agents/hooks").join(name);

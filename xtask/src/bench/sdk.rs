@@ -1,10 +1,9 @@
 //! What hooks cost an agent that has them built in.
 
-use std::process::Stdio;
-
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde_json::Value;
 
+use super::run_example;
 use crate::Workspace;
 
 /// The most that a blocking hook that does nothing may cost, in microseconds.
@@ -12,13 +11,7 @@ const GOAL: f64 = 1.0;
 
 /// Measures; returns medians in microseconds.
 pub fn measure(workspace: &Workspace, profile: &str) -> Result<Value> {
-    let mut example = workspace.cargo();
-    example.args(["run", "--quiet", "--locked", "--package", "anyhook-sdk", "--profile", profile]);
-    let output = example.args(["--example", "hook_cost"]).stderr(Stdio::inherit()).output()?;
-    if !output.status.success() {
-        bail!("the example `hook_cost` ended with {}", output.status);
-    }
-    Ok(serde_json::from_slice(&output.stdout)?)
+    run_example(workspace, "anyhook-sdk", "hook_cost", profile, &[])
 }
 
 /// Prints what was found.

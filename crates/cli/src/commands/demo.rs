@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhook_engine::journal::Journal;
 use anyhook_engine::{Engine, Places, now};
-use anyhook_model::{Caller, Host, OpenFormat, Payload, Record, Spelling, exit_code};
+use anyhook_model::{Caller, Host, OpenFormat, Record, exit_code};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -188,9 +188,7 @@ impl Scene<'_> {
                 (Tone::Dim, "  "),
                 (Tone::Dim, &event.kind.to_string()),
             ])?;
-            let payload = Payload::new(event.to_json(Spelling::Canonical).as_bytes());
-            let mut dispatched = self.stage.engine.dispatch_event(&OpenFormat, event, None);
-            dispatched.record.payload = Some(payload);
+            let dispatched = self.stage.engine.dispatch_event(&OpenFormat, event, None);
             self.stage.engine.journal(vec![dispatched.record.clone()])?;
             show_runs(&dispatched.record.runs, out)?;
             show_verdict(&anyhook_model::Verdict { id: None, ..dispatched.verdict }, "  ", out)?;

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use anyhook_engine::Engine;
 use anyhook_model::{
-    Effect, OpenFormat, Outcome, Payload, Record, RunRecord, SkipReason, Spelling, Verdict,
-    exit_code,
+    Effect, OpenFormat, Outcome, Record, RunRecord, SkipReason, Verdict, exit_code,
 };
 use clap::Args;
 
@@ -41,10 +40,8 @@ pub fn run(arguments: &RunArgs, environment: &Environment, out: &mut Out) -> End
         return explain::show(&engine, &event, arguments.json, environment, out);
     }
     engine.adopt_orphans();
-    let payload = Payload::new(event.to_json(Spelling::Canonical).as_bytes());
-    let mut dispatched =
+    let dispatched =
         engine.dispatch_event(&OpenFormat, event, arguments.deadline_ms.map(Duration::from_millis));
-    dispatched.record.payload = Some(payload);
     let journaled = engine.journal(vec![dispatched.record.clone()]);
     if let Err(error) = journaled {
         let text = format!("the journal cannot be written: {error}");

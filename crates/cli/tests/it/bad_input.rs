@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhook_testkit::{Ran, TestEnv, run, wait_until, write};
 use serde_json::{Value, json};
 
-use crate::{environment, namespace};
+use crate::{environment, guarded, namespace};
 
 /// A user who may do nothing beyond its own files.
 const NOBODY: u32 = 65534;
@@ -23,17 +23,6 @@ fn is_root() -> bool {
         println!("left out: only root can play another user");
     }
     root
-}
-
-/// An environment with one honest guard against `mkfs`.
-fn guarded() -> TestEnv {
-    let environment = environment();
-    environment.user_hook(
-        "guard",
-        "trigger: before_tool\nmatcher:\n  pattern: mkfs",
-        "echo 'not here' >&2; exit 2",
-    );
-    environment
 }
 
 fn shell(command: &str) -> String {

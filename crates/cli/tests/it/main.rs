@@ -15,6 +15,17 @@ fn environment() -> TestEnv {
     TestEnv::new(env!("CARGO_BIN_EXE_anyhook"))
 }
 
+/// An environment with one honest guard against `mkfs`.
+fn guarded() -> TestEnv {
+    let environment = environment();
+    environment.user_hook(
+        "guard",
+        "trigger: before_tool\nmatcher:\n  pattern: mkfs",
+        "echo 'not here' >&2; exit 2",
+    );
+    environment
+}
+
 mod agents;
 mod bad_input;
 mod clients;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::flow::{Called, call_post_hook, call_pre_hook};
 use super::hook::{After, HookContext, PostHook, PreHook};
 use super::run::{Run, RunStatus};
-use crate::call::{CallError, guarded};
 use crate::function::HookError;
 
 /// A hook within a composition failed.
@@ -128,14 +128,7 @@ fn is_due(after: After, status: &RunStatus) -> bool {
 }
 
 async fn run_pre_hook(hook: &PreHook, context: &mut HookContext) -> Result<(), HookError> {
-    // A panic of the condition is a failure of the hook, too.
-    let called = guarded(hook.timeout, || async {
-        match &hook.condition {
-            Some(condition) if !condition(context) => Ok(()),
-            _ => (hook.function)(context).await,
-        }
-    });
-    named(&hook.config.name, called.await)
+    named(&hook.config.name, call_pre_hook(hook, context).await)
 }
 
 async fn run_post_hook(
@@ -143,18 +136,13 @@ async fn run_post_hook(
     context: &HookContext,
     run: &mut Run,
 ) -> Result<(), HookError> {
-    let called = guarded(hook.timeout, || async {
-        match &hook.condition {
-            Some(condition) if !condition(context, run) => Ok(()),
-            _ => (hook.function)(context, run).await,
-        }
-    });
-    named(&hook.config.name, called.await)
+    named(&hook.config.name, call_post_hook(hook, context, run).await)
 }
 
-fn named(hook: &str, ended: Result<Result<(), HookError>, CallError>) -> Result<(), HookError> {
-    let said = ended.unwrap_or_else(|error| Err(HookError::new(error.to_string())));
-    said.map_err(|error| HookError::of(InnerHookError { hook: hook.to_owned(), error }))
+fn named(hook: &str, ended: Called) -> Result<(), HookError> {
+    let said = ended.unwrap_or_else(|error| Some(Err(HookError::new(error.to_string()))));
+    let named = |error| HookError::of(InnerHookError { hook: hook.to_owned(), error });
+    said.unwrap_or(Ok(())).map_err(named)
 }
 
 #[cfg(test)]

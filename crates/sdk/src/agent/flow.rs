@@ -276,42 +276,60 @@ impl Ended {
 }
 
 /// Runs a pre-hook: a panic or a stall is its failure.
-pub(super) async fn run_pre_hook(
+async fn run_pre_hook(
     hook: &PreHook,
     context: &mut HookContext,
     metrics: &Metrics,
 ) -> Result<(), HookError> {
     let began = Instant::now();
-    let ended = guarded(hook.timeout, || async {
-        // A condition may panic, too.
+    let ended = call_pre_hook(hook, context).await;
+    count(ended, &hook.config.name, "pre", began, metrics)
+}
+
+/// How the call of a hook ended; nothing if its condition does not hold.
+pub(super) type Called = Result<Option<Result<(), HookError>>, CallError>;
+
+/// Calls a pre-hook. Its condition may panic, too.
+pub(super) async fn call_pre_hook(hook: &PreHook, context: &mut HookContext) -> Called {
+    guarded(hook.timeout, || async {
         if hook.condition.as_ref().is_some_and(|condition| !condition(context)) {
             return None;
         }
         Some((hook.function)(context).await)
-    });
-    flat(ended.await, &hook.config.name, "pre", began, metrics)
+    })
+    .await
+}
+
+/// Calls a post-hook. Its condition may panic, too.
+pub(super) async fn call_post_hook(
+    hook: &PostHook,
+    context: &HookContext,
+    run: &mut Run,
+) -> Called {
+    guarded(hook.timeout, || async {
+        if hook.condition.as_ref().is_some_and(|condition| !condition(context, run)) {
+            return None;
+        }
+        Some((hook.function)(context, run).await)
+    })
+    .await
 }
 
 /// Runs a post-hook: a panic or a stall is its failure.
-pub(super) async fn run_post_hook(
+async fn run_post_hook(
     hook: &PostHook,
     context: &HookContext,
     run: &mut Run,
     metrics: &Metrics,
 ) -> Result<(), HookError> {
     let began = Instant::now();
-    let ended = guarded(hook.timeout, || async {
-        if hook.condition.as_ref().is_some_and(|condition| !condition(context, run)) {
-            return None;
-        }
-        Some((hook.function)(context, run).await)
-    });
-    flat(ended.await, &hook.config.name, "post", began, metrics)
+    let ended = call_post_hook(hook, context, run).await;
+    count(ended, &hook.config.name, "post", began, metrics)
 }
 
 /// Counts how a hook ended; one whose condition does not hold is not counted.
-fn flat(
-    ended: Result<Option<Result<(), HookError>>, CallError>,
+fn count(
+    ended: Called,
     hook: &str,
     kind: &'static str,
     began: Instant,

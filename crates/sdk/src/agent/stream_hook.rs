@@ -1,12 +1,12 @@
 //! Hooks on what a model says, piece by piece, before anybody sees it.
 
-use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::hook::PRIORITY_DEFAULT;
+use crate::call::CallError;
 use crate::function::HookError;
 
 /// How long a stream hook may take for a piece if nothing is said.
@@ -186,7 +186,7 @@ impl StreamChain {
             let mut link = Link { hook, step: None, held: String::new() };
             match made {
                 Ok(step) => link.step = Some(step),
-                Err(panic) => chain.fail(&link.hook, &panicked(&*panic)),
+                Err(panic) => chain.fail(&link.hook, &CallError::of_panic(&*panic).to_string()),
             }
             chain.links.push(link);
         }
@@ -260,7 +260,7 @@ impl Link {
         let began = Instant::now();
         let said = catch_unwind(AssertUnwindSafe(|| step(&text, is_last)));
         let took = began.elapsed();
-        let said = said.map_err(|panic| Ended::Failed(panicked(&*panic)))?;
+        let said = said.map_err(|panic| Ended::Failed(CallError::of_panic(&*panic).to_string()))?;
         if took > self.hook.timeout {
             let (took, limit) = (took.as_millis(), self.hook.timeout.as_millis());
             return Err(Ended::Failed(format!("it took {took} ms, more than {limit} ms")));
@@ -280,12 +280,6 @@ impl Link {
         self.held = held;
         Ok(shown)
     }
-}
-
-fn panicked(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    format!("it panicked: {}", text.unwrap_or("without words"))
 }
 
 #[cfg(test)]

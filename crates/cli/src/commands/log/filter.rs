@@ -94,8 +94,10 @@ impl Filter {
             && self.hook.as_ref().is_none_or(|hook| record.runs.iter().any(|run| run.hook == *hook))
             && self.verdict.as_ref().is_none_or(verdict)
             && self.text.as_ref().is_none_or(|text| {
-                let whole = journal.restored(record.clone());
-                contains(whole.as_ref().unwrap_or(record), &text.to_lowercase())
+                let text = text.to_lowercase();
+                let in_long =
+                    || journal.restored(record.clone()).is_ok_and(|it| contains(&it, &text));
+                contains(record, &text) || !record.long.is_empty() && in_long()
             })
     }
 }

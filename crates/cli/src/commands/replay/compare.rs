@@ -7,6 +7,7 @@ use anyhook_model::report::{ReplayCost, ReplayReport, ReplayedEvent};
 use anyhook_model::{Effect, Record, RunRecord, Verdict};
 
 use super::source::Item;
+use crate::figures::percentile;
 
 /// What changes for one event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -173,14 +174,10 @@ fn other_change(record: &Record, finished: &Finished, names: &HashSet<String>) -
 
 fn cost(mut times: Vec<u64>) -> ReplayCost {
     times.sort_unstable();
-    let rank = |percent: usize| {
-        let place = (times.len() * percent).div_ceil(100).max(1) - 1;
-        times.get(place).copied().unwrap_or(0)
-    };
     ReplayCost {
         runs: times.len(),
-        p50_us: rank(50),
-        p95_us: rank(95),
+        p50_us: percentile(&times, 50),
+        p95_us: percentile(&times, 95),
         total_us: times.iter().sum(),
     }
 }

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use anyhook_model::{Outcome, Record, RunRecord};
 use jiff::Timestamp;
 
+use crate::figures::percentile;
+
 /// So many hooks are kept; the one that ran least recently goes first.
 const KEEP: usize = 500;
 /// The percentile is that of so many last runs.
@@ -44,8 +46,7 @@ impl Hook {
     pub fn percentile_95(&self) -> u64 {
         let mut times: Vec<u64> = self.times.iter().copied().collect();
         times.sort_unstable();
-        let rank = (times.len() * 95).div_ceil(100);
-        times.get(rank.saturating_sub(1)).copied().unwrap_or(0)
+        percentile(&times, 95)
     }
 }
 

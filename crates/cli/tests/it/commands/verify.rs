@@ -6,18 +6,7 @@ use std::io::Write;
 use anyhook_testkit::{TestEnv, run, wait_until, write};
 use serde_json::{Value, json};
 
-use crate::{environment, namespace};
-
-/// An environment with a guard that denies `mkfs`.
-fn guarded() -> TestEnv {
-    let environment = environment();
-    environment.user_hook(
-        "guard",
-        "trigger: before_tool\nmatcher:\n  pattern: mkfs",
-        "echo 'not here' >&2; exit 2",
-    );
-    environment
-}
+use crate::{environment, guarded, namespace};
 
 /// Sends a tool event of a call.
 fn tool(environment: &TestEnv, event: &str, session: &str, call: Option<&str>, command: &str) {
