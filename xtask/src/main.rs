@@ -28,8 +28,10 @@ tasks:
   test [--strict] [SUITE…]              every suite, or only those named
   check                                 the quick loop: format, lint, build and tests
   generate [--check]                    write the schemas and the reference pages, or compare them
-  bench [--runs N] [--profile P] [--json]
-                                        what one hook call costs, against /bin/true
+  bench [--runs N] [--profile P] [--json] [--agents | --daemon]
+                                        what one hook call costs, against /bin/true; or how soon
+                                        it is known what an agent waits for; or what the daemon
+                                        bears
   help                                  this text
 
 With --strict (or ANYHOOK_STRICT=1) a suite that had to be skipped is a failure.

@@ -75,7 +75,12 @@ pub fn agents(workspace: &Workspace) -> Result<Outcome> {
         return Ok(Outcome::Skipped(format!("the agents cannot be installed: {error:#}")));
     }
     // They are here, so a test that leaves itself out is a failure.
-    for tests in [["anyhook-testkit", "bed", ""], ["anyhook", "it", "agents::"]] {
+    let suites = [
+        ["anyhook-testkit", "bed", ""],
+        ["anyhook", "it", "agents::"],
+        ["anyhook-daemon", "agents", "agents::"],
+    ];
+    for tests in suites {
         let [package, target, filter] = tests;
         let mut command = workspace.cargo();
         command.args(["test", "--locked", "--package", package, "--test", target, "--", filter]);

@@ -37,7 +37,7 @@ pub struct Program {
 }
 
 /// What hooks are written in, and what the tests shut them in with and look at them with.
-pub const FOR_HOOKS: [Program; 7] = [
+pub const FOR_HOOKS: [Program; 8] = [
     Program { name: "bash", package: "bash" },
     Program { name: "python3", package: "python3" },
     Program { name: "unshare", package: "util-linux" },
@@ -45,6 +45,7 @@ pub const FOR_HOOKS: [Program; 7] = [
     Program { name: "ps", package: "procps" },
     Program { name: "tmux", package: "tmux" },
     Program { name: "node", package: "nodejs" },
+    Program { name: "dbus-daemon", package: "dbus-daemon" },
 ];
 
 /// What the real agents are installed and shut in with.

@@ -3,10 +3,13 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use anyhook_daemon::notice;
 use anyhook_engine::Places;
 use anyhook_engine::journal::Journal;
 use anyhook_engine::places::find_root;
 use anyhook_engine::settings::Settings;
+use anyhook_hosts::log::{LOG_VARIABLES, LogHomes};
+use anyhook_hosts::{AGENTS, Agent};
 
 /// What the process was given by its surroundings.
 #[derive(Clone, Debug)]
@@ -15,6 +18,8 @@ pub struct Environment {
     pub places: Places,
     /// The folder we were started in.
     pub work_dir: PathBuf,
+    /// The id that whoever started the agent gave it.
+    pub agent_id: Option<String>,
 }
 
 impl Environment {
@@ -34,7 +39,11 @@ impl Environment {
             home,
             binary: Some(env::current_exe().unwrap_or_else(|_| PathBuf::from("anyhook"))),
         };
-        Self { places, work_dir: env::current_dir().unwrap_or_else(|_| PathBuf::from("/")) }
+        Self {
+            places,
+            work_dir: env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
+            agent_id: env::var("ANYHOOK_AGENT_ID").ok().filter(|id| !id.is_empty()),
+        }
     }
 }
 
@@ -55,6 +64,33 @@ impl Environment {
 /// Returns a folder named by a variable; a relative one does not count.
 pub fn folder(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// Returns the address of the desktop's bus, as the session says it.
+pub fn desktop_bus() -> Option<String> {
+    let told = env::var("DBUS_SESSION_BUS_ADDRESS").ok().filter(|address| !address.is_empty());
+    told.or_else(|| Some(notice::bus_at(&folder("XDG_RUNTIME_DIR")?.join("bus"))))
+}
+
+/// Returns where agents' logs are.
+pub fn log_homes(places: &Places) -> Option<LogHomes> {
+    let variables = LOG_VARIABLES.into_iter().filter_map(|name| Some((name, folder(name)?)));
+    Some(LogHomes { home: places.home.clone()?, variables: variables.collect() })
+}
+
+/// Returns the agent in whose session we were started, as far as the environment tells.
+pub fn agent_around() -> Option<&'static str> {
+    let is_around = |agent: &&dyn Agent| {
+        agent.session_variable().is_some_and(|name| env::var_os(name).is_some())
+    };
+    AGENTS.into_iter().find(is_around).map(Agent::title)
+}
+
+/// Returns who sits at the terminal, as far as the environment tells.
+pub fn person() -> String {
+    let name = ["USER", "LOGNAME"].iter().find_map(|name| env::var(name).ok());
+    let name = name.filter(|name| !name.is_empty());
+    name.unwrap_or_else(|| format!("user {}", rustix::process::getuid().as_raw()))
 }
 
 /// Returns how wide a line may be: by `COLUMNS`, else the terminal's width, else 100.

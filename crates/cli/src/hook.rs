@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhook_engine::{Engine, now};
 use anyhook_model::{Caller, DecodeError, Host, OpenFormat, Reply};
 
+use crate::daemon::ThroughDaemon;
 use crate::environment::{Environment, folder};
 
 /// Events larger than this are refused, not read to the end of memory.
@@ -74,8 +75,14 @@ fn reply(request: &Request) -> Reply {
         Ok(_) => None,
     };
     let project_dir = request.host.project_variables().iter().find_map(|name| folder(name));
-    let caller = Caller { work_dir: environment.work_dir, project_dir, now: now() };
-    let mut engine = Engine::new(environment.places);
+    let caller = Caller {
+        work_dir: environment.work_dir,
+        project_dir,
+        now: now(),
+        agent_id: environment.agent_id,
+    };
+    let person = ThroughDaemon::new(environment.places.clone());
+    let mut engine = Engine::new(environment.places).with_person(person);
     if let Some(trouble) = trouble {
         return engine.refuse(
             request.host,
@@ -84,6 +91,6 @@ fn reply(request: &Request) -> Reply {
             &caller,
         );
     }
-    engine.adopt_orphans();
+    engine.be_hook_process();
     engine.dispatch(request.host, &payload, &caller, request.deadline)
 }

@@ -6,6 +6,7 @@
 mod agents;
 mod chart;
 mod commands;
+mod daemon;
 mod environment;
 mod error;
 mod figures;
@@ -19,6 +20,9 @@ mod ui;
 
 use std::process::ExitCode;
 
+use anyhook_daemon::LifeError;
+use anyhook_daemon::notice;
+use anyhook_daemon::store::StoreError;
 use anyhook_engine::now;
 use anyhook_engine::run::detached;
 
@@ -36,10 +40,37 @@ fn main() -> ExitCode {
             let looked_after = detached::look_after(std::io::stdin().lock());
             return ExitCode::from(u8::from(looked_after.is_err()));
         }
+        Some(notice::ARGUMENT) => {
+            let surroundings = notice::Surroundings { bus: environment::desktop_bus() };
+            let delivered = notice::run(std::io::stdin().lock(), &surroundings);
+            return ExitCode::from(u8::from(delivered.is_err()));
+        }
+        Some(daemon::ARGUMENT) => return be_daemon(),
+        Some(daemon::STARTER) => {
+            let listens = daemon::start_aside(&environment::Environment::read());
+            return ExitCode::from(u8::from(!listens.unwrap_or(false)));
+        }
         Some(detached::KEEPER) => return ExitCode::from(u8::from(keep_journal().is_err())),
         _ => {}
     }
     commands::main()
+}
+
+/// Is the daemon; what it says goes to its log.
+fn be_daemon() -> ExitCode {
+    tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).init();
+    match daemon::live(environment::Environment::read()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(LifeError::Store(StoreError::Locked { .. })) => {
+            tracing::info!("another one runs already");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            let hint = error.hint().map(|hint| format!(" hint: {hint}")).unwrap_or_default();
+            tracing::error!("{error}{hint}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// Seals and drops segments of the journal, aside: the agent has its answer.

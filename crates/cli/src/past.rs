@@ -28,6 +28,7 @@ pub fn events(record: &Record) -> Result<Vec<Event>, Gone> {
         work_dir: PathBuf::from(&record.work_dir),
         project_dir: record.project_dir.as_ref().map(PathBuf::from),
         now: record.at,
+        agent_id: None,
     };
     let mut events = host
         .decode(payload.as_text().as_bytes(), &caller)

@@ -21,8 +21,10 @@ use crate::hook::Hook;
 use crate::journal::denied::{DIGEST, is_digest};
 use crate::journal::{Appended, Journal};
 use crate::output::Said;
+use crate::person::{self, Person};
 use crate::places::{Places, find_root, nearest_existing};
 use crate::plan::Plan;
+use crate::process_name;
 use crate::redact::without_secrets;
 use crate::run::process::random_bits;
 use crate::run::{Command, Runner, detached};
@@ -42,6 +44,9 @@ const VARIABLE_LIMIT: usize = 4 * 1024;
 pub struct Engine {
     places: Places,
     runner: Runner,
+    /// Whether an agent started this process, so that records can tell which.
+    names_agent: bool,
+    person: Option<Box<dyn Person>>,
 }
 
 /// Which event of a payload it is: some payloads are several events.
@@ -106,7 +111,19 @@ pub struct Scene {
 impl Engine {
     /// Makes an engine for the given places.
     pub fn new(places: Places) -> Self {
-        Self { places, runner: Runner::default() }
+        Self { places, runner: Runner::default(), names_agent: false, person: None }
+    }
+
+    /// Has a person asked where the settings say so.
+    pub fn with_person(mut self, person: impl Person + 'static) -> Self {
+        self.person = Some(Box::new(person));
+        self
+    }
+
+    /// Says that an agent started this process to answer one payload: records tell which it is.
+    pub fn be_hook_process(&mut self) {
+        self.names_agent = true;
+        self.adopt_orphans();
     }
 
     /// Makes orphans of hooks come to this process, so that none survives its hook's time limit.
@@ -137,7 +154,7 @@ impl Engine {
             Err(error) => return self.refuse(host, &error, payload, caller),
         };
         let mut verdict = Verdict::default();
-        let mut first = None;
+        let mut dispatched_events = Vec::with_capacity(1);
         let is_one_call = events.len() > 1 && events.iter().all(|event| event.tool.is_some());
         let mut all_allow = true;
         let mut records = Vec::with_capacity(events.len());
@@ -150,32 +167,73 @@ impl Engine {
             if follows_stop {
                 report_only(&mut dispatched.verdict);
             }
+            self.name_agent(host, &mut dispatched.record, caller, part);
             if verdict.id.is_none() {
                 verdict.id.clone_from(&dispatched.verdict.id);
             }
             all_allow &= dispatched.verdict.effect == Some(Effect::Allow);
-            first.get_or_insert(dispatched.event);
+            if dispatched_events.is_empty() || is_one_call {
+                dispatched_events.push(dispatched.event);
+            }
             verdict.join(dispatched.verdict);
             records.push(dispatched.record);
             if verdict.is_block() {
                 break;
             }
         }
-        let Some(first) = first else { return Reply::default() };
+        let Some(first) = dispatched_events.first() else { return Reply::default() };
         if is_one_call && verdict.effect == Some(Effect::Allow) && !all_allow {
             // Allowed is what every hook was asked about: one file of a patch does not allow the rest.
             verdict.effect = None;
             verdict.reason = None;
             verdict.by = None;
         }
-        let lost = self.answer_for_nobody(host, &first, &mut verdict);
-        let mut reply = host.encode(&first, &verdict);
+        if let Some(record) = records.first_mut() {
+            let left = deadline.map(|deadline| deadline.saturating_sub(began.elapsed()));
+            self.ask_person(&dispatched_events, &mut verdict, record, left);
+        }
+        let lost = self.answer_for_nobody(host, first, &mut verdict);
+        let mut reply = host.encode(first, &verdict);
         reply.lost.extend(lost);
         if let Some(record) = records.first() {
-            self.remember_call(&first, record, &verdict);
+            self.remember_call(first, record, &verdict);
         }
         self.journal_answer(records, payload, &mut reply);
         reply
+    }
+
+    /// Tells in a record which agent it was.
+    fn name_agent(&self, host: &dyn Host, record: &mut Record, caller: &Caller, part: Part) {
+        record.agent_id.clone_from(&caller.agent_id);
+        let begins = matches!(record.event, EventKind::SessionStart | EventKind::BeforeAgent);
+        if self.names_agent && begins && part == Part::First {
+            record.process = process_name::of_agent(host.process_names());
+        }
+    }
+
+    /// Has a person decide, where the settings say so and somebody is there in time.
+    fn ask_person(
+        &self,
+        events: &[Event],
+        verdict: &mut Verdict,
+        record: &mut Record,
+        left: Option<Duration>,
+    ) {
+        let (Some(person), Some(event)) = (&self.person, events.first()) else { return };
+        if person::wanted(event, verdict).is_none() {
+            return;
+        }
+        let settings = Settings::load(&self.places, event.project_dir.as_deref()).decisions;
+        let Some(inquiry) = person::inquiry(events, verdict, record, &settings, left) else {
+            return;
+        };
+        let Some(answer) = person.ask(&inquiry, record) else { return };
+        if person::take(verdict, &inquiry, &answer) {
+            record.verdict.effect = verdict.effect;
+            record.verdict.by.clone_from(&verdict.by);
+            record.verdict.reason.clone_from(&verdict.reason);
+        }
+        record.answered = Some(answer);
     }
 
     /// Journals what came in and what was answered. The answer does not depend on it.

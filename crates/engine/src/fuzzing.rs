@@ -1,7 +1,5 @@
 //! What the fuzz targets call: each takes any bytes and must come back.
 
-use std::path::PathBuf;
-
 use anyhook_model::{Caller, Host, OpenFormat, Outcome, Spelling, StdoutUse};
 
 /// Reads bytes as a HOOK.md.
@@ -33,11 +31,7 @@ pub fn hook_output(data: &[u8]) {
 
 /// Reads bytes as an event, and what is written of it as an event again.
 pub fn event_json(data: &[u8]) {
-    let caller = Caller {
-        work_dir: PathBuf::from("/"),
-        project_dir: None,
-        now: jiff::Timestamp::UNIX_EPOCH,
-    };
+    let caller = Caller::new("/", jiff::Timestamp::UNIX_EPOCH);
     let Ok(events) = OpenFormat.decode(data, &caller) else { return };
     for event in events {
         let text = event.to_json(Spelling::Canonical);

@@ -34,7 +34,7 @@
 //!     home: None,
 //!     binary: None,
 //! });
-//! let caller = Caller { work_dir: scratch.path().into(), project_dir: None, now: anyhook_engine::now() };
+//! let caller = Caller::new(scratch.path(), anyhook_engine::now());
 //! let event = br#"{"event_type": "before_tool", "tool_name": "Shell", "tool_input": {"command": "mkfs /dev/sda"}}"#;
 //! let reply = engine.dispatch(&OpenFormat, event, &caller, None);
 //! assert_eq!(reply.exit_code, 2);
@@ -53,9 +53,11 @@ pub mod hook;
 pub mod journal;
 pub mod matcher;
 pub mod output;
+pub mod person;
 pub mod places;
 pub mod plan;
 pub mod problem;
+pub mod process_name;
 pub mod redact;
 pub mod run;
 pub mod session;

@@ -2,9 +2,13 @@
 //!
 //! A project's settings may only tighten what the levels above allow.
 
+mod notify;
+
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+
+pub use notify::{NotifyCommand, NotifySettings};
 
 use crate::discover::not_roots_alone;
 use crate::hook::read_regular;
@@ -24,6 +28,34 @@ struct File {
     stop_cap: Option<u32>,
     ask_fallback: Option<AskFallback>,
     journal: Option<JournalSettings>,
+    decisions: Option<DecisionSettings>,
+    notify: Option<NotifySettings>,
+}
+
+/// When a person is asked while the agent waits: the `[decisions]` table. Not a project's to say.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DecisionSettings {
+    /// What waits for a person's answer.
+    pub wait: Vec<WaitFor>,
+    /// For how long; then the agent's own dialog stands.
+    pub wait_seconds: u64,
+}
+
+impl Default for DecisionSettings {
+    fn default() -> Self {
+        Self { wait: Vec::new(), wait_seconds: 300 }
+    }
+}
+
+/// What can wait for a person's answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WaitFor {
+    /// The agent's own question for a permission.
+    Permission,
+    /// A hook that says `ask`.
+    Ask,
 }
 
 /// How the journal is kept: the `[journal]` table. Not a project's to say.
@@ -91,6 +123,10 @@ pub struct Settings {
     pub ask_fallback: AskFallback,
     /// How the journal is kept.
     pub journal: JournalSettings,
+    /// When a person is asked while the agent waits.
+    pub decisions: DecisionSettings,
+    /// How a person is told that an agent needs them.
+    pub notify: NotifySettings,
     /// Files that could not be read, and values that do not count.
     pub problems: Vec<String>,
 }
@@ -136,14 +172,20 @@ impl Settings {
             (Some(AskFallback::Deny), _, _) | (_, _, Some(AskFallback::Deny)) => AskFallback::Deny,
             (managed, user, _) => user.or(managed).unwrap_or_default(),
         };
-        if project.journal.is_some() {
-            problems.push(
-                "a project has no say in the journal: its [journal] does not count".to_owned(),
-            );
+        // A repository must neither silence a person's notices nor run a command by them.
+        let not_its_own = [
+            ("journal", "the journal", project.journal.is_some()),
+            ("decisions", "decisions", project.decisions.is_some()),
+            ("notify", "notices", project.notify.is_some()),
+        ];
+        for (table, what, _) in not_its_own.into_iter().filter(|(_, _, said)| *said) {
+            problems.push(format!("a project has no say in {what}: its [{table}] does not count"));
         }
         // The machine's word goes first: an agent may write the user's file.
         let journal = managed.journal.or(user.journal).unwrap_or_default();
-        Self { stop_cap, ask_fallback, journal, problems }
+        let decisions = managed.decisions.or(user.decisions).unwrap_or_default();
+        let notify = managed.notify.or(user.notify).unwrap_or_default();
+        Self { stop_cap, ask_fallback, journal, decisions, notify, problems }
     }
 }
 
@@ -249,6 +291,29 @@ mod tests {
         assert_eq!(project.problems.len(), 1, "{:?}", project.problems);
         let unknown = of("", "[journal]\nkeep_weeks = 1", "");
         assert!(unknown.problems[0].contains("keep_weeks"), "{:?}", unknown.problems);
+    }
+
+    #[test]
+    fn notices_are_the_machines_or_the_persons_business() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = |level: &str, text: &str| {
+            let folder = scratch.path().join(level);
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join(FILE), text).unwrap();
+            folder
+        };
+        let user = folder("user", "[notify]\nbell = true\n");
+        let managed = folder("managed", "[notify]\ndesktop = false\n");
+        let project = folder("project", "[notify]\ncommand = 'touch /tmp/x'\n");
+        assert!(Settings::of_levels(None, Some(&user), None).notify.bell);
+        let both = Settings::of_levels(Some(&managed), Some(&user), None).notify;
+        assert!(!both.bell && !both.desktop);
+        let refused = Settings::of_levels(None, None, Some(&project));
+        assert_eq!(refused.notify, NotifySettings::default());
+        assert!(refused.problems[0].contains("[notify]"), "{:?}", refused.problems);
+        let unknown = folder("user", "[notify]\nbell = true\nsound = 'x'\n");
+        let unknown = Settings::of_levels(None, Some(&unknown), None);
+        assert!(unknown.problems[0].contains("anyhook.toml:3:1"), "{:?}", unknown.problems);
     }
 
     #[test]

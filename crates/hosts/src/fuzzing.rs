@@ -7,7 +7,7 @@ use crate::AGENTS;
 
 /// Reads bytes as a payload of every agent, and words answers to what comes of them.
 pub fn payload(data: &[u8]) {
-    let caller = Caller { work_dir: "/".into(), project_dir: None, now: Timestamp::UNIX_EPOCH };
+    let caller = Caller::new("/", Timestamp::UNIX_EPOCH);
     let deny = Verdict { effect: Some(Effect::Deny), ..Verdict::default() };
     for agent in AGENTS {
         let Ok(events) = agent.decode(data, &caller) else { continue };
@@ -46,4 +46,25 @@ pub fn settings(data: &[u8]) {
         assert_eq!(again, edits);
         let _ = agent.unwire(&scope, &wired).expect("what we write we can take away");
     }
+}
+
+/// Reads bytes as the lines of every agent's log: what is known of it stays small.
+pub fn log(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    for agent in AGENTS {
+        let mut state = agent.begin_log("log.jsonl");
+        for line in text.lines() {
+            let _ = agent.read_log_line(&mut state, line);
+        }
+        assert!(state.waits.len() <= 64, "what is remembered is bounded");
+    }
+}
+
+/// Reads bytes as something that happened: what is read can be written and read again.
+pub fn happening(data: &[u8]) {
+    use anyhook_model::Happening;
+    let Ok(happening) = serde_json::from_slice::<Happening>(data) else { return };
+    let text = serde_json::to_string(&happening).expect("what we read we can write");
+    let again: Happening = serde_json::from_str(&text).expect("what we write we can read");
+    assert_eq!(again, happening);
 }

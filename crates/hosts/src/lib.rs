@@ -10,6 +10,8 @@ mod common;
 pub mod facts;
 pub mod fuzzing;
 pub mod gemini_cli;
+pub mod happening;
+pub mod log;
 pub mod opencode;
 pub mod patch;
 mod patch_events;
@@ -20,9 +22,10 @@ pub mod wiring;
 
 use std::path::PathBuf;
 
-use anyhook_model::{EventKind, Host};
+use anyhook_model::{EventKind, Host, PromptType};
 use facts::{Capability, Quirk};
-use wiring::{Call, Edits, Inspection, Scope, SettingsError, Texts};
+use log::{LogHomes, LogPlace, LogSays, LogState};
+use wiring::{Call, Edits, Injection, Inspection, Scope, SettingsError, Texts};
 
 /// An agent's program that anyhook can be wired into.
 pub trait Agent: Host + Sync {
@@ -38,8 +41,19 @@ pub trait Agent: Host + Sync {
     /// Returns the name of its program.
     fn program(&self) -> &'static str;
 
+    /// Returns a variable that it sets for the commands it runs, where there is one.
+    fn session_variable(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Returns the version everything here was tried with.
     fn tried_version(&self) -> &'static str;
+
+    /// Returns what the agent shows when it calls this tool, if that is a question to the person.
+    fn prompt_tool(&self, tool: &str) -> Option<PromptType> {
+        let _ = tool;
+        None
+    }
 
     /// Returns how long hooks may take at an event, in milliseconds: a little less than the agent
     /// itself waits.
@@ -65,6 +79,42 @@ pub trait Agent: Host + Sync {
 
     /// Looks at how we are wired in.
     fn inspect(&self, scope: &Scope, texts: &Texts) -> Result<Inspection, SettingsError>;
+
+    /// Returns hooks for one start of the agent that tell by `anyhook emit` when it waits for a
+    /// person; its settings files stay as they are.
+    ///
+    /// `settings` is the text of what the injection takes the place of, which is kept in it: see
+    /// [`Self::displaced_settings`]. None if the agent has no way to be given such hooks, or if
+    /// these settings have it call `anyhook hook` already; whether other settings of it do is for
+    /// the caller to [inspect](Self::inspect).
+    fn inject(
+        &self,
+        agent_id: &str,
+        settings: Option<&str>,
+        call: &Call,
+    ) -> Result<Option<Injection>, SettingsError> {
+        let _ = (agent_id, settings, call);
+        Ok(None)
+    }
+
+    /// Returns the user's settings file whose hooks an injection takes the place of; none if the
+    /// agent adds them up. A settings file on the agent's own command line is the caller's to know.
+    fn displaced_settings(&self, scope: &Scope) -> Option<PathBuf> {
+        let _ = scope;
+        None
+    }
+
+    /// Returns where the logs are that it writes for itself.
+    fn log_places(&self, homes: &LogHomes) -> Vec<LogPlace>;
+
+    /// Returns the state of a log before its first line, as far as the file's name tells.
+    fn begin_log(&self, file_name: &str) -> LogState {
+        let _ = file_name;
+        LogState::default()
+    }
+
+    /// Reads the next line of a log, or the data of a row: what it tells of the agent, if anything.
+    fn read_log_line(&self, state: &mut LogState, line: &str) -> Option<LogSays>;
 }
 
 /// Every agent, by name.

@@ -16,6 +16,8 @@ fn fixtures(agent: &dyn Agent) -> Vec<(String, Vec<u8>)> {
         .join("fixtures");
     let mut files: Vec<PathBuf> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    // Logs are in a folder of their own.
+    files.retain(|path| path.is_file());
     files.sort();
     files
         .into_iter()
@@ -45,6 +47,7 @@ fn caller() -> Caller {
         work_dir: "/home/user/project".into(),
         project_dir: Some("/home/user/project".into()),
         now: "2026-11-15T12:00:00Z".parse().unwrap(),
+        agent_id: None,
     }
 }
 

@@ -20,6 +20,15 @@ pub struct Caller {
     pub project_dir: Option<PathBuf>,
     /// The time of the call.
     pub now: Timestamp,
+    /// The id that whoever started the agent gave it (`ANYHOOK_AGENT_ID`).
+    pub agent_id: Option<String>,
+}
+
+impl Caller {
+    /// Makes a caller of which nothing is known but where it is.
+    pub fn new(work_dir: impl Into<PathBuf>, now: Timestamp) -> Self {
+        Self { work_dir: work_dir.into(), project_dir: None, now, agent_id: None }
+    }
 }
 
 /// What the host's program is told.
@@ -104,6 +113,11 @@ pub trait Host: Sync {
 
     /// Returns the variables in which the host tells the project's folder, most telling first.
     fn project_variables(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Returns the names its process may have: its own, or that of what it runs on.
+    fn process_names(&self) -> &'static [&'static str] {
         &[]
     }
 

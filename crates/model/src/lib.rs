@@ -9,15 +9,20 @@
 //! - [`Reply`]: what the agent's program is told, made by a [`Host`];
 //! - [`Record`]: one line of the journal.
 
+pub mod agent;
+pub mod bus;
 pub mod case;
+pub mod daemon;
 pub mod decision;
 pub mod event;
 pub mod exit_code;
 pub mod hook;
 pub mod host;
 pub mod id;
+pub mod inquiry;
 pub mod json;
 pub mod kind;
+pub mod notice;
 pub mod open_format;
 pub mod outcome;
 pub mod record;
@@ -26,12 +31,16 @@ pub mod schema;
 pub mod serve;
 pub mod verdict;
 
+pub use agent::{AgentState, FailureKind, ProcessName, PromptType, Source};
+pub use bus::Happening;
 pub use decision::{Decision, Effect};
 pub use event::{Event, ToolCall};
 pub use hook::{FailMode, HookDefinition, Matcher, Mode, StdoutUse, Trigger};
 pub use host::{Caller, DecodeError, Host, Lost, Reply};
 pub use id::RecordId;
+pub use inquiry::{Inquiry, Resolution};
 pub use kind::{EventKind, Spelling};
+pub use notice::Notice;
 pub use open_format::OpenFormat;
 pub use outcome::Outcome;
 pub use record::{LongText, Payload, Record, ReplyRecord, RunRecord, SkipReason, Skipped};

@@ -143,7 +143,7 @@ fn type_name(value: &Value) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use std::path::{Path, PathBuf};
+    use std::path::Path;
 
     use proptest::prelude::*;
     use serde_json::json;
@@ -152,11 +152,7 @@ mod tests {
     use crate::{Effect, RecordId, Spelling};
 
     fn caller() -> Caller {
-        Caller {
-            work_dir: PathBuf::from("/here"),
-            project_dir: None,
-            now: "2024-01-15T10:30:00Z".parse().unwrap(),
-        }
+        Caller::new("/here", "2024-01-15T10:30:00Z".parse().unwrap())
     }
 
     fn decode(payload: &str) -> Event {

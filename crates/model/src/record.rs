@@ -6,9 +6,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
+use crate::agent::ProcessName;
 use crate::decision::Decision;
 use crate::host::Lost;
 use crate::id::RecordId;
+use crate::inquiry::Resolution;
 use crate::json::Object;
 use crate::kind::EventKind;
 use crate::outcome::Outcome;
@@ -53,6 +55,12 @@ pub struct Record {
     /// Which agent of the session, where the host tells subagents apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// The id the agent was given by whoever started it (`ANYHOOK_AGENT_ID`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<String>,
+    /// The agent's process, where a session or a turn begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<ProcessName>,
     /// The folder the agent worked in.
     pub work_dir: String,
     /// The project root the hooks were taken from.
@@ -88,6 +96,9 @@ pub struct Record {
     /// The verdict of a dispatch.
     #[serde(default)]
     pub verdict: Verdict,
+    /// What a person answered while the agent waited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered: Option<Resolution>,
     /// What the host could not be told.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<Lost>,
@@ -121,6 +132,8 @@ impl Record {
             native_name: None,
             session: None,
             agent: None,
+            agent_id: None,
+            process: None,
             work_dir: String::new(),
             project_dir: None,
             tool: None,
@@ -133,6 +146,7 @@ impl Record {
             skipped: Vec::new(),
             other_events: 0,
             verdict: Verdict::default(),
+            answered: None,
             lost: Vec::new(),
             reply: None,
             denied_by: None,

@@ -20,13 +20,20 @@ macro_rules! schemas {
 }
 
 schemas!(
+    "agents",
     "case",
     "check",
+    "daemon-request",
+    "daemon-response",
+    "daemon-status",
+    "decisions",
     "doctor",
     "event",
     "front-matter",
+    "happening",
     "hosts",
     "list",
+    "notice",
     "output",
     "plan",
     "prompt",
@@ -51,13 +58,20 @@ pub use generated::generate;
 /// The schemas made from the types.
 #[cfg(feature = "schema")]
 mod generated {
+    use std::borrow::Cow;
+
     use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings, json_schema};
     use serde_json::{Map, Value, json};
 
+    use crate::agent::{FailureKind, PromptType};
+    use crate::bus::{AgentReport, Happening, SignalKind};
     use crate::case::Case;
+    use crate::daemon::{self, AgentView, DaemonStatus, DecisionView, Response};
     use crate::decision::Decision;
     use crate::hook::{FailMode, Mode, StdoutUse, limits};
+    use crate::inquiry::{Inquiry, Resolution};
     use crate::kind::EventKind;
+    use crate::notice::Notice;
     use crate::record::Record;
     use crate::report::{
         CheckReport, DoctorReport, HostReport, ListReport, PlanReport, PromptedHook, ReplayReport,
@@ -127,6 +141,11 @@ mod generated {
             ),
             ("event", event()),
             ("front-matter", front_matter()),
+            of::<Notice>(
+                "notice",
+                "A notice to a person",
+                "What a `[notify]` command gets on standard input and a webhook as its body.",
+            ),
             of::<Decision>(
                 "output",
                 "What a hook prints",
@@ -138,7 +157,93 @@ mod generated {
                 "One line of a journal file; `anyhook log --json` prints the same.",
             ),
         ];
-        files.into_iter().chain(commands).collect()
+        files.into_iter().chain(commands).chain(of_daemon()).collect()
+    }
+
+    /// Returns what is said by and to the daemon.
+    fn of_daemon() -> [(&'static str, String); 6] {
+        [
+            of::<Vec<AgentView>>(
+                "agents",
+                "What every agent does",
+                "As `anyhook agent list --json` prints it; `anyhook agent show --json` prints one of them.",
+            ),
+            of::<daemon::Request>(
+                "daemon-request",
+                "What a client says to the daemon",
+                "One frame to the daemon's socket, after the greeting.",
+            ),
+            of::<Response>(
+                "daemon-response",
+                "What the daemon answers",
+                "One frame from the daemon's socket, after the greeting.",
+            ),
+            of::<Option<DaemonStatus>>(
+                "daemon-status",
+                "How the daemon is",
+                "As `anyhook daemon status --json` prints it: null if it does not run.",
+            ),
+            of::<Vec<DecisionView>>(
+                "decisions",
+                "What waits for a person",
+                "As `anyhook decision list --json` prints it; `anyhook decision show --json` prints one of them, and `anyhook decision resolve --json` the `resolution` of one.",
+            ),
+            of::<Happening>(
+                "happening",
+                "Something that happened",
+                "What the daemon tells those who follow it. The members of a type that is not listed here are not known.",
+            ),
+        ]
+    }
+
+    /// By hand: each type has its members in one flat object, and an unknown type may have any.
+    impl JsonSchema for Happening {
+        fn schema_name() -> Cow<'static, str> {
+            "Happening".into()
+        }
+
+        fn json_schema(generator: &mut SchemaGenerator) -> schemars::Schema {
+            let each: Vec<Value> = Self::TYPES
+                .iter()
+                .map(|name| {
+                    json!({
+                        "if": {"properties": {"type": {"const": name}}, "required": ["type"]},
+                        "then": members(name, generator),
+                    })
+                })
+                .collect();
+            json_schema!({
+                "description": "Something that happened.",
+                "type": "object",
+                "required": ["type"],
+                "properties": {
+                    "type": {
+                        "description": "What it is.",
+                        "anyOf": [{"enum": Self::TYPES}, {"type": "string"}],
+                    },
+                },
+                "allOf": each,
+            })
+        }
+    }
+
+    /// Returns the members that one type has beside `type`.
+    fn members(name: &str, generator: &mut SchemaGenerator) -> Value {
+        let message = json!({"type": "string", "description": "In its own words."});
+        let own = match name {
+            "decision:created" => return generator.subschema_for::<Inquiry>().into(),
+            "decision:resolved" => return generator.subschema_for::<Resolution>().into(),
+            "agent:prompt" => json!({"prompt_type": generator.subschema_for::<PromptType>()}),
+            "agent:failed" => {
+                json!({"kind": generator.subschema_for::<FailureKind>(), "message": message})
+            }
+            "agent:signal" => {
+                json!({"kind": generator.subschema_for::<SignalKind>(), "message": message})
+            }
+            _ => return generator.subschema_for::<AgentReport>().into(),
+        };
+        let report = generator.subschema_for::<AgentReport>();
+        json!({"allOf": [report, {"properties": own}]})
     }
 
     fn generator() -> SchemaGenerator {

@@ -225,6 +225,24 @@ impl TestEnv {
         Some(command)
     }
 
+    /// Returns the process of the daemon that runs here, if one does.
+    pub fn daemon(&self) -> Option<u32> {
+        let lock = fs::read_to_string(self.state().join("daemon/store/lock")).ok()?;
+        let process: u32 = lock.trim().parse().ok()?;
+        let command = fs::read_to_string(format!("/proc/{process}/cmdline")).ok()?;
+        command.contains("__daemon").then_some(process)
+    }
+
+    /// Ends the daemon that runs here as nothing else would: by `kill -9`.
+    pub fn kill_daemon(&self) {
+        let Some(process) = self.daemon() else { return };
+        let status = Command::new("kill").args(["-9", &process.to_string()]).status().unwrap();
+        assert!(status.success());
+        // One that waits for the disk ends when the disk has answered.
+        let limit = Duration::from_secs(60);
+        wait_within(limit, "the daemon to be gone", || self.daemon() != Some(process));
+    }
+
     /// Gives everything to another user.
     pub fn give_to(&self, uid: u32) {
         let status = Command::new("chown")
@@ -238,6 +256,7 @@ impl TestEnv {
 
 impl Drop for TestEnv {
     fn drop(&mut self) {
+        self.kill_daemon();
         // Trusted copies are read-only, and only root can remove what it may not write.
         let _ = Command::new("chmod")
             .args(["-R", "u+w"])
@@ -277,8 +296,20 @@ pub fn run(mut command: Command, input: &[u8]) -> Ran {
     })
 }
 
+/// Starts a command whose end is waited for later, by [`finish`].
+pub fn begin(mut command: Command, input: &[u8]) -> Child {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    child
+}
+
 /// Waits for a process to end.
-fn finish(child: Child) -> Ran {
+pub fn finish(child: Child) -> Ran {
     let output = child.wait_with_output().unwrap();
     Ran {
         code: output.status.code().unwrap_or_else(|| 128 + output.status.signal().unwrap_or(0)),
@@ -296,8 +327,13 @@ pub fn leave_out(what: &str, why: &str) {
 }
 
 /// Waits for a condition, at most ten seconds.
-pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
-    let until = Instant::now() + Duration::from_secs(10);
+pub fn wait_until(what: &str, condition: impl FnMut() -> bool) {
+    wait_within(Duration::from_secs(10), what, condition);
+}
+
+/// Waits for a condition, at most so long.
+pub fn wait_within(limit: Duration, what: &str, mut condition: impl FnMut() -> bool) {
+    let until = Instant::now() + limit;
     while !condition() {
         assert!(Instant::now() < until, "waited in vain: {what}");
         std::thread::sleep(Duration::from_millis(10));

@@ -3,9 +3,12 @@
 //! The contenders take turns, so that a slow moment of the machine hits all of them alike. Each
 //! gets the same environment, working folder, input and output.
 
+mod agents;
+mod daemon;
 mod journal;
 mod sdk;
 mod serve;
+mod store;
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt as _;
@@ -29,6 +32,8 @@ struct Options {
     runs: usize,
     profile: String,
     json: bool,
+    agents: bool,
+    daemon: bool,
 }
 
 /// One thing to measure.
@@ -50,6 +55,24 @@ struct Measured {
 pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<Ending> {
     let options = Options::parse(arguments)?;
     let anyhook = workspace.build_anyhook(&options.profile)?;
+    if options.agents {
+        let found = agents::measure(workspace, &anyhook, &options.profile, options.runs)?;
+        if options.json {
+            println!("{found:#}");
+        } else {
+            agents::print(&found);
+        }
+        return Ok(Ending::Good);
+    }
+    if options.daemon {
+        let found = daemon::measure(workspace, &anyhook, &options.profile)?;
+        if options.json {
+            println!("{found:#}");
+        } else {
+            daemon::print(&found);
+        }
+        return Ok(Ending::Good);
+    }
     let folder = tempfile::tempdir()?;
     let place = Place::make(folder.path())?;
     let contenders = place.contenders(&anyhook)?;
@@ -58,24 +81,31 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<Ending> {
     let journal = journal::measure(workspace, &anyhook, &options.profile)?;
     let sdk = sdk::measure(workspace, &options.profile)?;
     let serve = serve::measure(&anyhook, options.runs)?;
+    let store = store::measure(workspace, &options.profile)?;
     if options.json {
         let mut found = as_json(&options, &measured);
         found["serve"] = serve;
         found["journal"] = journal;
         found["sdk"] = sdk;
+        found["store"] = store;
         println!("{found:#}");
     } else {
         print_table(&options, &measured);
         serve::print(&serve);
         journal::print(&journal);
         sdk::print(&sdk);
+        store::print(&store);
     }
     Ok(Ending::Good)
 }
 
 impl Options {
     fn parse(arguments: &[String]) -> Result<Self> {
-        let mut options = Self { runs: 300, profile: "release".to_owned(), json: false };
+        // A round of a whole agent takes seconds, one of a hook milliseconds.
+        let agents = arguments.iter().any(|argument| argument == "--agents");
+        let runs = if agents { 30 } else { 300 };
+        let profile = "release".to_owned();
+        let mut options = Self { runs, profile, json: false, agents, daemon: false };
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next() {
             match argument.as_str() {
@@ -90,6 +120,8 @@ impl Options {
                     options.profile.clone_from(rest.next().context("`--profile` needs a name")?);
                 }
                 "--json" => options.json = true,
+                "--daemon" => options.daemon = true,
+                "--agents" => {}
                 other => bail!("`bench` has no argument `{other}`"),
             }
         }
@@ -327,7 +359,12 @@ mod tests {
     #[test]
     fn arguments_are_read() {
         let read = options(&["--runs", "5", "--profile", "dist", "--json"]).unwrap();
-        assert_eq!(read, Options { runs: 5, profile: "dist".to_owned(), json: true });
+        let profile = "dist".to_owned();
+        let wanted = Options { runs: 5, profile, json: true, agents: false, daemon: false };
+        assert_eq!(read, wanted);
+        assert!(options(&["--daemon"]).unwrap().daemon);
+        assert_eq!(options(&["--agents"]).unwrap().runs, 30);
+        assert_eq!(options(&["--runs", "5", "--agents"]).unwrap().runs, 5);
         assert!(options(&["--runs"]).is_err());
         assert!(options(&["--runs", "0"]).is_err());
         assert!(options(&["--run"]).is_err());

@@ -177,7 +177,7 @@ impl Scene<'_> {
     fn play(&mut self, story: &str, mut event: Value, out: &mut Out) -> Result<(), Trouble> {
         self.number += 1;
         event["session_id"] = "demo".into();
-        let caller = Caller { work_dir: self.stage.project.clone(), project_dir: None, now: now() };
+        let caller = Caller::new(self.stage.project.clone(), now());
         let decoded = OpenFormat.decode(event.to_string().as_bytes(), &caller);
         let events = decoded.map_err(|error| Trouble::problem(error.to_string()))?;
         for event in events {

@@ -17,6 +17,7 @@ use jiff::SignedDuration;
 
 use super::Ended;
 use crate::agents;
+use crate::daemon;
 use crate::environment::{Environment, shown};
 use crate::figures::second;
 use crate::target;
@@ -82,6 +83,10 @@ pub fn run(arguments: &DoctorArgs, environment: &Environment, out: &mut Out) -> 
     let seen = look_at_journal(
         environment,
         &mut Ward { findings: &mut report.findings, about: "journal".to_owned() },
+    );
+    look_at_daemon(
+        environment,
+        &mut Ward { findings: &mut report.findings, about: "daemon".to_owned() },
     );
     for agent in AGENTS {
         let mut ward = Ward { findings: &mut report.findings, about: agent.id().to_owned() };
@@ -169,6 +174,32 @@ fn look_at_hooks(environment: &Environment, ward: &mut Ward<'_>) {
     } else {
         format!("{ready} hooks are ready")
     });
+}
+
+/// Looks at the daemon, if it has ever run. It starts by itself, so that it does not is no fault.
+fn look_at_daemon(environment: &Environment, ward: &mut Ward<'_>) {
+    let Ok(folder) = daemon::folder(&environment.places) else { return };
+    if !folder.path().exists() {
+        return;
+    }
+    match daemon::connect_if_it_runs(environment)
+        .and_then(|client| client.map(|mut client| daemon::status(&mut client)).transpose())
+    {
+        Ok(Some(status)) => {
+            ward.good(format!("the daemon runs (process {})", status.pid));
+            for note in status.notes {
+                ward.bad(note, "anyhook daemon status");
+            }
+        }
+        Ok(None) => match daemon::last_words(&folder) {
+            Some((why, hint)) => ward.bad(format!("the daemon could not run: {why}"), &hint),
+            None => ward.note("the daemon does not run; it starts when it is needed"),
+        },
+        Err(trouble) => ward.bad(trouble.message(), "anyhook daemon logs"),
+    }
+    for lost in daemon::notices_that_failed(&environment.places) {
+        ward.bad(lost, "look at [notify] in anyhook.toml");
+    }
 }
 
 /// Looks at the journal. Returns when each host was last heard of, and at which event.

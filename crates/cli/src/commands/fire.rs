@@ -62,8 +62,7 @@ impl EventArgs {
                 None => trouble.hint(format!("known hosts: {}", HOST_IDS.join(", "))),
             });
         }
-        let caller =
-            Caller { work_dir: environment.work_dir.clone(), project_dir: None, now: now() };
+        let caller = Caller::new(environment.work_dir.clone(), now());
         let decoded = OpenFormat.decode(Value::Object(fields).to_string().as_bytes(), &caller);
         let event = decoded.map_err(|error| Trouble::input(error.to_string()))?.into_iter().next();
         let mut event = event.ok_or_else(|| Trouble::input("the event is empty"))?;

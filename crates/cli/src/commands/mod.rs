@@ -1,10 +1,14 @@
 //! What a person types: one file a command.
 
 mod add;
+mod agent;
 mod check;
 mod completions;
+mod daemon;
+mod decision;
 mod demo;
 mod doctor;
+mod emit;
 mod explain;
 mod fire;
 mod hosts;
@@ -88,6 +92,10 @@ enum Command {
     Verify(verify::VerifyArgs),
     Stats(stats::StatsArgs),
     Top(top::TopArgs),
+    Agent(agent::AgentArgs),
+    Decision(decision::DecisionArgs),
+    Emit(emit::EmitArgs),
+    Daemon(daemon::DaemonArgs),
     Replay(replay::ReplayArgs),
     Promote(promote::PromoteArgs),
     Schema(schema::SchemaArgs),
@@ -200,6 +208,10 @@ fn dispatch(command: Command, environment: &Environment, out: &mut Out) -> Ended
         Command::Verify(arguments) => verify::run(&arguments, environment, out),
         Command::Stats(arguments) => stats::run(&arguments, environment, out),
         Command::Top(arguments) => top::run(&arguments, environment),
+        Command::Agent(arguments) => agent::run(&arguments, environment, out),
+        Command::Decision(arguments) => decision::run(arguments, environment, out),
+        Command::Emit(arguments) => emit::run(arguments, environment),
+        Command::Daemon(arguments) => daemon::run(&arguments, environment, out),
         Command::Schema(arguments) => schema::run(&arguments, out),
         Command::Completions(arguments) => completions::run(&arguments, &mut Cli::command(), out),
     }

@@ -195,7 +195,7 @@ fn cases(
         event
     };
     let runs = |event: &Value| {
-        let caller = Caller { work_dir: "/".into(), project_dir: None, now: anyhook_engine::now() };
+        let caller = Caller::new("/", anyhook_engine::now());
         let decoded = OpenFormat.decode(event.to_string().as_bytes(), &caller).unwrap_or_default();
         let tool = decoded.into_iter().next().and_then(|event| event.tool);
         tool.is_none_or(|tool| matcher.mismatch(&tool).is_none())

@@ -136,8 +136,12 @@ fn test(engine: &Engine, hook: &Hook, path: &Path) -> Result<TestedCase, Trouble
             return Ok(tested);
         }
     }
-    let caller =
-        Caller { work_dir: project.clone(), project_dir: Some(project.clone()), now: now() };
+    let caller = Caller {
+        work_dir: project.clone(),
+        project_dir: Some(project.clone()),
+        now: now(),
+        agent_id: None,
+    };
     let decoded =
         OpenFormat.decode(Value::Object(case.event.clone()).to_string().as_bytes(), &caller);
     let event = match decoded {

@@ -9,6 +9,7 @@
 //! - any language with `title=PATH`: written to that file (below the project, or `~/…`);
 //! - `yaml` without a title: a part of a front matter, which `anyhook check` must accept;
 //! - `json` without a title: read; in the page of events also sent through `anyhook hook`;
+//! - `jsonl schema=NAME`: each line is read, and keeps to that schema;
 //! - `rust`: a doctest of the crate it shows (`crates/sdk/src/lib.rs` includes the page);
 //! - `text`: shown, nothing more.
 //!
@@ -28,10 +29,11 @@ use serde_json::Value;
 use crate::environment;
 
 /// Blocks marked `sh no-run`: the page and the block's first line.
-const NOT_RUN: [(&str, &str); 3] = [
+const NOT_RUN: [(&str, &str); 4] = [
     ("README.md", "cargo run --release -- demo"),
     ("README.md", "cargo install --path crates/cli"),
     ("docs/guide/first-hook.md", "cargo install --path crates/cli"),
+    ("docs/reference/state-latency.md", "cargo xtask bench --agents --runs 30"),
 ];
 
 /// The page whose JSON blocks are events.
@@ -51,6 +53,10 @@ struct Block {
 impl Block {
     fn title(&self) -> Option<&str> {
         self.words.iter().find_map(|word| word.strip_prefix("title="))
+    }
+
+    fn schema(&self) -> Option<&str> {
+        self.words.iter().find_map(|word| word.strip_prefix("schema="))
     }
 
     fn is_marked(&self, mark: &str) -> bool {
@@ -163,6 +169,7 @@ impl Play {
             "console" => self.console(block),
             "yaml" => self.front_matter(block),
             "json" => self.json(block),
+            "jsonl" => self.json_lines(block),
             // Doctests of the crate they show.
             "text" | "rust" => {}
             other => self.fault(block.line, format!("nobody knows what a `{other}` block is")),
@@ -265,6 +272,24 @@ impl Play {
         }
     }
 
+    /// Checks each line against the schema that the block names.
+    fn json_lines(&mut self, block: &Block) {
+        let Some(name) = block.schema() else {
+            return self.fault(block.line, "lines of JSON without a schema");
+        };
+        let schema = self.environment.run(&["schema", name]).json();
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        for line in block.text.lines() {
+            let value: Value = match serde_json::from_str(line) {
+                Ok(value) => value,
+                Err(error) => return self.fault(block.line, format!("not JSON: {error}: {line}")),
+            };
+            for fault in validator.iter_errors(&value) {
+                self.fault(block.line, format!("{fault} at {}: {line}", fault.instance_path()));
+            }
+        }
+    }
+
     /// Checks every HOOK.md the page has written.
     fn finish(mut self) -> Vec<String> {
         for file in std::mem::take(&mut self.hook_files) {
@@ -297,13 +322,16 @@ fn normal_line(line: &str) -> String {
     let words: Vec<&str> = line.split_whitespace().collect();
     let mut normal = Vec::with_capacity(words.len());
     for (index, word) in words.iter().enumerate() {
-        let bare = word.trim_matches(|letter: char| "\",()`{}".contains(letter));
-        let unit = words.get(index + 1).map(|next| next.trim_end_matches(','));
+        let bare = word.trim_matches(|letter: char| "\",:()`{}".contains(letter));
+        let unit = words.get(index + 1).map(|next| next.trim_end_matches([',', ')']));
         let is_number = |text: &str| text.parse::<f64>().is_ok();
+        let follows_process = index > 0 && words[index - 1].ends_with("process");
         if is_time(bare) {
             normal.push(word.replace(bare, "[TIME]"));
-        } else if is_number(bare) && matches!(unit, Some("ms" | "s")) {
+        } else if is_number(bare) && (matches!(unit, Some("ms" | "s")) || follows_process) {
             normal.push("[NUMBER]".to_owned());
+        } else if is_age(bare) {
+            normal.push(word.replace(bare, "[AGE]"));
         } else if is_id(bare) {
             normal.push(word.replace(bare, "[ID]"));
         } else {
@@ -320,6 +348,15 @@ fn is_time(word: &str) -> bool {
         && word.starts_with(|letter: char| letter.is_ascii_digit())
         && word.chars().all(|letter| letter.is_ascii_digit() || "-:.TZ".contains(letter))
         && (word.contains(':') || word.matches('-').count() == 2)
+}
+
+/// Tells whether a word says how long ago something was: `5s`, `3m`, `2h`, `4d`.
+///
+/// No more than four digits: an id may look like it, too.
+fn is_age(word: &str) -> bool {
+    word.strip_suffix(['s', 'm', 'h', 'd']).is_some_and(|count| {
+        (1..=4).contains(&count.len()) && count.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 /// Tells whether a word could be a record's id: eight letters without i, l, o and u.
@@ -515,6 +552,34 @@ fn the_reference_is_complete() {
     }
 }
 
+/// As above, of what is said by and to the daemon.
+#[test]
+fn the_reference_of_the_daemon_is_complete() {
+    let environment = environment();
+    let page = read("docs/reference/daemon.md");
+    let names = |name: &str| assert!(page.contains(&format!("`{name}`")), "daemon.md lacks {name}");
+    for name in anyhook_model::Happening::TYPES {
+        names(name);
+    }
+    let happening = environment.run(&["schema", "happening"]).json();
+    for kind in ["AgentReport", "ProcessName", "Inquiry", "Resolution"] {
+        happening["$defs"][kind]["properties"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .for_each(|key| names(key));
+    }
+    let request = environment.run(&["schema", "daemon-request"]).json().to_string();
+    let response = environment.run(&["schema", "daemon-response"]).json();
+    for code in response["$defs"]["RefusalCode"]["oneOf"].as_array().unwrap() {
+        names(code["const"].as_str().unwrap());
+    }
+    let headings = anchors(&page);
+    for what in ["status", "stop", "agents", "decisions", "resolve", "ask", "follow"] {
+        assert!(request.contains(&format!("\"{what}\"")) && headings.contains(what), "{what}");
+    }
+}
+
 #[test]
 fn blocks_are_read_with_their_words() {
     let page = "a\n```sh no-run\nx\n```\n````markdown title=a/b\n```\nin\n```\n````\n";
@@ -539,6 +604,8 @@ fn what_differs_from_run_to_run_is_made_equal() {
         "[TIME] [TIME] [ID] before_tool deny guard [NUMBER] ms Shell ls"
     );
     assert_eq!(normal_line("at       2026-11-15T21:12:37.117Z"), "at [TIME]");
+    assert_eq!(normal_line("idle  12s  (process 4711,"), "idle [AGE] (process [NUMBER]");
+    assert_eq!(normal_line("4714219d"), "[ID]");
     let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
     assert!(fits(&lines("a\n…\nd"), &lines("a\nb\nc\nd")));
     assert!(!fits(&lines("a\n…\nd"), &lines("a\nb")));

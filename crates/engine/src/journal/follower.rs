@@ -53,6 +53,14 @@ impl Follower {
         Ok(follower)
     }
 
+    /// Makes a follower of a name that reads on where `reader` is, wherever it was before.
+    pub fn named_at(journal: &Journal, name: &str, reader: JournalReader) -> io::Result<Self> {
+        let file = journal.folder().join(FOLDER).join(name);
+        let follower = Self { reader, file, process: None };
+        follower.remember()?;
+        Ok(follower)
+    }
+
     /// Makes a follower of a reader that counts as long as this process lives.
     pub fn of_this_process(journal: &Journal, reader: JournalReader) -> io::Result<Self> {
         let process = std::process::id();
@@ -67,6 +75,16 @@ impl Follower {
     /// [`Self::remember`] then says that they need not come again.
     pub fn read_on(&mut self, take: &mut dyn FnMut(Record)) -> io::Result<()> {
         self.reader.read_on(take)
+    }
+
+    /// Calls `take` with the next records, `limit` lines at most. Tells whether there may be more.
+    pub fn read_some(&mut self, limit: usize, take: &mut dyn FnMut(Record)) -> io::Result<bool> {
+        self.reader.read_some(limit, take)
+    }
+
+    /// Returns where it reads on.
+    pub fn position(&self) -> Option<&Position> {
+        self.reader.position()
     }
 
     /// Returns how many lines were no records.

@@ -19,6 +19,9 @@ use super::reader::read_segment;
 use super::{Journal, Position, SegmentName, follower, long, make_folder, segment};
 use crate::trust::hex;
 
+/// A follower that has not read on for so long holds nothing back any more.
+const FOLLOWER_PATIENCE: SignedDuration = SignedDuration::from_hours(30 * 24);
+
 /// The file of the seals.
 pub(super) const SEALS: &str = "seals.jsonl";
 
@@ -189,7 +192,10 @@ impl Journal {
         now: Timestamp,
         kept: &mut Kept,
     ) -> io::Result<()> {
-        let followers = follower::list(&self.folder)?;
+        // One that has not come for so long will not come.
+        let gone = now.checked_sub(FOLLOWER_PATIENCE).unwrap_or(Timestamp::MIN);
+        let mut followers = follower::list(&self.folder)?;
+        followers.retain(|(_, bookmark)| bookmark.position.is_none() || bookmark.at > gone);
         let open = segment::current(&self.folder);
         // What cannot be dropped must not cost all of the history: half of the room is for that.
         let fixed = self.fixed_size(open.as_ref())?;

@@ -69,9 +69,17 @@ pub fn write(mut record: Record, line: &mut Vec<u8>, folder: &Path, sync: bool) 
 
 /// Adds a JSON object that lacks its closing brace to `line`, with its sum.
 pub(super) fn seal(text: &[u8], line: &mut Vec<u8>) {
+    let start = line.len();
     line.extend_from_slice(text);
+    end_with_sum(line, start);
+}
+
+/// Ends the JSON object that begins at `start` and lacks its closing brace: with its sum, and a line
+/// break.
+pub fn end_with_sum(line: &mut Vec<u8>, start: usize) {
+    let sum = CRC.checksum(&line[start..]);
     line.extend_from_slice(SUM);
-    line.extend_from_slice(format!("{:08x}", CRC.checksum(text)).as_bytes());
+    line.extend_from_slice(format!("{sum:08x}").as_bytes());
     line.extend_from_slice(END);
     line.push(b'\n');
 }
@@ -93,6 +101,12 @@ impl<'text> Line<'text> {
     /// Takes a line of the first form, which has no sum.
     pub fn of_first_form(whole: &'text [u8]) -> Self {
         Self { text: whole, whole }
+    }
+
+    /// Returns the bytes before the sum: a JSON object without its closing brace. All of a line that
+    /// has none.
+    pub fn text(&self) -> &'text [u8] {
+        self.text
     }
 
     /// Tells whether some bytes stand in the line: quicker than reading it as a record.

@@ -52,11 +52,31 @@ impl JournalReader {
         })
     }
 
+    /// Calls `take` with the next records, `limit` lines at most. Tells whether there may be more.
+    pub fn read_some(&mut self, limit: usize, take: &mut dyn FnMut(Record)) -> io::Result<bool> {
+        let mut left = limit;
+        self.read_lines_up_to(&mut left, &mut |line| {
+            let record = line.record()?;
+            take(record);
+            Ok(())
+        })?;
+        Ok(left == 0)
+    }
+
     /// Calls `take` with every whole line written since the last call.
     ///
     /// For those who need few of the records: a line can be looked at before it is read as one.
     pub fn read_lines(
         &mut self,
+        take: &mut dyn FnMut(Line<'_>) -> Result<(), LineFault>,
+    ) -> io::Result<()> {
+        let mut all = usize::MAX;
+        self.read_lines_up_to(&mut all, take)
+    }
+
+    fn read_lines_up_to(
+        &mut self,
+        left: &mut usize,
         take: &mut dyn FnMut(Line<'_>) -> Result<(), LineFault>,
     ) -> io::Result<()> {
         loop {
@@ -79,11 +99,15 @@ impl JournalReader {
                 segment::settle(&self.journal.path(&position.segment));
             }
             let damaged = &mut self.damaged;
-            position.offset = read_segment(&self.journal, &position, &mut |found| {
+            position.offset = read_segment_up_to(&self.journal, &position, left, &mut |found| {
                 if found.line.and_then(&mut *take).is_err() {
                     *damaged += 1;
                 }
             })?;
+            if *left == 0 {
+                self.position = Some(position);
+                return Ok(());
+            }
             let is_last = next.is_none();
             self.position = Some(match next {
                 Some(segment) => Position { segment, offset: 0 },
@@ -104,6 +128,17 @@ pub fn read_segment(
     from: &Position,
     take: &mut dyn FnMut(Found<'_>),
 ) -> io::Result<u64> {
+    let mut all = usize::MAX;
+    read_segment_up_to(journal, from, &mut all, take)
+}
+
+/// As [`read_segment`], but ends when `left` lines were read, and counts them off.
+fn read_segment_up_to(
+    journal: &Journal,
+    from: &Position,
+    left: &mut usize,
+    take: &mut dyn FnMut(Found<'_>),
+) -> io::Result<u64> {
     let mut file = match File::open(journal.path(&from.segment)) {
         Ok(file) => file,
         // Dropped while we were on our way.
@@ -116,7 +151,7 @@ pub fn read_segment(
     let is_first_form = from.segment.number().is_none();
     let mut reader = BufReader::with_capacity(64 * 1024, file);
     let (mut number, mut offset, mut line) = (0, begin, Vec::new());
-    loop {
+    while *left > 0 {
         line.clear();
         let length = reader.by_ref().take(LINE_LIMIT).read_until(b'\n', &mut line)? as u64;
         if length == 0 || line.last() != Some(&b'\n') && length < LINE_LIMIT {
@@ -129,9 +164,11 @@ pub fn read_segment(
             let line =
                 if is_first_form { Ok(Line::of_first_form(text)) } else { Line::of_segment(text) };
             take(Found { number, offset, line });
+            *left -= 1;
         }
         offset += length;
     }
+    Ok(offset)
 }
 
 impl Journal {

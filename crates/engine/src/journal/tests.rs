@@ -43,6 +43,29 @@ fn problems(journal: &Journal) -> Vec<String> {
 }
 
 #[test]
+fn a_journal_can_be_read_in_portions() {
+    let state = tempfile::tempdir().unwrap();
+    let journal = small(state.path());
+    fill(&journal, "r", 25);
+    let expected: Vec<String> = (0..25).map(|index| format!("r{index}")).collect();
+    for portion in [1, 2, 7, 25, 26] {
+        let (mut reader, mut found) = (journal.reader(), Vec::new());
+        loop {
+            let before = found.len();
+            let more =
+                reader.read_some(portion, &mut |record| found.push(record.id.to_string())).unwrap();
+            assert!(found.len() - before <= portion);
+            if !more {
+                break;
+            }
+            // Whoever goes on from the position misses nothing and gets nothing twice.
+            reader = journal.reader_at(reader.position().unwrap().clone());
+        }
+        assert_eq!(found, expected, "{portion} at a time");
+    }
+}
+
+#[test]
 fn records_come_back_in_order_and_can_be_followed() {
     let state = tempfile::tempdir().unwrap();
     let journal = small(state.path());

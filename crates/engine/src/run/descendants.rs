@@ -127,6 +127,15 @@ pub fn adopt_orphans() {
     }
 }
 
+/// Leaves orphans of our descendants to the system again: for what is to outlive us, and must not be
+/// ended with us.
+pub fn release_orphans() {
+    #[cfg(target_os = "linux")]
+    {
+        let _ = rustix::process::set_child_subreaper(None);
+    }
+}
+
 #[cfg(target_os = "linux")]
 mod linux {
     use std::fs;

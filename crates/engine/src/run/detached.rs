@@ -72,10 +72,13 @@ fn start(binary: &Path, argument: &str, stdin: Stdio) -> io::Result<()> {
         .current_dir("/")
         .process_group(0)
         .spawn()
-        .map(|child| {
-            reap();
-            launched().push(child);
-        })
+        .map(take_leave_of)
+}
+
+/// Remembers a process that is not waited for, until [`reap`] finds that it has ended.
+pub fn take_leave_of(child: Child) {
+    reap();
+    launched().push(child);
 }
 
 /// Takes leave of those we have started that have ended: in a process that lives on, each would
@@ -90,7 +93,7 @@ fn launched() -> MutexGuard<'static, Vec<Child>> {
 }
 
 /// Returns a file without a name.
-fn scratch_file() -> io::Result<File> {
+pub fn scratch_file() -> io::Result<File> {
     #[cfg(target_os = "linux")]
     if let Ok(fd) = rustix::fs::memfd_create("anyhook-job", rustix::fs::MemfdFlags::CLOEXEC) {
         return Ok(File::from(fd));

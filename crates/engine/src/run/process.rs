@@ -53,6 +53,16 @@ impl Command {
         Self { program, arguments, work_dir: work_dir.into_os_string(), environment }
     }
 
+    /// Makes the command for a program that is no hook.
+    pub fn of_program(
+        program: OsString,
+        arguments: Vec<OsString>,
+        work_dir: PathBuf,
+        environment: Vec<(OsString, OsString)>,
+    ) -> Self {
+        Self { program, arguments, work_dir: work_dir.into_os_string(), environment }
+    }
+
     /// Starts it in a process group of its own. The standard library uses `posix_spawn` for this,
     /// which costs the same however large we are.
     fn spawn(&self, mark: &str) -> io::Result<Child> {

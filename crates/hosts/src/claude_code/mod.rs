@@ -3,19 +3,26 @@
 mod decode;
 mod encode;
 mod facts;
+mod injection;
+mod log;
 mod transcript;
 
 use std::path::PathBuf;
 
 use anyhook_model::json::Object;
-use anyhook_model::{Caller, DecodeError, Event, EventKind, Host, Reply, ToolCall, Verdict};
+use anyhook_model::{
+    Caller, DecodeError, Event, EventKind, Host, PromptType, Reply, ToolCall, Verdict,
+};
 use serde_json::{Value, json};
 
 use crate::Agent;
 use crate::facts::{Capability, Quirk};
+use crate::log::{LogHomes, LogPlace, LogSays, LogState};
 use crate::tool;
 use crate::wiring::json_hooks::{self, Handler};
-use crate::wiring::{Call, Edits, Inspection, JsonSettings, Scope, SettingsError, Texts};
+use crate::wiring::{
+    Call, Edits, Injection, Inspection, JsonSettings, Scope, SettingsError, Texts,
+};
 
 pub use transcript::{Transcript, TranscriptPayload, read_transcript};
 
@@ -26,6 +33,10 @@ pub struct ClaudeCode;
 impl Host for ClaudeCode {
     fn id(&self) -> &'static str {
         "claude-code"
+    }
+
+    fn process_names(&self) -> &'static [&'static str] {
+        &["claude", "node", "bun"]
     }
 
     fn decode(&self, payload: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> {
@@ -71,8 +82,20 @@ impl Agent for ClaudeCode {
         facts::QUIRKS
     }
 
+    fn prompt_tool(&self, tool: &str) -> Option<PromptType> {
+        match tool {
+            "AskUserQuestion" => Some(PromptType::Question),
+            "ExitPlanMode" => Some(PromptType::PlanApproval),
+            _ => None,
+        }
+    }
+
     fn program(&self) -> &'static str {
         "claude"
+    }
+
+    fn session_variable(&self) -> Option<&'static str> {
+        Some("CLAUDECODE")
     }
 
     fn tried_version(&self) -> &'static str {
@@ -117,6 +140,27 @@ impl Agent for ClaudeCode {
         }
         Ok(found)
     }
+
+    fn inject(
+        &self,
+        agent_id: &str,
+        settings: Option<&str>,
+        call: &Call,
+    ) -> Result<Option<Injection>, SettingsError> {
+        injection::inject(agent_id, settings, call)
+    }
+
+    fn log_places(&self, homes: &LogHomes) -> Vec<LogPlace> {
+        log::places(homes)
+    }
+
+    fn begin_log(&self, file_name: &str) -> LogState {
+        log::begin(file_name)
+    }
+
+    fn read_log_line(&self, state: &mut LogState, line: &str) -> Option<LogSays> {
+        log::read_line(state, line)
+    }
 }
 
 /// The settings that whoever looks after the machine has made.
@@ -132,6 +176,7 @@ const EVENTS: &[&str] = &[
     "PostToolUse",
     "PostToolUseFailure",
     "Stop",
+    "StopFailure",
     "SubagentStart",
     "SubagentStop",
     "PreCompact",

@@ -9,7 +9,7 @@
 //! in earlier versions also that it ended, the input to which a hook changed that of a call, and
 //! that a hook denied a call, where its reason is all that was written.
 
-mod entry;
+pub(super) mod entry;
 #[cfg(test)]
 mod tests;
 

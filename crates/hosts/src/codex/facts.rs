@@ -108,4 +108,11 @@ pub const QUIRKS: &[Quirk] = &[
         mitigation: "said only when a hook blocks pre_compact",
         evidence: "run",
     },
+    Quirk {
+        id: "codex-one-notify",
+        versions: "0.166.0",
+        behaviour: "`notify` is one program, told of the end of a turn alone; given for one start it takes the place of the user's",
+        mitigation: "ours calls the user's after it; permission prompts come by the hook alone",
+        evidence: "run",
+    },
 ];

@@ -3,19 +3,26 @@
 mod decode;
 mod encode;
 mod facts;
+mod injection;
+mod log;
 
 use std::path::{Path, PathBuf};
 
 use anyhook_model::json::Object;
-use anyhook_model::{Caller, DecodeError, Event, EventKind, Host, Reply, ToolCall, Verdict};
+use anyhook_model::{
+    Caller, DecodeError, Event, EventKind, Host, PromptType, Reply, ToolCall, Verdict,
+};
 use serde_json::{Value, json};
 
 use crate::Agent;
 use crate::facts::{Capability, Quirk};
+use crate::log::{LogHomes, LogPlace, LogSays, LogState};
 use crate::tool;
 use crate::wiring::codex_trust;
 use crate::wiring::json_hooks::{self, Handler};
-use crate::wiring::{Call, Edits, Inspection, JsonSettings, Scope, SettingsError, Texts, is_ours};
+use crate::wiring::{
+    Call, Edits, Injection, Inspection, JsonSettings, Scope, SettingsError, Texts, is_ours,
+};
 
 /// OpenAI's Codex CLI.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +31,10 @@ pub struct Codex;
 impl Host for Codex {
     fn id(&self) -> &'static str {
         "codex"
+    }
+
+    fn process_names(&self) -> &'static [&'static str] {
+        &["codex"]
     }
 
     fn decode(&self, payload: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> {
@@ -58,6 +69,13 @@ impl Agent for Codex {
 
     fn quirks(&self) -> &'static [Quirk] {
         facts::QUIRKS
+    }
+
+    fn prompt_tool(&self, tool: &str) -> Option<PromptType> {
+        match tool {
+            "request_user_input" => Some(PromptType::Question),
+            _ => None,
+        }
     }
 
     fn program(&self) -> &'static str {
@@ -120,6 +138,31 @@ impl Agent for Codex {
             }
         }
         Ok(found)
+    }
+
+    fn inject(
+        &self,
+        agent_id: &str,
+        settings: Option<&str>,
+        call: &Call,
+    ) -> Result<Option<Injection>, SettingsError> {
+        injection::inject(agent_id, settings, call)
+    }
+
+    fn displaced_settings(&self, scope: &Scope) -> Option<PathBuf> {
+        Some(config_file(scope))
+    }
+
+    fn log_places(&self, homes: &LogHomes) -> Vec<LogPlace> {
+        log::places(homes)
+    }
+
+    fn begin_log(&self, file_name: &str) -> LogState {
+        log::begin(file_name)
+    }
+
+    fn read_log_line(&self, state: &mut LogState, line: &str) -> Option<LogSays> {
+        log::read_line(state, line)
     }
 }
 

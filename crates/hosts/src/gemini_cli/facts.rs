@@ -157,4 +157,11 @@ pub const QUIRKS: &[Quirk] = &[
         mitigation: "a pattern finds them in the prompt",
         evidence: "source",
     },
+    Quirk {
+        id: "gemini-no-injection",
+        versions: "0.61.0",
+        behaviour: "settings for one start can be given only in place of the machine's own",
+        mitigation: "no notification hooks are injected; they come with `anyhook install`",
+        evidence: "source",
+    },
 ];

@@ -3,15 +3,19 @@
 mod decode;
 mod encode;
 mod facts;
+mod log;
 
 use std::path::PathBuf;
 
 use anyhook_model::json::Object;
-use anyhook_model::{Caller, DecodeError, Event, EventKind, Host, Reply, ToolCall, Verdict};
+use anyhook_model::{
+    Caller, DecodeError, Event, EventKind, Host, PromptType, Reply, ToolCall, Verdict,
+};
 use serde_json::{Value, json};
 
 use crate::Agent;
 use crate::facts::{Capability, Quirk};
+use crate::log::{LogHomes, LogPlace, LogSays, LogState};
 use crate::tool;
 use crate::wiring::json_hooks::{self, Handler};
 use crate::wiring::{Call, Edits, Inspection, JsonSettings, Scope, SettingsError, Texts, is_ours};
@@ -23,6 +27,10 @@ pub struct GeminiCli;
 impl Host for GeminiCli {
     fn id(&self) -> &'static str {
         "gemini-cli"
+    }
+
+    fn process_names(&self) -> &'static [&'static str] {
+        &["gemini", "node", "bun"]
     }
 
     fn decode(&self, payload: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> {
@@ -69,8 +77,20 @@ impl Agent for GeminiCli {
         facts::QUIRKS
     }
 
+    fn prompt_tool(&self, tool: &str) -> Option<PromptType> {
+        match tool {
+            "ask_user" => Some(PromptType::Question),
+            "exit_plan_mode" => Some(PromptType::PlanApproval),
+            _ => None,
+        }
+    }
+
     fn program(&self) -> &'static str {
         "gemini"
+    }
+
+    fn session_variable(&self) -> Option<&'static str> {
+        Some("GEMINI_CLI")
     }
 
     fn tried_version(&self) -> &'static str {
@@ -113,6 +133,14 @@ impl Agent for GeminiCli {
             }
         }
         Ok(found)
+    }
+
+    fn log_places(&self, homes: &LogHomes) -> Vec<LogPlace> {
+        log::places(homes)
+    }
+
+    fn read_log_line(&self, state: &mut LogState, line: &str) -> Option<LogSays> {
+        log::read_line(state, line)
     }
 }
 

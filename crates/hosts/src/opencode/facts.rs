@@ -143,4 +143,11 @@ pub const QUIRKS: &[Quirk] = &[
         mitigation: "none: doctor shows when the last event was seen",
         evidence: "run",
     },
+    Quirk {
+        id: "opencode-no-injection",
+        versions: "1.18.33",
+        behaviour: "it has no hooks that are commands, only plugins",
+        mitigation: "no notification hooks are injected; they come with `anyhook install`",
+        evidence: "docs",
+    },
 ];

@@ -3,15 +3,19 @@
 mod decode;
 mod encode;
 mod facts;
+mod log;
 
 use std::path::PathBuf;
 
 use anyhook_model::json::Object;
-use anyhook_model::{Caller, DecodeError, Event, EventKind, Host, Reply, ToolCall, Verdict};
+use anyhook_model::{
+    Caller, DecodeError, Event, EventKind, Host, PromptType, Reply, ToolCall, Verdict,
+};
 use serde_json::Value;
 
 use crate::Agent;
 use crate::facts::{Capability, Quirk};
+use crate::log::{LogHomes, LogPlace, LogSays, LogState};
 use crate::tool;
 use crate::wiring::{Call, Edits, Inspection, Scope, SettingsError, Texts};
 
@@ -25,6 +29,10 @@ pub const PLUGIN: &str = include_str!("plugin.js");
 impl Host for OpenCode {
     fn id(&self) -> &'static str {
         "opencode"
+    }
+
+    fn process_names(&self) -> &'static [&'static str] {
+        &["opencode", "node", "bun"]
     }
 
     fn decode(&self, payload: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> {
@@ -71,8 +79,19 @@ impl Agent for OpenCode {
         facts::QUIRKS
     }
 
+    fn prompt_tool(&self, tool: &str) -> Option<PromptType> {
+        match tool {
+            "question" => Some(PromptType::Question),
+            _ => None,
+        }
+    }
+
     fn program(&self) -> &'static str {
         "opencode"
+    }
+
+    fn session_variable(&self) -> Option<&'static str> {
+        Some("OPENCODE")
     }
 
     fn tried_version(&self) -> &'static str {
@@ -113,6 +132,14 @@ impl Agent for OpenCode {
             None => found.missing.push("all".to_owned()),
         }
         Ok(found)
+    }
+
+    fn log_places(&self, homes: &LogHomes) -> Vec<LogPlace> {
+        log::places(homes)
+    }
+
+    fn read_log_line(&self, state: &mut LogState, line: &str) -> Option<LogSays> {
+        log::read_line(state, line)
     }
 }
 

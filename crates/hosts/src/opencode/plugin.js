@@ -87,7 +87,7 @@ export const Anyhook = async ({ directory, worktree, client }) => {
     }
     const part = event.type === "message.part.updated" ? properties.part : undefined;
     const failedTool = part?.state?.status === "error" && !denied.has(part.callID);
-    const watched = ["session.created", "session.idle", "session.deleted", "session.compacted", "permission.asked"];
+    const watched = ["session.created", "session.idle", "session.deleted", "session.compacted", "session.error", "permission.asked"];
     if (!failedTool && !watched.includes(event.type)) return;
     // Nobody is left who could answer.
     if (event.type === "permission.asked") isDone(session);

@@ -26,36 +26,76 @@ pub fn wire(
     handlers: &[Handler],
 ) -> Result<String, SettingsError> {
     let root = parse(path, text.unwrap_or(""))?;
-    let settings = top(path, &root)?;
-    let hooks = settings
-        .object_value_or_create("hooks")
-        .ok_or_else(|| unexpected(path, "`hooks`", "an object"))?;
+    let hooks = hooks_of(path, &root)?;
     for handler in handlers {
-        let groups = hooks
-            .array_value_or_create(handler.event)
-            .ok_or_else(|| unexpected(path, &format!("`hooks.{}`", handler.event), "a list"))?;
+        let groups = groups_of(path, &hooks, handler.event)?;
         let group = json!({"hooks": [handler.handler]});
-        let mut ours = our_groups(&groups, host).into_iter();
-        // In place: hosts know a handler by its position, and those after it must keep theirs.
-        match ours.next() {
-            Some(first) if to_value(&first) == Some(group.clone()) => {}
-            Some(first) => {
-                first.as_object().and_then(|object| object.replace_with(input(&group)));
-            }
-            None => {
-                groups.append(input(&group));
-            }
-        }
-        for more in ours {
-            more.remove();
-        }
+        keep_one(&groups, our_groups(&groups, host), &group);
         remove_from_shared_groups(&groups, host);
     }
+    Ok(finished(text, &root))
+}
+
+/// Puts a group in the place of the first of ours, or behind all others if there is none.
+fn keep_one(groups: &CstArray, ours: impl IntoIterator<Item = CstNode>, group: &Value) {
+    let mut ours = ours.into_iter();
+    // In place: hosts know a handler by its position, and those after it must keep theirs.
+    match ours.next() {
+        Some(first) if to_value(&first).as_ref() == Some(group) => {}
+        Some(first) => {
+            first.as_object().and_then(|object| object.replace_with(input(group)));
+        }
+        None => {
+            groups.append(input(group));
+        }
+    }
+    for more in ours {
+        more.remove();
+    }
+}
+
+/// Returns a changed text, as its file should hold it.
+fn finished(before: Option<&str>, root: &CstRootNode) -> String {
     let mut after = root.to_string();
-    if text.is_none() && !after.ends_with('\n') {
+    if before.is_none() && !after.ends_with('\n') {
         after.push('\n');
     }
-    Ok(with_mark_of(text, after))
+    with_mark_of(before, after)
+}
+
+/// A group of handlers for what one matcher finds.
+#[derive(Clone, Debug)]
+pub struct Matched<'what> {
+    /// The matcher.
+    pub matcher: &'what str,
+    /// Our handler, as the host reads it.
+    pub handler: Value,
+    /// Tells whether a command is ours, as it is or as it once was.
+    pub is_ours: fn(&str) -> bool,
+}
+
+/// Adds our groups to those of an event; one of ours that is there already is replaced.
+pub fn add_matched(
+    path: &Path,
+    text: Option<&str>,
+    event: &str,
+    groups: &[Matched<'_>],
+) -> Result<String, SettingsError> {
+    let root = parse(path, text.unwrap_or(""))?;
+    let there = groups_of(path, &hooks_of(path, &root)?, event)?;
+    for matched in groups {
+        let group = json!({"matcher": matched.matcher, "hooks": [matched.handler]});
+        let is_ours = |node: &CstNode| {
+            let group = to_value(node).unwrap_or_default();
+            let commands = group_commands(&group);
+            let handlers = group.get("hooks").and_then(Value::as_array).map_or(0, Vec::len);
+            commands.len() == handlers
+                && handlers > 0
+                && commands.iter().all(|command| (matched.is_ours)(command))
+        };
+        keep_one(&there, there.elements().into_iter().filter(is_ours), &group);
+    }
+    Ok(finished(text, &root))
 }
 
 /// Takes our handlers away, and what only held them.
@@ -141,6 +181,18 @@ fn parse(path: &Path, text: &str) -> Result<CstRootNode, SettingsError> {
 
 fn top(path: &Path, root: &CstRootNode) -> Result<CstObject, SettingsError> {
     root.object_value_or_create().ok_or_else(|| unexpected(path, "the file", "an object"))
+}
+
+fn hooks_of(path: &Path, root: &CstRootNode) -> Result<CstObject, SettingsError> {
+    top(path, root)?
+        .object_value_or_create("hooks")
+        .ok_or_else(|| unexpected(path, "`hooks`", "an object"))
+}
+
+fn groups_of(path: &Path, hooks: &CstObject, event: &str) -> Result<CstArray, SettingsError> {
+    hooks
+        .array_value_or_create(event)
+        .ok_or_else(|| unexpected(path, &format!("`hooks.{event}`"), "a list"))
 }
 
 fn unexpected(path: &Path, what: &str, expected: &'static str) -> SettingsError {

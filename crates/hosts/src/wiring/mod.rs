@@ -2,8 +2,11 @@
 //! written by the command line.
 
 pub mod codex_trust;
+mod injection;
 pub mod json_hooks;
 mod settings;
+
+pub use injection::{Emission, Injection};
 
 pub(crate) use settings::JsonSettings;
 
@@ -87,7 +90,11 @@ pub struct Call {
 impl Call {
     /// Returns the command line for a shell, answering a little before the host's own limit.
     pub fn command(&self, host: &str, limit_ms: u64) -> String {
-        format!("{} hook {host} --deadline-ms {}", quoted(&self.binary), limit_ms / 10 * 9)
+        format!(
+            "{} hook {host} --deadline-ms {}",
+            quoted(&self.binary.to_string_lossy()),
+            limit_ms / 10 * 9
+        )
     }
 }
 
@@ -127,15 +134,18 @@ fn split(command: &str) -> Option<(String, &str)> {
     None
 }
 
-/// Quotes a path for a shell.
-fn quoted(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+".contains(letter);
-    if text.chars().all(plain) {
-        text.into_owned()
+/// Quotes a word for a shell.
+fn quoted(word: &str) -> String {
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
     } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
+        format!("'{}'", word.replace('\'', "'\\''"))
     }
+}
+
+/// Tells whether a letter means nothing but itself to a shell.
+fn is_plain(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || "/._-+:=".contains(letter)
 }
 
 #[cfg(test)]

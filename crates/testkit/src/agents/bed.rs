@@ -4,9 +4,11 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::SystemTime;
 
 use serde_json::Value;
 
+use super::screen::{self, Screen};
 use super::{Agent, namespace};
 use crate::TestEnv;
 use crate::model_server::{ModelServer, SideRequest, Turn, tells};
@@ -35,6 +37,8 @@ pub struct Outcome {
     pub stderr: String,
     /// The requests of the main conversation: the first one got the first turn, and so on.
     pub requests: Vec<Value>,
+    /// When each of them was answered.
+    pub sent: Vec<Option<SystemTime>>,
     /// What else the agent asked.
     pub side_requests: Vec<SideRequest>,
 }
@@ -154,20 +158,49 @@ impl Bed {
         let mut command = host.command(&self.folder, self, prompt);
         command.extend_from_slice(&self.arguments);
         let mut runner = namespace::runner(&command);
-        runner.current_dir(self.project()).env_clear().envs(self.common_variables());
-        runner
-            .envs(host.variables(self))
-            .envs(self.variables.iter().map(|(name, value)| (name, value)));
-        let (process, socket) = namespace::spawn(runner);
-        let server = ModelServer::on(socket, script.into());
-        let ran = crate::finish(process);
+        self.set_up(&mut runner);
+        let inside = namespace::spawn(runner);
+        let server = ModelServer::on(inside.socket, script.into());
+        let ran = crate::finish(inside.process);
+        let requests = server.requests();
         Outcome {
             exit_code: ran.code,
             stdout: ran.stdout,
             stderr: ran.stderr,
-            requests: server.requests(),
+            sent: (0..requests.len()).map(|request| server.sent_at(request)).collect(),
+            requests,
             side_requests: server.side_requests(),
         }
+    }
+
+    /// Opens the agent on a screen, as a person does, and waits until it can be typed to; the model
+    /// plays the script.
+    ///
+    /// None if the agent cannot be run so here: then it says why, and the test is to be left out.
+    pub fn open(&self, script: impl Into<Vec<Turn>>) -> Option<Screen> {
+        let host = self.agent.host();
+        if let Err(error) = screen::check() {
+            crate::leave_out(self.agent.name(), &error);
+            return None;
+        }
+        let Some(mut command) = host.screen_command(&self.folder, self) else {
+            crate::leave_out(self.agent.name(), "nobody has taught the test bed to open it");
+            return None;
+        };
+        host.prepare(self);
+        host.prepare_screen(self);
+        command.extend_from_slice(&self.arguments);
+        let screen = Screen::open(self, &command, script.into());
+        screen.wait_for(host.screen_mark());
+        Some(screen)
+    }
+
+    /// Gives a command the folder and the variables of an agent.
+    pub(super) fn set_up(&self, command: &mut Command) {
+        command.current_dir(self.project()).env_clear().envs(self.common_variables());
+        command
+            .envs(self.agent.host().variables(self))
+            .envs(self.variables.iter().map(|(name, value)| (name, value)));
     }
 
     fn common_variables(&self) -> [(&'static str, OsString); 7] {

@@ -1,7 +1,7 @@
 //! Real agents, offline: the command lines that people use, talking to a scripted model.
 //!
 //! [`Bed`] makes a fresh home and project and runs an agent there, without login or questions, with
-//! every tool allowed. What differs between agents is in a file for each, behind `Host`.
+//! every tool allowed, or opens it on a [`Screen`], where it asks. What differs between agents is in a file for each, behind `Host`.
 
 mod bed;
 mod claude_code;
@@ -10,6 +10,7 @@ mod gemini_cli;
 mod install;
 mod namespace;
 mod opencode;
+mod screen;
 
 use std::path::Path;
 
@@ -17,6 +18,7 @@ use crate::model_server::Turn;
 
 pub use crate::npm::InstallError;
 pub use bed::{Bed, Outcome};
+pub use screen::{AGENT_PATIENCE, Screen};
 
 /// An agent that the test bed can run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -80,6 +82,19 @@ trait Host {
 
     /// Returns the program, found in the agent's folder, and its arguments.
     fn command(&self, folder: &Path, bed: &Bed, prompt: &str) -> Vec<String>;
+
+    /// Returns the program and its arguments to be opened on a screen; none if nobody has tried.
+    fn screen_command(&self, _folder: &Path, _bed: &Bed) -> Option<Vec<String>> {
+        None
+    }
+
+    /// Returns what is on the screen as soon as the agent reads what is typed.
+    fn screen_mark(&self) -> &'static str {
+        ""
+    }
+
+    /// Writes the files without which the agent would greet a new user on its screen.
+    fn prepare_screen(&self, _bed: &Bed) {}
 
     fn shell_tool(&self, command: &str) -> Turn;
 

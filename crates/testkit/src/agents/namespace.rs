@@ -34,6 +34,40 @@ done
 exit $code
 "#;
 
+/// As above, but with the machine's own process numbers, so that others see what runs there. It
+/// stays until its standard input, which the test holds, comes to an end: then, or when the test is
+/// killed, everything in this network is.
+const INSIDE_OPENLY: &str = r#"
+PATH="$PATH:/usr/sbin:/sbin" ip link set lo up || exit 71
+exec python3 -c "$@"
+"#;
+
+const LOOK_AFTER: &str = "
+import os, signal, socket, subprocess, sys, time
+os.setsid()
+listener = socket.create_server(('127.0.0.1', int(sys.argv[1])), backlog=64)
+line = socket.socket(fileno=0)
+socket.send_fds(line, [b'-'], [listener.fileno()])
+listener.close()
+started = subprocess.run(sys.argv[2:], stdin=subprocess.DEVNULL, close_fds=True)
+line.send(b'+' if started.returncode == 0 else b'!')
+line.recv(1)
+def others():
+    ours = os.readlink('/proc/self/ns/net')
+    for name in os.listdir('/proc'):
+        if name.isdigit() and int(name) != os.getpid():
+            try:
+                if os.readlink(f'/proc/{name}/ns/net') == ours: yield int(name)
+            except OSError: pass
+for _ in range(500):
+    left = list(others())
+    if not left: break
+    for process in left:
+        try: os.kill(process, signal.SIGKILL)
+        except OSError: pass
+    time.sleep(0.01)
+";
+
 const HAND_OUT_SOCKET: &str = "
 import socket, sys
 listener = socket.create_server(('127.0.0.1', int(sys.argv[1])), backlog=64)
@@ -59,17 +93,40 @@ pub(super) fn runner(command: &[String]) -> Command {
     runner
 }
 
+/// Returns a command that runs another in a network of its own and stays until all is over.
+pub(super) fn open_runner(command: &[String]) -> Command {
+    let mut runner = unshare_network();
+    runner.args(["sh", "-c", INSIDE_OPENLY, "sh", LOOK_AFTER, MODEL_PORT]).args(command);
+    runner
+}
+
 fn unshare() -> Command {
+    let mut command = unshare_network();
+    command.args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]);
+    command
+}
+
+fn unshare_network() -> Command {
     let mut command = Command::new("unshare");
     if !rustix::process::geteuid().is_root() {
         command.arg("--map-root-user");
     }
-    command.args(["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]);
+    command.arg("--net");
     command
 }
 
+/// A process in a network of its own.
+pub(super) struct Inside {
+    /// The process.
+    pub(super) process: Child,
+    /// The model's socket there.
+    pub(super) socket: TcpListener,
+    /// The other end of its standard input.
+    pub(super) line: UnixStream,
+}
+
 /// Starts such a command and takes the model's socket from it.
-pub(super) fn spawn(mut runner: Command) -> (Child, TcpListener) {
+pub(super) fn spawn(mut runner: Command) -> Inside {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let mut child = runner
         .stdin(OwnedFd::from(theirs))
@@ -80,7 +137,9 @@ pub(super) fn spawn(mut runner: Command) -> (Child, TcpListener) {
     // It holds the other end of the pair: without it, a child that has failed closes the last one.
     drop(runner);
     match receive(&ours) {
-        Ok(Some(socket)) => (child, TcpListener::from(socket)),
+        Ok(Some(socket)) => {
+            Inside { process: child, socket: TcpListener::from(socket), line: ours }
+        }
         received => {
             drop(child.kill());
             panic!("no network namespace: {received:?}: {:?}", child.wait_with_output())

@@ -7,7 +7,9 @@ use super::{INPUT_TOKENS, OUTPUT_TOKENS, Turn, call_id};
 
 pub(super) fn reply(request: &Value, turn: &Turn, number: usize, streamed: bool) -> Reply {
     let (content, reason) = match turn {
-        Turn::Text(text) => (vec![json!({"type": "text", "text": text})], "end_turn"),
+        Turn::Text(text) | Turn::Refusal(_, text) => {
+            (vec![json!({"type": "text", "text": text})], "end_turn")
+        }
         Turn::Tools(_) => (tool_uses(turn, number), "tool_use"),
     };
     let message = json!({

@@ -7,7 +7,9 @@ use super::{INPUT_TOKENS, OUTPUT_TOKENS, Turn, call_id};
 
 pub(super) fn reply(request: &Value, turn: &Turn, number: usize, streamed: bool) -> Reply {
     let (message, reason) = match turn {
-        Turn::Text(text) => (json!({"role": "assistant", "content": text}), "stop"),
+        Turn::Text(text) | Turn::Refusal(_, text) => {
+            (json!({"role": "assistant", "content": text}), "stop")
+        }
         Turn::Tools(_) => {
             let calls = tool_calls(turn, number);
             (json!({"role": "assistant", "content": null, "tool_calls": calls}), "tool_calls")

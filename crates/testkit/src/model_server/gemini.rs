@@ -19,7 +19,7 @@ pub(super) fn reply(turn: &Turn, number: usize, streamed: bool) -> Reply {
 }
 
 fn parts(turn: &Turn, number: usize) -> Vec<Value> {
-    if let Turn::Text(text) = turn {
+    if let Turn::Text(text) | Turn::Refusal(_, text) = turn {
         return vec![json!({"text": text})];
     }
     let calls = turn.calls().iter().enumerate();

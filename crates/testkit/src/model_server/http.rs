@@ -1,6 +1,7 @@
 //! As much of HTTP/1.1 as agents speak to a model: one request for each connection.
 
 use std::io::{self, BufRead, Read, Write};
+use std::time::SystemTime;
 
 use serde_json::Value;
 
@@ -16,6 +17,8 @@ pub(super) enum Reply {
     Json(Value),
     /// A stream of server-sent events.
     Events(Vec<Event>),
+    /// An HTTP status that is no success, and what is said with it.
+    Refusal(u16, Value),
 }
 
 pub(super) struct Event {
@@ -95,17 +98,23 @@ fn parse(body: &[u8]) -> Value {
     serde_json::from_slice(body).unwrap_or_else(|_| text())
 }
 
-pub(super) fn write(mut stream: impl Write, reply: &Reply) -> io::Result<()> {
-    let (kind, body) = match reply {
-        Reply::Json(body) => ("application/json", body.to_string()),
-        Reply::Events(events) => ("text/event-stream", events.iter().map(event_text).collect()),
+/// Writes a reply, all of it at once; returns the moment just before.
+pub(super) fn write(mut stream: impl Write, reply: &Reply) -> io::Result<SystemTime> {
+    let (status, kind, body) = match reply {
+        Reply::Json(body) => (200, "application/json", body.to_string()),
+        Reply::Events(events) => {
+            (200, "text/event-stream", events.iter().map(event_text).collect())
+        }
+        Reply::Refusal(status, body) => (*status, "application/json", body.to_string()),
     };
     let length = body.len();
-    write!(
-        stream,
-        "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
+    let text = format!(
+        "HTTP/1.1 {status} -\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
          Connection: close\r\n\r\n{body}"
-    )
+    );
+    let now = SystemTime::now();
+    stream.write_all(text.as_bytes())?;
+    Ok(now)
 }
 
 fn event_text(event: &Event) -> String {

@@ -10,11 +10,14 @@ mod chat;
 mod gemini;
 mod http;
 mod responses;
+#[cfg(test)]
+mod tests;
 
 use std::io::{self, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::SystemTime;
 
 use rustix::net::Shutdown;
 use serde_json::{Value, json};
@@ -28,6 +31,8 @@ pub enum Turn {
     Text(String),
     /// It calls tools, all at once.
     Tools(Vec<Call>),
+    /// It cannot be had: an HTTP status and a message.
+    Refusal(u16, String),
 }
 
 /// A tool call of the model.
@@ -50,6 +55,11 @@ impl Turn {
         Self::Tools(vec![Call { name: name.into(), input }])
     }
 
+    /// Makes a turn in which the model cannot be had, such as 429.
+    pub fn refusal(status: u16, message: impl Into<String>) -> Self {
+        Self::Refusal(status, message.into())
+    }
+
     /// Makes one turn of two that call tools: they are called together.
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
@@ -60,7 +70,7 @@ impl Turn {
 
     fn calls(&self) -> &[Call] {
         match self {
-            Self::Text(_) => &[],
+            Self::Text(_) | Self::Refusal(..) => &[],
             Self::Tools(calls) => calls,
         }
     }
@@ -87,6 +97,8 @@ pub struct ModelServer {
 struct Conversation {
     script: Vec<Turn>,
     requests: Vec<Value>,
+    /// When each of them was answered.
+    sent: Vec<Option<SystemTime>>,
     side_requests: Vec<SideRequest>,
 }
 
@@ -99,8 +111,12 @@ impl ModelServer {
     /// Starts a server on a socket, which may belong to another network namespace.
     pub fn on(listener: TcpListener, script: Vec<Turn>) -> Self {
         let listener = Arc::new(listener);
-        let conversation = Conversation { script, requests: Vec::new(), side_requests: Vec::new() };
-        let conversation = Arc::new(Mutex::new(conversation));
+        let conversation = Arc::new(Mutex::new(Conversation {
+            script,
+            requests: Vec::new(),
+            sent: Vec::new(),
+            side_requests: Vec::new(),
+        }));
         let thread = thread::spawn({
             let (listener, conversation) = (Arc::clone(&listener), Arc::clone(&conversation));
             move || serve(&listener, &conversation)
@@ -116,6 +132,17 @@ impl ModelServer {
     /// Returns what the model was told so far: the bodies of the main conversation's requests.
     pub fn requests(&self) -> Vec<Value> {
         lock(&self.conversation).requests.clone()
+    }
+
+    /// Returns the moment in which the answer to a request of the main conversation, counted from
+    /// 0, was handed over to the client as a whole; none if that has not happened yet.
+    pub fn sent_at(&self, request: usize) -> Option<SystemTime> {
+        lock(&self.conversation).sent.get(request).copied().flatten()
+    }
+
+    /// Adds turns to the script.
+    pub fn add_turns(&self, turns: impl IntoIterator<Item = Turn>) {
+        lock(&self.conversation).script.extend(turns);
     }
 
     /// Returns what else was asked so far.
@@ -155,24 +182,36 @@ fn serve(listener: &TcpListener, conversation: &Arc<Mutex<Conversation>>) {
 
 fn converse(stream: &TcpStream, conversation: &Mutex<Conversation>) -> io::Result<()> {
     let Some(request) = http::read(&mut BufReader::new(stream))? else { return Ok(()) };
-    let reply = lock(conversation).reply(&request);
-    http::write(stream, &reply)
+    let (reply, number) = lock(conversation).reply(&request);
+    let sent = http::write(stream, &reply)?;
+    if let Some(number) = number {
+        lock(conversation).sent[number] = Some(sent);
+    }
+    Ok(())
 }
 
 impl Conversation {
-    fn reply(&mut self, request: &Request) -> Reply {
+    /// Returns the reply, and the request's number if it is one of the main conversation.
+    fn reply(&mut self, request: &Request) -> (Reply, Option<usize>) {
         let body = &request.body;
         let Some(dialect) = Dialect::of(request) else {
             self.note_side_request(request);
-            return small_talk(request);
+            return (small_talk(request), None);
         };
         if !dialect.offers_tools(body) {
             self.note_side_request(request);
-            return dialect.reply(request, &Turn::text("Scripted title"), self.side_requests.len());
+            let title = Turn::text("Scripted title");
+            return (dialect.reply(request, &title, self.side_requests.len()), None);
         }
-        let turn = self.script.get(self.requests.len()).cloned();
+        let number = self.requests.len();
+        let turn = self.script.get(number).cloned().unwrap_or_else(|| Turn::text("done"));
         self.requests.push(body.clone());
-        dialect.reply(request, &turn.unwrap_or_else(|| Turn::text("done")), self.requests.len())
+        self.sent.push(None);
+        let reply = match &turn {
+            Turn::Refusal(status, message) => refusal(*status, message),
+            turn => dialect.reply(request, turn, number + 1),
+        };
+        (reply, Some(number))
     }
 
     fn note_side_request(&mut self, request: &Request) {
@@ -241,6 +280,21 @@ fn small_talk(request: &Request) -> Reply {
     Reply::Json(body)
 }
 
+/// Says that the model cannot be had, in the words of the service that every client reads.
+fn refusal(status: u16, message: &str) -> Reply {
+    let kind = match status {
+        400 => "invalid_request_error",
+        401 => "authentication_error",
+        402 => "billing_error",
+        403 => "permission_error",
+        429 => "rate_limit_error",
+        529 => "overloaded_error",
+        _ => "api_error",
+    };
+    let error = json!({"type": kind, "code": status, "message": message});
+    Reply::Refusal(status, json!({"type": "error", "error": error}))
+}
+
 const MODEL: &str = "scripted-model";
 
 /// The number of tokens that every request is said to have.
@@ -254,79 +308,4 @@ fn call_id(number: usize, position: usize) -> String {
 
 fn lock(conversation: &Mutex<Conversation>) -> std::sync::MutexGuard<'_, Conversation> {
     conversation.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::{Read, Write};
-
-    use super::*;
-
-    fn ask(server: &ModelServer, path: &str, body: &Value) -> String {
-        let mut stream = TcpStream::connect(server.address().unwrap()).unwrap();
-        let body = body.to_string();
-        write!(stream, "POST {path} HTTP/1.1\r\nContent-Length: {}\r\n\r\n{body}", body.len())
-            .unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer.split_once("\r\n\r\n").unwrap().1.to_owned()
-    }
-
-    fn script() -> Vec<Turn> {
-        let run = Turn::tool("run", json!({"command": "ls"}));
-        vec![run.clone().and(run), Turn::text("hello")]
-    }
-
-    const PATHS: [&str; 4] = [
-        "/v1/messages",
-        "/v1/responses",
-        "/v1/chat/completions",
-        "/v1beta/models/x:generateContent",
-    ];
-
-    fn request(streamed: bool) -> Value {
-        json!({"stream": streamed, "tools": [{"input_schema": {}, "functionDeclarations": []}]})
-    }
-
-    #[test]
-    fn plays_the_script_whole() {
-        for path in PATHS {
-            let server = ModelServer::start(script()).unwrap();
-            let answer =
-                || -> Value { serde_json::from_str(&ask(&server, path, &request(false))).unwrap() };
-            let calls = answer().to_string();
-            assert_eq!(calls.matches("\"run\"").count(), 2, "{calls}");
-            assert!(tells(&answer(), "hello"), "{path}");
-            assert!(tells(&answer(), "done"), "{path}");
-            assert_eq!(server.requests(), [request(false), request(false), request(false)]);
-        }
-    }
-
-    #[test]
-    fn plays_the_script_streamed() {
-        for path in PATHS {
-            let path = path.replace(":generate", ":streamGenerate");
-            let server = ModelServer::start(script()).unwrap();
-            let calls = ask(&server, &path, &request(true));
-            for line in calls.lines().filter_map(|line| line.strip_prefix("data: ")) {
-                assert!(line == "[DONE]" || serde_json::from_str::<Value>(line).is_ok(), "{line}");
-            }
-            assert!(calls.contains("\"run\""), "{calls}");
-            assert!(ask(&server, &path, &request(true)).contains("hello"), "{path}");
-        }
-    }
-
-    #[test]
-    fn side_requests_use_up_no_turn() {
-        let server = ModelServer::start(script()).unwrap();
-        for path in PATHS {
-            ask(&server, path, &json!({"messages": []}));
-        }
-        assert!(ask(&server, "/v1/messages/count_tokens", &request(false)).contains("100"));
-        assert!(ask(&server, "/v1/telemetry", &json!([])).contains("{}"));
-        assert!(server.requests().is_empty());
-        assert_eq!(server.side_requests().len(), 6);
-        assert_eq!(server.side_requests()[0].target, "POST /v1/messages");
-        assert!(ask(&server, "/v1/messages", &request(false)).contains("tool_use"));
-    }
 }

@@ -7,7 +7,7 @@ use super::{Call, INPUT_TOKENS, OUTPUT_TOKENS, Turn, call_id};
 
 pub(super) fn reply(turn: &Turn, number: usize, streamed: bool) -> Reply {
     let items = match turn {
-        Turn::Text(text) => vec![json!({
+        Turn::Text(text) | Turn::Refusal(_, text) => vec![json!({
             "type": "message", "id": format!("msg_{number}"), "role": "assistant",
             "status": "completed",
             "content": [{"type": "output_text", "text": text, "annotations": []}],

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhook_engine::journal::Journal;
 use anyhook_hosts::claude_code::{ClaudeCode, read_transcript};
@@ -165,7 +165,7 @@ fn add_transcript(path: &Path, whose: &str, past: &mut Past) -> io::Result<()> {
     for one in transcript.payloads {
         // A line without a time was written after the one before it.
         last = one.at.unwrap_or(last);
-        let caller = Caller { work_dir: PathBuf::from("/"), project_dir: None, now: last };
+        let caller = Caller::new("/", last);
         let mut payload = one.payload;
         payload.insert("transcript_path".to_owned(), path.to_string_lossy().into());
         match ClaudeCode.decode(to_spaced(&payload).as_bytes(), &caller) {

@@ -52,6 +52,7 @@ fn dispatch(job: &Job, host: &dyn Host, payload: &str, environment: &Environment
         work_dir: work_dir.clone().unwrap_or_else(|| environment.work_dir.clone()),
         project_dir: project_dir.clone().or_else(told),
         now: now(),
+        agent_id: None,
     };
     let left = deadline.map(|deadline| deadline.saturating_sub(job.came.elapsed()));
     // Orphans are not adopted: whose they are cannot be told among several hooks at once.

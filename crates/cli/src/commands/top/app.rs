@@ -7,11 +7,14 @@ use super::filter::{Filter, Only};
 use super::help;
 use super::hooks::Hooks;
 use super::key::Key;
+use super::link::Daemon;
 use super::pager::Pager;
 use super::rate::Rate;
 use super::sessions::{RowKey, Sessions};
 use super::stream::Stream;
+use super::waiting::{self, Answer, Waiting};
 use crate::ui::Line as Row;
+use crate::ui::{OwnedPiece as Piece, Tone};
 
 #[cfg(test)]
 mod tests;
@@ -19,6 +22,8 @@ mod tests;
 /// The parts of the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pane {
+    /// What waits for a person; not shown while nothing does.
+    Waiting,
     /// Who is at work.
     Sessions,
     /// The newest records.
@@ -28,13 +33,7 @@ pub enum Pane {
 }
 
 impl Pane {
-    const ALL: [Self; 3] = [Self::Sessions, Self::Stream, Self::Hooks];
-
-    /// Returns the pane so many further.
-    fn further(self, by: usize) -> Self {
-        let place = Self::ALL.iter().position(|pane| *pane == self).unwrap_or(0);
-        Self::ALL[(place + by) % Self::ALL.len()]
-    }
+    const ALL: [Self; 4] = [Self::Waiting, Self::Sessions, Self::Stream, Self::Hooks];
 }
 
 /// What a key asks for that is not the view's own business.
@@ -46,6 +45,8 @@ pub enum Step {
     Quit,
     /// To show all that is known of a record; and its family.
     Open(Box<Record>, Vec<Record>),
+    /// To make a decision.
+    Answer(Answer),
 }
 
 /// What is counted.
@@ -77,6 +78,12 @@ pub struct Source {
 pub struct App {
     /// The journal.
     pub source: Source,
+    /// The daemon.
+    pub daemon: Daemon,
+    /// What waits for a person.
+    pub waiting: Waiting,
+    /// What is said until the next key.
+    pub status: Option<Piece>,
     /// Who is at work.
     pub sessions: Sessions,
     /// The selected session or subagent.
@@ -108,6 +115,9 @@ impl App {
     pub fn new(path: String) -> Self {
         Self {
             source: Source { path, ..Source::default() },
+            daemon: Daemon::default(),
+            waiting: Waiting::default(),
+            status: None,
             sessions: Sessions::default(),
             session_cursor: Cursor::at_first(),
             stream: Stream::default(),
@@ -144,11 +154,49 @@ impl App {
         self.stream.feed(record);
     }
 
+    /// Takes in what the daemon says.
+    pub fn hear_daemon(&mut self, daemon: Daemon) {
+        let (agents, decisions) = match &daemon {
+            Daemon::Here { agents, decisions } => (Some(&agents[..]), &decisions[..]),
+            Daemon::Away(_) | Daemon::Unasked => (None, &[][..]),
+        };
+        self.sessions.hear_daemon(agents);
+        if let Some(said) = self.waiting.hear(decisions) {
+            self.status = Some((Tone::Bad, said));
+        }
+        self.daemon = daemon;
+    }
+
+    /// Says what became of a decision, or why it could not be made.
+    pub fn answered(&mut self, answered: Result<String, String>) {
+        self.status = Some(match answered {
+            Ok(made) => (Tone::Good, made),
+            Err(why) => (Tone::Bad, why),
+        });
+    }
+
+    /// Returns the panes that are there.
+    pub fn panes(&self) -> Vec<Pane> {
+        let is_there = |pane: &Pane| {
+            *pane != Pane::Waiting || self.focus == Pane::Waiting || !self.waiting.is_empty()
+        };
+        Pane::ALL.into_iter().filter(is_there).collect()
+    }
+
+    /// Returns the pane after the one with the focus, or before it.
+    fn beside(&self, is_before: bool) -> Pane {
+        let panes = self.panes();
+        let place = panes.iter().position(|pane| *pane == self.focus).unwrap_or(0);
+        let by = if is_before { panes.len() - 1 } else { 1 };
+        panes[(place + by) % panes.len()]
+    }
+
     /// Does what a key asks for.
     pub fn key(&mut self, key: Key) -> Step {
         if key == Key::Interrupt {
             return Step::Quit;
         }
+        self.status = None;
         if self.pager.is_some() {
             self.key_in_pager(key);
             return Step::Stay;
@@ -157,17 +205,25 @@ impl App {
             self.key_in_text(key);
             return Step::Stay;
         }
+        if let Some(answer) = self.waiting.chosen.take() {
+            return self.key_in_choice(key, answer);
+        }
         if let Some(to) = key.leads() {
             self.go(to);
             return Step::Stay;
         }
         match key {
             Key::Letter('q') => return Step::Quit,
+            Key::Letter(number @ '1'..='9') if self.focus == Pane::Waiting => {
+                self.choose(number);
+            }
+            Key::Escape if self.focus == Pane::Waiting => self.focus = Pane::Stream,
             Key::Escape if self.stream.filter.is_open() => return Step::Quit,
             Key::Escape | Key::Letter('a') => self.stream.filter = Filter::default(),
             Key::Enter => return self.enter(),
-            Key::Next => self.focus = self.focus.further(1),
-            Key::Previous => self.focus = self.focus.further(2),
+            Key::Next => self.focus = self.beside(false),
+            Key::Previous => self.focus = self.beside(true),
+            Key::Letter('w') => self.focus = Pane::Waiting,
             Key::Letter('d') => self.stream.filter.only = Only::Denials,
             Key::Letter('f') => self.stream.filter.only = Only::Failures,
             Key::Letter('p') => self.stream.pause(),
@@ -211,8 +267,29 @@ impl App {
         }
     }
 
+    /// Chooses what the selected decision offers under a number; it must be confirmed.
+    fn choose(&mut self, number: char) {
+        if !self.waiting.choose(number) && !self.waiting.is_empty() {
+            self.status = Some((Tone::Bad, format!("there is no option {number}")));
+        }
+    }
+
+    /// Enter confirms, another number chooses anew, and every other key leaves it.
+    fn key_in_choice(&mut self, key: Key, answer: Answer) -> Step {
+        match key {
+            Key::Enter => {
+                self.status = Some((Tone::Dim, format!("{}: {} …", answer.id, answer.choice)));
+                return Step::Answer(answer);
+            }
+            Key::Letter(number @ '1'..='9') => self.choose(number),
+            _ => {}
+        }
+        Step::Stay
+    }
+
     fn go(&mut self, to: Move) {
         match self.focus {
+            Pane::Waiting => self.waiting.go(to),
             Pane::Sessions => self.session_cursor.go(to, &self.sessions.row_keys()),
             Pane::Stream => {
                 let keys = self.stream.keys();
@@ -222,9 +299,16 @@ impl App {
         }
     }
 
-    /// Opens the selected record, or shows only those of the selected session or hook.
+    /// Opens the selected record or decision, or shows only those of the selected session or hook.
     fn enter(&mut self) -> Step {
         match self.focus {
+            Pane::Waiting => {
+                if let Some(inquiry) = self.waiting.selected() {
+                    let rows = waiting::page(inquiry, anyhook_engine::now());
+                    self.open(&format!("decision {}", inquiry.id.clone()), rows);
+                }
+                return Step::Stay;
+            }
             Pane::Stream => {
                 return match self.stream.selected() {
                     Some((record, family)) => Step::Open(Box::new(record), family),

@@ -7,8 +7,9 @@ use unicode_width::UnicodeWidthStr;
 
 use super::app::{App, Pane};
 use super::canvas::{Canvas, Palette};
-use super::table::{Column, headings, set, tidy, widths};
-use super::{help, panes};
+use super::link::Daemon;
+use super::table::{Column, cut, headings, set, tidy, widths};
+use super::{help, panes, waiting};
 use crate::ui::Line as Row;
 use crate::ui::{Tone, counted};
 
@@ -43,11 +44,25 @@ pub fn draw(frame: &mut Frame<'_>, app: &mut App, now: Timestamp, palette: Palet
     let (top, body) = split(body, u16::try_from(header.len()).unwrap_or(u16::MAX));
     canvas.rows(top, &header);
     draw_panes(&mut canvas, body, app, now);
+    draw_bottom(&mut canvas, bottom, app);
+}
+
+/// Draws what is typed, asked or said, and the keys.
+fn draw_bottom(canvas: &mut Canvas<'_>, area: Rect, app: &App) {
     if app.is_typing {
         let text = format!("/{}▏", tidy(&app.stream.filter.text));
-        canvas.keys(bottom, &[(Tone::Strong, text)], &help::IN_TEXT);
+        canvas.keys(area, &[(Tone::Strong, text)], &help::IN_TEXT);
+    } else if let Some(answer) = &app.waiting.chosen {
+        // However long it is, the keys are to be seen.
+        let keys: usize =
+            help::IN_CHOICE.iter().map(|(key, word)| key.width() + word.width() + 3).sum();
+        let question = cut(&answer.question(), usize::from(area.width).saturating_sub(keys));
+        canvas.keys(area, &[(Tone::Warn, question)], &help::IN_CHOICE);
     } else {
-        canvas.keys(bottom, &[], &help::SHORT);
+        let said: Vec<_> = app.status.iter().map(|(tone, text)| (*tone, tidy(text))).collect();
+        let is_waiting = app.focus == Pane::Waiting;
+        let keys = if is_waiting { &help::IN_WAITING[..] } else { &help::SHORT[..] };
+        canvas.keys(area, &said, keys);
     }
 }
 
@@ -67,6 +82,11 @@ fn header(app: &App, now: Timestamp, area: Rect) -> Vec<Row> {
         Some(at) => format!("{}, {}", panes::clock(at), panes::ago(now.duration_since(at))),
     };
     let totals = app.totals;
+    let waiting = match app.waiting.len() {
+        0 => None,
+        1 => Some("1 waits for you (w)".to_owned()),
+        number => Some(format!("{number} wait for you (w)")),
+    };
     let items = [
         (Tone::Plain, last),
         (bad(totals.denials), format!("{} denied", totals.denials)),
@@ -76,7 +96,8 @@ fn header(app: &App, now: Timestamp, area: Rect) -> Vec<Row> {
     ];
     let name = if area.width < 100 { "" } else { "anyhook top  " };
     let (mut first, mut used) = (vec![(Tone::Strong, name.to_owned())], name.width());
-    for (index, item) in items.into_iter().enumerate() {
+    let waiting = waiting.map(|words| (Tone::Warn, words));
+    for (index, item) in waiting.into_iter().chain(items).enumerate() {
         let between = if index == 0 { "" } else { " · " };
         used += between.width() + item.1.width();
         if used > usize::from(area.width) {
@@ -88,6 +109,14 @@ fn header(app: &App, now: Timestamp, area: Rect) -> Vec<Row> {
     // On small screens every row counts.
     if area.height >= LEAST_FOR_PATH {
         rows.push(vec![(Tone::Dim, format!("journal {}", tidy(&app.source.path)))]);
+        if app.daemon == Daemon::Away(None) {
+            let words = "no daemon: states from the journal alone";
+            rows.push(vec![(Tone::Dim, words.to_owned())]);
+        }
+    }
+    if let Daemon::Away(Some(why)) = &app.daemon {
+        let words = format!("{}: states from the journal alone", tidy(why));
+        rows.push(vec![(Tone::Warn, words)]);
     }
     if app.source.damaged > 0 {
         let lines = counted(app.source.damaged, "damaged line");
@@ -122,27 +151,36 @@ struct Content {
 }
 
 fn draw_panes(canvas: &mut Canvas<'_>, area: Rect, app: &mut App, now: Timestamp) {
-    let contents = [sessions(app, now), stream(app, area.width), hooks(app, now)];
-    let panes = [Pane::Sessions, Pane::Stream, Pane::Hooks];
+    let content = |app: &App, pane| match pane {
+        Pane::Waiting => waiting(app, now),
+        Pane::Sessions => sessions(app, now),
+        Pane::Stream => stream(app, area.width),
+        Pane::Hooks => hooks(app, now),
+    };
     if area.height < LEAST_FOR_ALL {
-        for (pane, content) in panes.into_iter().zip(&contents) {
-            if app.focus == pane {
-                draw_pane(canvas, area, app, pane, content);
-            }
-        }
+        let content = content(app, app.focus);
+        draw_pane(canvas, area, app, app.focus, &content);
         return;
     }
     // The outer ones take what they need up to a share, the verdicts the rest.
-    let height = |content: &Content, share: usize| {
+    let height = |content: &Content, area: Rect, share: usize| {
         let wanted = content.rows.len().max(content.instead.len()) + 2;
         let most = usize::from(area.height) * share / 100;
         u16::try_from(wanted.min(most)).unwrap_or(u16::MAX)
     };
-    let (above, rest) = split(area, height(&contents[0], 35));
-    let (middle, below) = split(rest, rest.height - height(&contents[2], 30));
-    for ((pane, content), area) in panes.into_iter().zip(&contents).zip([above, middle, below]) {
-        draw_pane(canvas, area, app, pane, content);
+    let mut area = area;
+    if app.panes().contains(&Pane::Waiting) {
+        let waiting = content(app, Pane::Waiting);
+        let (first, rest) = split(area, height(&waiting, area, 25));
+        draw_pane(canvas, first, app, Pane::Waiting, &waiting);
+        area = rest;
     }
+    let (sessions, hooks) = (content(app, Pane::Sessions), content(app, Pane::Hooks));
+    let (above, rest) = split(area, height(&sessions, area, 35));
+    let (middle, below) = split(rest, rest.height - height(&hooks, area, 30));
+    draw_pane(canvas, above, app, Pane::Sessions, &sessions);
+    draw_pane(canvas, middle, app, Pane::Stream, &content(app, Pane::Stream));
+    draw_pane(canvas, below, app, Pane::Hooks, &hooks);
 }
 
 fn draw_pane(canvas: &mut Canvas<'_>, area: Rect, app: &mut App, pane: Pane, content: &Content) {
@@ -158,6 +196,7 @@ fn draw_pane(canvas: &mut Canvas<'_>, area: Rect, app: &mut App, pane: Pane, con
     canvas.row(top, 0, &set(&headings(content.columns), content.columns, &widths));
     let (count, height) = (content.rows.len(), usize::from(body.height));
     let offset = match pane {
+        Pane::Waiting => app.waiting.cursor.seen(content.selected, count, height),
         Pane::Sessions => app.session_cursor.seen(content.selected, count, height),
         Pane::Stream => app.stream.cursor.seen(content.selected, count, height),
         Pane::Hooks => app.hook_cursor.seen(content.selected, count, height),
@@ -168,6 +207,23 @@ fn draw_pane(canvas: &mut Canvas<'_>, area: Rect, app: &mut App, pane: Pane, con
         if has_focus && index == content.selected {
             canvas.select(body, row);
         }
+    }
+}
+
+fn waiting(app: &App, now: Timestamp) -> Content {
+    let nothing = match app.daemon {
+        Daemon::Away(_) => "no daemon, so nobody is asked here",
+        Daemon::Here { .. } | Daemon::Unasked => "nothing waits for you",
+    };
+    Content {
+        title: vec![
+            (Tone::Strong, "Waits for you".to_owned()),
+            (Tone::Warn, format!(" {}", app.waiting.len())),
+        ],
+        columns: &waiting::COLUMNS,
+        rows: app.waiting.rows(now),
+        instead: vec![vec![(Tone::Dim, nothing.to_owned())]],
+        selected: app.waiting.row(),
     }
 }
 

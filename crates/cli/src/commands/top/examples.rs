@@ -1,6 +1,10 @@
 //! Records for tests.
 
-use anyhook_model::{Decision, Effect, EventKind, Outcome, Record, RecordId, RunRecord};
+use anyhook_model::daemon::{AgentView, DecisionView};
+use anyhook_model::inquiry::{Choice, InquiryKind};
+use anyhook_model::{
+    Decision, Effect, EventKind, Inquiry, Outcome, Record, RecordId, RunRecord, Source,
+};
 use jiff::{SignedDuration, Timestamp};
 
 use super::app::App;
@@ -23,6 +27,49 @@ pub fn record(event: &str) -> Record {
     "/home/me/shop".clone_into(&mut record.work_dir);
     record.took_us = 4_200;
     record
+}
+
+/// An open decision of the session `one` of Codex, for a minute.
+pub fn decision(id: &str, created: Timestamp) -> DecisionView {
+    let inquiry = Inquiry {
+        id: RecordId::from_text(id),
+        kind: InquiryKind::Permission,
+        agent: "codex:one".to_owned(),
+        question: "codex wants to use Shell".to_owned(),
+        tool: Some("Shell".to_owned()),
+        about: Some(format!("git push {id}")),
+        digest: Some("5d41402abc4b2a76b9719d911017c592".to_owned()),
+        options: vec![
+            Choice::new("allow", "the call goes on"),
+            Choice::new("deny", "the call is turned down"),
+        ],
+        created,
+        until: Some(created + SignedDuration::from_mins(1)),
+    };
+    DecisionView { inquiry, resolution: None }
+}
+
+/// An agent in a state, as the daemon tells it.
+pub fn agent(id: &str, state: &str) -> AgentView {
+    let (host, session) = id.split_once(':').unzip();
+    AgentView {
+        id: id.to_owned(),
+        state: state.to_owned(),
+        prompt_type: None,
+        failure: None,
+        source: Source::Log,
+        since: noon(),
+        seen: later(30),
+        host: host.map(str::to_owned),
+        session: session.map(str::to_owned),
+        work_dir: Some("/home/me/shop".to_owned()),
+        project: None,
+        tool: None,
+        about: None,
+        process: None,
+        log: None,
+        decision: None,
+    }
 }
 
 /// A run of a hook that took so long.

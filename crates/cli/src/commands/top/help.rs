@@ -4,12 +4,13 @@ use crate::ui::Line as Row;
 use crate::ui::Tone;
 
 /// The keys in the order of their use, with a word for the line at the bottom.
-pub const SHORT: [(&str, &str); 10] = [
+pub const SHORT: [(&str, &str); 11] = [
     ("q", "quit"),
     ("?", "help"),
     ("Tab", "pane"),
     ("↑↓", "select"),
     ("Enter", "open"),
+    ("w", "decide"),
     ("/", "filter"),
     ("d", "denials"),
     ("f", "failures"),
@@ -24,14 +25,24 @@ pub const IN_PAGER: [(&str, &str); 4] =
 /// The same while a text is typed.
 pub const IN_TEXT: [(&str, &str); 2] = [("Enter", "keep"), ("Esc", "clear")];
 
-const KEYS: [(&str, &str); 13] = [
+/// The same where decisions are made.
+pub const IN_WAITING: [(&str, &str); 5] =
+    [("1-9", "choose"), ("↑↓", "select"), ("Enter", "read it"), ("Esc", "back"), ("?", "help")];
+
+/// The same while a choice waits to be confirmed.
+pub const IN_CHOICE: [(&str, &str); 2] = [("Enter", "yes"), ("Esc", "no")];
+
+const KEYS: [(&str, &str); 16] = [
     ("q, Ctrl-C", "quit"),
     ("Tab, ← →", "to another pane"),
     ("↑ ↓, j k", "select"),
     ("PgUp PgDn", "select, a page at a time"),
     ("Home End, g G", "the first, the last; the last verdict is followed"),
-    ("Enter", "on a verdict: all that is known of it, as `anyhook log show`"),
+    ("Enter", "on a verdict: all that is known of it, as `log show`"),
     ("", "on a session or hook: only its verdicts"),
+    ("", "on a decision: all that is asked"),
+    ("w", "to what waits for your decision, the oldest first"),
+    ("1 to 9 there", "choose that option; Enter then confirms, Esc leaves"),
     ("/", "only verdicts with a text; Enter keeps it, Esc clears it"),
     ("d", "only denials, and what ran although it was denied"),
     ("f", "only verdicts with a hook that failed"),
@@ -40,13 +51,17 @@ const KEYS: [(&str, &str); 13] = [
     ("Esc", "back; then all again; then quit"),
 ];
 
-const WORDS: [(Tone, &str, &str); 9] = [
+const WORDS: [(Tone, &str, &str); 13] = [
     (Tone::Good, "working", "it thinks, or runs the named tool"),
     (Tone::Warn, "asks permission", "it does not go on until you have answered"),
+    (Tone::Warn, "asks a question", "likewise"),
+    (Tone::Warn, "waits with a plan", "likewise"),
     (Tone::Hint, "waits for you", "it is done"),
+    (Tone::Bad, "failed (why)", "its turn failed, and it does not go on by itself"),
     (Tone::Dim, "stopped", "a subagent that is done"),
     (Tone::Dim, "idle", "at work, but silent for ten minutes"),
     (Tone::Dim, "ended", "the session is over"),
+    (Tone::Bad, "gone", "its process vanished without a word"),
     (Tone::Bad, "deny", "blocked by the hook that is named"),
     (Tone::Bad, "ran", "the host ran it although it was denied"),
     (Tone::Dim, "aside", "the outcome of a hook that nobody waited for"),
@@ -56,12 +71,17 @@ const WORDS: [(Tone, &str, &str); 9] = [
 pub fn rows() -> Vec<Row> {
     let heading = |text: &str| vec![(Tone::Strong, text.to_owned())];
     let row = |tone, name: &str, words: &str| {
-        vec![(tone, format!("  {name:<17}")), (Tone::Plain, words.to_owned())]
+        vec![(tone, format!("  {name:<19}")), (Tone::Plain, words.to_owned())]
     };
     let mut rows = vec![heading("Keys")];
     rows.extend(KEYS.iter().map(|(key, words)| row(Tone::Hint, key, words)));
     rows.extend([Vec::new(), heading("Words")]);
     rows.extend(WORDS.iter().map(|(tone, name, words)| row(*tone, name, words)));
-    rows.extend([Vec::new(), vec![(Tone::Dim, "Times are UTC.".to_owned())]]);
+    let dim = |text: &str| vec![(Tone::Dim, text.to_owned())];
+    rows.extend([
+        Vec::new(),
+        dim("Decisions, and states from logs and processes, come from the daemon if it runs."),
+        dim("Times are UTC."),
+    ]);
     rows
 }

@@ -10,6 +10,7 @@ mod filter;
 mod help;
 mod hooks;
 mod key;
+mod link;
 mod news;
 mod pager;
 mod panes;
@@ -19,6 +20,7 @@ mod sessions;
 mod state;
 mod stream;
 mod table;
+mod waiting;
 
 use std::io;
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -33,10 +35,12 @@ use ratatui::crossterm::style::force_color_output;
 
 use self::app::{App, Step};
 use self::canvas::Palette;
+use self::link::Link;
 use self::news::{Following, News};
 use self::screen::Screen;
 use super::Ended;
 use super::log::trace::{self, Trace};
+use crate::daemon::folder;
 use crate::environment::{Environment, shown};
 use crate::error::Trouble;
 use crate::since::Since;
@@ -50,7 +54,8 @@ const NEWS_WAITING: usize = 32;
 
 /// Watch all agents at work: sessions, verdicts as they come, slow and failing hooks
 ///
-/// Reads the journal and nothing else; `?` in the view explains its keys.
+/// Where the daemon runs, what waits for your decision is shown and answered, too; `?` in the view
+/// explains its keys.
 #[derive(Args)]
 #[command(after_help = "Example: anyhook top --since 8h")]
 pub struct TopArgs {
@@ -68,9 +73,10 @@ pub fn run(arguments: &TopArgs, environment: &Environment) -> Ended {
     let (sender, news) = sync_channel(NEWS_WAITING);
     let following =
         Following::start(journal.clone(), arguments.since.moment(now()), sender.clone());
+    let link = Link::start(folder(&environment.places)?, sender.clone());
     news::keys(sender);
     // A terminal that cannot be written to is gone, and so is whoever looked at it.
-    let _ = watch(app, &news, &journal, &mut screen);
+    let _ = watch(app, &news, &journal, &link, &mut screen);
     drop(screen);
     // Whoever brings news must not wait for us to take it.
     drop(news);
@@ -83,6 +89,7 @@ fn watch(
     mut app: App,
     news: &Receiver<News>,
     journal: &Journal,
+    link: &Link,
     screen: &mut Screen,
 ) -> io::Result<()> {
     let palette = Palette { colours: AutoStream::choice(&io::stdout()) != ColorChoice::Never };
@@ -100,7 +107,7 @@ fn watch(
         // All that waits is drawn at once; what keeps coming must not keep the screen waiting.
         let more = news.try_iter().take(NEWS_WAITING);
         for came in std::iter::once(first).chain(more) {
-            if take(came, &mut app, journal) == Step::Quit {
+            if take(came, &mut app, journal, link) == Step::Quit {
                 return Ok(());
             }
         }
@@ -109,14 +116,17 @@ fn watch(
 }
 
 /// Takes in what came.
-fn take(came: News, app: &mut App, journal: &Journal) -> Step {
+fn take(came: News, app: &mut App, journal: &Journal, link: &Link) -> Step {
     match came {
         News::Resized => {}
         News::Records(records) => records.into_iter().for_each(|record| app.feed(record)),
         News::Read { damaged, trouble } => {
             (app.source.damaged, app.source.trouble, app.source.is_read) = (damaged, trouble, true);
         }
+        News::Daemon(daemon) => app.hear_daemon(daemon),
+        News::Answered(answered) => app.answered(answered),
         News::Key(key) => match app.key(key) {
+            Step::Answer(answer) => link.answer(answer),
             Step::Open(record, family) => open(*record, family, app, journal),
             step => return step,
         },

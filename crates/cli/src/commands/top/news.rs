@@ -1,5 +1,5 @@
-//! What comes from outside: keys, and records as they are written. Each has a thread of its own, so
-//! that a long journal keeps no key waiting.
+//! What comes from outside: keys, records as they are written, and what the daemon says. Each has a
+//! thread of its own, so that a long journal keeps no key waiting.
 
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use ratatui::crossterm::event::{Event, read};
 
 use super::key::Key;
+use super::link::Daemon;
 
 /// How often new records are looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -36,6 +37,10 @@ pub enum News {
         /// What went wrong.
         trouble: Option<String>,
     },
+    /// The daemon said something new, or does not answer any more.
+    Daemon(Daemon),
+    /// A decision was made, or could not be; in words.
+    Answered(Result<String, String>),
 }
 
 /// Begins to read keys.

@@ -8,7 +8,7 @@ use super::hooks::Hook;
 use super::sessions::{Activity, Session, SessionKey};
 use super::table::{Column, number, tidy, words};
 use crate::commands::run::milliseconds;
-use crate::ui::Line as Row;
+use crate::ui::{Line as Row, OwnedPiece as Piece};
 use crate::ui::{Tone, first_line};
 
 /// A hook that takes longer, in microseconds, is slow.
@@ -53,11 +53,13 @@ pub const HOOKS: [Column; 6] = [
 /// Returns the rows of a session: its own, and one for each subagent.
 pub fn session(key: &SessionKey, session: &Session, now: Timestamp) -> Vec<Row> {
     let id = key.id.as_deref().map_or_else(|| "–".to_owned(), |id| tidy(&short(id)));
-    let project = session.project.rsplit('/').find(|part| !part.is_empty()).unwrap_or("/");
+    let last = session.project.rsplit('/').find(|part| !part.is_empty());
+    let project = last.unwrap_or(if session.project.is_empty() { "–" } else { "/" });
     let denied = if session.denials > 0 { Tone::Bad } else { Tone::Dim };
     let mut main =
         vec![(Tone::Strong, tidy(&key.host)), (Tone::Plain, id), (Tone::Plain, tidy(project))];
-    main.extend(activity(&session.main, now));
+    let silent = now.duration_since(session.last_at());
+    main.extend(activity(session.doing().words(silent), session.main.event.as_ref(), silent));
     main.push((Tone::Plain, session.events.to_string()));
     main.push((denied, session.denials.to_string()));
     let subagent = |(id, agent): &(String, Activity)| {
@@ -66,16 +68,18 @@ pub fn session(key: &SessionKey, session: &Session, now: Timestamp) -> Vec<Row> 
             (Tone::Dim, tidy(&short(id))),
             (Tone::Plain, String::new()),
         ];
-        row.extend(activity(agent, now));
+        let silent = now.duration_since(agent.at);
+        let done = || (Tone::Dim, "stopped".to_owned());
+        let words = if agent.is_done { done() } else { agent.doing.words(silent) };
+        row.extend(activity(words, agent.event.as_ref(), silent));
         row
     };
     std::iter::once(main).chain(session.agents.iter().map(subagent)).collect()
 }
 
-fn activity(activity: &Activity, now: Timestamp) -> Row {
-    let silent = now.duration_since(activity.at);
-    let (tone, state) = activity.state.words(silent);
-    vec![(tone, tidy(&state)), (Tone::Plain, event(&activity.event)), (Tone::Dim, age(silent))]
+fn activity((tone, state): Piece, last: Option<&EventKind>, silent: SignedDuration) -> Row {
+    let last = last.map_or_else(|| "–".to_owned(), event);
+    vec![(tone, tidy(&state)), (Tone::Plain, last), (Tone::Dim, age(silent))]
 }
 
 /// Returns the row of a record, as in `anyhook log`.

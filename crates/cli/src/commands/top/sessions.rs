@@ -1,16 +1,28 @@
 //! The sessions of all agents, and the subagents within them.
+//!
+//! What an agent does is told by the daemon where it runs, else by the journal's records. The rule
+//! what an event means is the daemon's own in both cases.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use anyhook_model::{EventKind, Record};
+use anyhook_flow::agents::Agents;
+use anyhook_hosts::happening::{self, OURS};
+use anyhook_model::agent::agent_id;
+use anyhook_model::daemon::AgentView;
+use anyhook_model::{EventKind, Happening, Record};
 use jiff::Timestamp;
 
-use super::state::State;
+use super::state::Doing;
+
+#[cfg(test)]
+mod tests;
 
 /// So many sessions are kept; the one silent for longest goes first.
 const KEEP: usize = 500;
 /// So many subagents of a session are kept.
 const KEEP_AGENTS: usize = 20;
+/// What stands for a host that nobody named.
+const NO_HOST: &str = "–";
 
 /// What tells sessions apart: the host, and its id of the session.
 ///
@@ -31,6 +43,12 @@ impl SessionKey {
         let folder = record.session.is_none().then(|| record.work_dir.clone());
         Self { host: record.host.clone(), id: record.session.clone(), folder }
     }
+
+    /// Returns the session of an agent that somebody tells of.
+    fn of_agent(id: &str, host: Option<&str>, session: Option<&str>) -> Self {
+        let host = host.unwrap_or(NO_HOST).to_owned();
+        Self { host, id: Some(session.unwrap_or(id).to_owned()), folder: None }
+    }
 }
 
 /// One session.
@@ -46,6 +64,12 @@ pub struct Session {
     pub main: Activity,
     /// Its subagents by id, oldest first.
     pub agents: Vec<(String, Activity)>,
+    /// The id of its agent.
+    agent: String,
+    /// What the daemon says of it, and when it last heard of it.
+    told: Option<(Doing, Timestamp)>,
+    /// Whether the journal knows it, too.
+    is_journaled: bool,
     /// The later, the higher.
     order: u64,
 }
@@ -54,21 +78,24 @@ pub struct Session {
 #[derive(Clone, Debug)]
 pub struct Activity {
     /// What it does.
-    pub state: State,
+    pub doing: Doing,
+    /// Whether it is a subagent that is done.
+    pub is_done: bool,
     /// Its last event.
-    pub event: EventKind,
+    pub event: Option<EventKind>,
     /// When that was.
     pub at: Timestamp,
 }
 
 impl Activity {
-    fn new(record: &Record) -> Self {
-        Self { state: State::Working.after(record), event: record.event.clone(), at: record.at }
+    fn new(at: Timestamp) -> Self {
+        Self { doing: Doing::default(), is_done: false, event: None, at }
     }
 
     fn feed(&mut self, record: &Record) {
-        self.state = self.state.clone().after(record);
-        self.event = record.event.clone();
+        self.is_done =
+            record.agent.is_some() && record.event == EventKind::SubagentStop && !record.denies();
+        self.event = Some(record.event.clone());
         self.at = record.at;
     }
 }
@@ -79,42 +106,137 @@ pub type RowKey = (SessionKey, Option<String>);
 /// All sessions.
 #[derive(Debug, Default)]
 pub struct Sessions {
-    sessions: BTreeMap<SessionKey, Session>,
+    by_key: BTreeMap<SessionKey, Session>,
+    /// What the records tell of agents and subagents.
+    agents: Agents,
     seen: u64,
 }
 
 impl Sessions {
     /// Takes an event in.
     pub fn feed(&mut self, record: &Record) {
-        self.seen += 1;
+        if record.host == OURS {
+            if let Some(happening) = happening::of_record(record) {
+                self.feed_told(&happening, record.at);
+            }
+            return;
+        }
+        let place = record.session.as_deref().unwrap_or(&record.work_dir);
+        let id = record.agent_id.clone().unwrap_or_else(|| agent_id(&record.host, place));
+        let doing = self.hear(record, &id);
+        let doing_of_subagent =
+            record.agent.as_ref().map(|subagent| self.hear(record, &format!("{id} {subagent}")));
         let project = record.project_dir.as_ref().unwrap_or(&record.work_dir);
-        let session = self.sessions.entry(SessionKey::of(record)).or_insert_with(|| Session {
-            project: project.clone(),
+        let session = self.session(SessionKey::of(record), &id, project, record.at);
+        session.feed(record);
+        session.main.doing = doing;
+        if let (Some(subagent), Some(doing)) = (&record.agent, doing_of_subagent)
+            && let Some((_, activity)) = session.agents.iter_mut().find(|(id, _)| id == subagent)
+        {
+            activity.doing = doing;
+        }
+        self.make_room();
+    }
+
+    /// Takes in what a record tells of an agent. Returns what the agent does.
+    fn hear(&mut self, record: &Record, id: &str) -> Doing {
+        if let Some(happening) = happening::of_agent(record, id.to_owned()) {
+            self.agents.hear(&happening, record.at);
+        }
+        self.agents.get(id).map(Doing::from).unwrap_or_default()
+    }
+
+    /// Takes in what somebody said about an agent by `anyhook emit`.
+    fn feed_told(&mut self, happening: &Happening, at: Timestamp) {
+        let Some(report) = happening.report() else { return };
+        self.agents.hear(happening, at);
+        let doing = self.agents.get(&report.agent).map(Doing::from).unwrap_or_default();
+        let key = self.key_of(&report.agent, report.host.as_deref(), report.session.as_deref());
+        let project = report.project.as_ref().or(report.work_dir.as_ref());
+        let project = project.map_or("", String::as_str);
+        let session = self.session(key, &report.agent, project, at);
+        (session.main.doing, session.is_journaled) = (doing, true);
+        session.main.at = session.main.at.max(at);
+        self.make_room();
+    }
+
+    /// Takes in what the daemon says of all agents; none if there is no daemon.
+    pub fn hear_daemon(&mut self, agents: Option<&[AgentView]>) {
+        let mut agents: Vec<&AgentView> = agents.unwrap_or_default().iter().collect();
+        agents.sort_by_key(|agent| agent.seen);
+        let known: BTreeSet<&str> = agents.iter().map(|agent| agent.id.as_str()).collect();
+        self.by_key.retain(|_, session| {
+            session.told = None;
+            session.is_journaled || known.contains(session.agent.as_str())
+        });
+        let newest = agents.len().saturating_sub(KEEP);
+        for agent in agents.split_off(newest) {
+            let doing = Doing::from(agent);
+            let key = self.key_of(&agent.id, agent.host.as_deref(), agent.session.as_deref());
+            // What is over is of interest only where it was seen before.
+            if doing.state.is_over() && !self.by_key.contains_key(&key) {
+                continue;
+            }
+            let project = agent.project.as_ref().or(agent.work_dir.as_ref());
+            let project = project.map_or("", String::as_str);
+            let session = self.session(key, &agent.id, project, agent.seen);
+            session.told = Some((doing, agent.seen));
+        }
+        self.make_room();
+    }
+
+    /// Returns where an agent is, or is to be.
+    fn key_of(&self, id: &str, host: Option<&str>, session: Option<&str>) -> SessionKey {
+        let is_known = |(_, session): &(&SessionKey, &Session)| session.agent == id;
+        let known = self.by_key.iter().find(is_known).map(|(key, _)| key.clone());
+        known.unwrap_or_else(|| SessionKey::of_agent(id, host, session))
+    }
+
+    /// Returns a session, made if it is new.
+    fn session(
+        &mut self,
+        key: SessionKey,
+        agent: &str,
+        project: &str,
+        at: Timestamp,
+    ) -> &mut Session {
+        self.seen += 1;
+        let session = self.by_key.entry(key).or_insert_with(|| Session {
+            project: project.to_owned(),
             events: 0,
             denials: 0,
-            main: Activity { state: State::Working, ..Activity::new(record) },
+            main: Activity::new(at),
             agents: Vec::new(),
+            agent: String::new(),
+            told: None,
+            is_journaled: false,
             order: self.seen,
         });
-        session.feed(record);
-        if self.sessions.len() > KEEP {
-            let oldest = self.sessions.iter().min_by_key(|(_, session)| session.last_at());
-            if let Some(key) = oldest.map(|(key, _)| key.clone()) {
-                self.sessions.remove(&key);
-            }
+        agent.clone_into(&mut session.agent);
+        if session.project.is_empty() {
+            project.clone_into(&mut session.project);
+        }
+        session
+    }
+
+    fn make_room(&mut self) {
+        while self.by_key.len() > KEEP {
+            let oldest = self.by_key.iter().min_by_key(|(_, session)| session.last_at());
+            let Some(key) = oldest.map(|(key, _)| key.clone()) else { return };
+            self.by_key.remove(&key);
         }
     }
 
     /// Returns how many sessions have not ended.
     pub fn open(&self) -> usize {
-        self.sessions.values().filter(|session| session.main.state != State::Ended).count()
+        self.by_key.values().filter(|session| !session.doing().state.is_over()).count()
     }
 
     /// Returns the sessions by host: those that have ended last, else the newest first.
     pub fn rows(&self) -> Vec<(&SessionKey, &Session)> {
-        let mut rows: Vec<_> = self.sessions.iter().collect();
+        let mut rows: Vec<_> = self.by_key.iter().collect();
         rows.sort_by_key(|(key, session)| {
-            (&key.host, session.main.state == State::Ended, std::cmp::Reverse(session.order))
+            (&key.host, session.doing().state.is_over(), std::cmp::Reverse(session.order))
         });
         rows
     }
@@ -131,26 +253,39 @@ impl Sessions {
 }
 
 impl Session {
+    /// Returns what its agent does.
+    pub fn doing(&self) -> &Doing {
+        self.told.as_ref().map_or(&self.main.doing, |(doing, _)| doing)
+    }
+
+    /// Returns when it was last heard of.
+    pub fn last_at(&self) -> Timestamp {
+        let told = self.told.iter().map(|(_, seen)| *seen);
+        let agents = self.agents.iter().map(|(_, agent)| agent.at);
+        agents.chain(told).fold(self.main.at, Timestamp::max)
+    }
+
     fn feed(&mut self, record: &Record) {
+        self.is_journaled = true;
         self.events += 1;
         self.denials += usize::from(record.denies());
         let Some(agent) = &record.agent else {
             self.main.feed(record);
             match record.event {
-                // A host that does not name its subagents: this is not the end of the main one.
-                EventKind::SubagentStop => self.main.state = State::Working,
                 EventKind::SessionEnd => self.agents.clear(),
                 // A new turn: who was done before is of no interest any more.
-                EventKind::BeforeAgent => {
-                    self.agents.retain(|(_, activity)| activity.state != State::Stopped);
-                }
+                EventKind::BeforeAgent => self.agents.retain(|(_, activity)| !activity.is_done),
                 _ => {}
             }
             return;
         };
         match self.agents.iter_mut().find(|(id, _)| id == agent) {
             Some((_, activity)) => activity.feed(record),
-            None => self.agents.push((agent.clone(), Activity::new(record))),
+            None => {
+                let mut activity = Activity::new(record.at);
+                activity.feed(record);
+                self.agents.push((agent.clone(), activity));
+            }
         }
         if self.agents.len() > KEEP_AGENTS {
             let oldest = self.agents.iter().enumerate().min_by_key(|(_, (_, agent))| agent.at);
@@ -158,92 +293,5 @@ impl Session {
                 self.agents.remove(index);
             }
         }
-    }
-
-    fn last_at(&self) -> Timestamp {
-        self.agents.iter().map(|(_, agent)| agent.at).fold(self.main.at, Timestamp::max)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::commands::top::examples::{later, record};
-
-    fn event(name: &str, session: &str, agent: Option<&str>) -> Record {
-        let mut record = record(name);
-        record.session = Some(session.to_owned());
-        record.agent = agent.map(str::to_owned);
-        record
-    }
-
-    #[test]
-    fn a_subagent_is_shown_with_its_session_and_does_not_speak_for_it() {
-        let mut sessions = Sessions::default();
-        sessions.feed(&event("before_agent", "one", None));
-        sessions.feed(&event("subagent_start", "one", Some("sub")));
-        sessions.feed(&event("before_tool", "one", Some("sub")));
-        sessions.feed(&event("subagent_stop", "one", Some("sub")));
-        let rows = sessions.rows();
-        let [(_, session)] = rows[..] else { panic!("one session: {rows:?}") };
-        assert_eq!((session.events, session.agents.len()), (4, 1));
-        assert_eq!(session.main.state, State::Working);
-        assert_eq!(session.agents[0].1.state, State::Stopped);
-        assert_eq!(sessions.row_keys().len(), 2);
-
-        sessions.feed(&event("before_agent", "one", None));
-        assert_eq!(sessions.row_keys().len(), 1, "a new turn");
-        sessions.feed(&event("subagent_stop", "one", None));
-        assert_eq!(sessions.rows()[0].1.main.state, State::Working, "not told which one");
-    }
-
-    #[test]
-    fn sessions_stand_by_host_the_newest_first_and_the_ended_last() {
-        let mut sessions = Sessions::default();
-        for (host, session, name) in [
-            ("codex", "a", "before_agent"),
-            ("claude-code", "b", "before_agent"),
-            ("codex", "c", "session_end"),
-            ("codex", "d", "before_agent"),
-            ("codex", "a", "before_tool"),
-        ] {
-            let mut record = event(name, session, None);
-            record.host = host.to_owned();
-            sessions.feed(&record);
-        }
-        let order: Vec<_> =
-            sessions.rows().iter().filter_map(|(key, _)| key.id.as_deref()).collect();
-        assert_eq!(order, ["b", "d", "a", "c"]);
-        assert_eq!(sessions.open(), 3);
-    }
-
-    #[test]
-    fn without_an_id_a_folder_is_a_session() {
-        let mut sessions = Sessions::default();
-        for folder in ["/one", "/two", "/one"] {
-            let mut record = record("before_tool");
-            record.session = None;
-            folder.clone_into(&mut record.work_dir);
-            sessions.feed(&record);
-        }
-        assert_eq!(sessions.rows().len(), 2);
-    }
-
-    #[test]
-    fn memory_is_bounded() {
-        let mut sessions = Sessions::default();
-        for number in 0..KEEP + 10 {
-            let mut record = event("before_tool", &format!("s{number}"), None);
-            record.at = later(number);
-            sessions.feed(&record);
-        }
-        assert_eq!(sessions.rows().len(), KEEP);
-        let oldest = sessions.rows().pop().and_then(|(key, _)| key.id.clone());
-        assert_eq!(oldest.as_deref(), Some("s10"));
-        for number in 0..KEEP_AGENTS + 10 {
-            sessions.feed(&event("before_tool", "s20", Some(&format!("agent-{number}"))));
-        }
-        let most = sessions.rows().iter().map(|(_, session)| session.agents.len()).max();
-        assert_eq!(most, Some(KEEP_AGENTS));
     }
 }

@@ -4,7 +4,11 @@
 //! was seen is a column of `docs/hosts/behaviour.md`; what an agent is known not to do is asserted,
 //! too, so that we notice when it learns.
 
+mod decisions;
 mod hooks;
+mod injection;
+mod screen;
+mod seat;
 mod table;
 
 use std::fs;

@@ -340,7 +340,7 @@ fn hooks_that_do_not_run() {
     ----- stdout -----
     anyhook
       ✓ state can be written at ~/.local/state/anyhook
-      ✗ `[ROOT]/home/.config/agents/anyhook.toml:1:1`: unknown field `stop`, expected one of `stop_cap`, `ask_fallback`, `journal`
+      ✗ `[ROOT]/home/.config/agents/anyhook.toml:1:1`: unknown field `stop`, expected one of `stop_cap`, `ask_fallback`, `journal`, `decisions`, `notify`
         hint: mend anyhook.toml
     hooks
       ✗ broken cannot run: unknown trigger `sometimes`
@@ -391,4 +391,52 @@ fn no_home() {
 fn help() {
     let environment = environment();
     assert_run!(environment, environment.run(&["doctor", "--help"]));
+}
+
+#[test]
+fn the_daemon() {
+    let environment = environment();
+    let about_daemon = || {
+        let report = environment.run(&["doctor", "--json"]).json();
+        let of_daemon = |finding: &&serde_json::Value| finding["about"] == "daemon";
+        report["findings"].as_array().unwrap().iter().filter(of_daemon).cloned().collect::<Vec<_>>()
+    };
+    assert!(about_daemon().is_empty(), "nobody has needed it yet");
+    environment.run(&["daemon", "start"]);
+    assert_eq!(about_daemon()[0]["severity"], "good");
+    environment.run(&["daemon", "stop"]);
+    assert_eq!(about_daemon()[0]["severity"], "note");
+
+    // What it could not do is said, whoever started it.
+    for agent in ["one", "two", "three"] {
+        environment.run(&["emit", "agent:idle", "--agent", agent]);
+        environment.run(&["agent", "list"]);
+    }
+    environment.kill_daemon();
+    let store = environment.state().join("daemon/store");
+    for file in fs::read_dir(&store).unwrap().map(|file| file.unwrap().path()) {
+        let text = fs::read_to_string(&file).unwrap();
+        write(&file, text.replacen("\"one\"", "\"eno\"", 1), 0o600);
+    }
+    let refused = environment.run(&["agent", "list"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    let finding = &about_daemon()[0];
+    assert_eq!(finding["severity"], "bad", "{finding}");
+    assert!(finding["hint"].as_str().unwrap().contains("--repair"), "{finding}");
+}
+
+#[test]
+fn a_notice_that_failed() {
+    let environment = environment();
+    let settings = "[notify]\ndesktop = false\ncommand = [\"/no/such/program\"]\n";
+    write(&environment.home().join(".config/agents/anyhook.toml"), settings, 0o644);
+    environment.run(&["emit", "agent:signal", "--agent", "a", "escalate"]);
+    environment.run(&["agent", "list"]);
+    let failed = || {
+        let text = environment.run(&["doctor"]).stdout;
+        text.lines().find(|line| line.contains("a notice failed (command: ")).map(str::to_owned)
+    };
+    anyhook_testkit::wait_until("doctor to tell of it", || failed().is_some());
+    let status = environment.run(&["daemon", "status"]).stdout;
+    assert!(status.contains("note: a notice failed (command: "), "{status}");
 }

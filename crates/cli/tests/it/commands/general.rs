@@ -7,7 +7,7 @@ use anyhook_testkit::run;
 use crate::environment;
 
 /// Every command of this version.
-pub const COMMANDS: [&str; 26] = [
+pub const COMMANDS: [&str; 30] = [
     "demo",
     "hook",
     "serve",
@@ -30,6 +30,10 @@ pub const COMMANDS: [&str; 26] = [
     "verify",
     "stats",
     "top",
+    "agent",
+    "decision",
+    "emit",
+    "daemon",
     "replay",
     "promote",
     "schema",
@@ -91,7 +95,8 @@ fn an_unknown_command_is_wrong_usage() {
 #[test]
 fn commands_of_later_versions_are_unknown() {
     let environment = environment();
-    for command in ["packs", "guard", "disable", "enable", "import", "pipeline", "daemon", "help"] {
+    for command in ["packs", "guard", "disable", "enable", "import", "pipeline", "workflow", "help"]
+    {
         let ran = environment.run(&[command]);
         assert_eq!(ran.code, 64, "{command}: {ran:?}");
     }

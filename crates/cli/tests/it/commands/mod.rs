@@ -4,10 +4,14 @@
 mod snapshot;
 
 mod add;
+mod agent;
 mod check;
 mod completions;
+mod daemon;
+mod decision;
 mod demo;
 mod doctor;
+mod emit;
 mod explain;
 mod general;
 mod hook;

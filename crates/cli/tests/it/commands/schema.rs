@@ -1,5 +1,7 @@
 //! `anyhook schema`, and whether what is really written keeps to the schemas.
 
+mod daemon;
+
 use std::fs;
 
 use anyhook_testkit::{TestEnv, wait_until, write};
@@ -7,10 +9,17 @@ use serde_json::{Value, json};
 
 use crate::environment;
 
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 18] = [
+    "agents",
     "case",
+    "daemon-request",
+    "daemon-response",
+    "daemon-status",
+    "decisions",
     "event",
     "front-matter",
+    "happening",
+    "notice",
     "output",
     "record",
     "replay",
@@ -45,24 +54,31 @@ fn all() {
     assert_run!(environment, environment.run(&["schema"]), @"
     exit code: 0
     ----- stdout -----
-    case           A test case of a hook
-    check          Findings in hooks
-    doctor         What is wrong
-    event          An event
-    front-matter   The front matter of a HOOK.md
-    hosts          The agents
-    list           The installed hooks
-    output         What a hook prints
-    plan           Who would run at an event
-    prompt         The hooks in force
-    record         A record of the journal
-    replay         What hooks would have said
-    serve-answer   A line that `serve` writes
-    serve-request  A line that `serve` reads
-    stats          The journal summed up
-    test           What became of test cases
-    verdict        What all hooks say together
-    verify         Whether the journal is whole
+    agents           What every agent does
+    case             A test case of a hook
+    check            Findings in hooks
+    daemon-request   What a client says to the daemon
+    daemon-response  What the daemon answers
+    daemon-status    How the daemon is
+    decisions        What waits for a person
+    doctor           What is wrong
+    event            An event
+    front-matter     The front matter of a HOOK.md
+    happening        Something that happened
+    hosts            The agents
+    list             The installed hooks
+    notice           A notice to a person
+    output           What a hook prints
+    plan             Who would run at an event
+    prompt           The hooks in force
+    record           A record of the journal
+    replay           What hooks would have said
+    serve-answer     A line that `serve` writes
+    serve-request    A line that `serve` reads
+    stats            The journal summed up
+    test             What became of test cases
+    verdict          What all hooks say together
+    verify           Whether the journal is whole
     ");
 }
 
@@ -86,7 +102,7 @@ fn an_unknown_schema() {
     exit code: 64
     ----- stderr -----
     error: unknown schema `hook`
-    hint: there are: case, check, doctor, event, front-matter, hosts, list, output, plan, prompt, record, replay, serve-answer, serve-request, stats, test, verdict, verify
+    hint: there are: agents, case, check, daemon-request, daemon-response, daemon-status, decisions, doctor, event, front-matter, happening, hosts, list, notice, output, plan, prompt, record, replay, serve-answer, serve-request, stats, test, verdict, verify
     ");
 }
 

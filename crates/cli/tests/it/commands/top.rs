@@ -10,6 +10,8 @@ use serde_json::json;
 
 use crate::environment;
 
+mod daemon;
+
 /// A terminal with a shell in it, on a server of its own.
 struct Terminal<'environment> {
     environment: &'environment TestEnv,
@@ -196,7 +198,7 @@ fn filters_and_traces() {
     terminal.keys(&["p"]);
     terminal.wait_for("Shell echo later");
 
-    terminal.keys(&["?"]);
+    terminal.keys(&["?", "End"]);
     terminal.wait_for("Times are UTC");
     terminal.keys(&["C-c"]);
     terminal.expect_restored();

@@ -363,7 +363,18 @@ fn wrong_usage_exits_64_never_2() {
         "serve --stdio --jobs 0",
         "serve --stdio --jobs many",
         "serve --stdio extra",
-        "daemon start",
+        "daemon",
+        "daemon nonsense",
+        "daemon logs -n many",
+        "agent",
+        "agent show",
+        "decision",
+        "decision resolve x",
+        "emit",
+        "emit agent:idle",
+        "emit agent:nonsense --agent a",
+        "emit agent:signal --agent a nonsense",
+        "pipeline run x",
     ] {
         let arguments: Vec<&str> = line.split_whitespace().collect();
         let ran = environment.run_with_input(&arguments, r#"{"event_type": "before_tool"}"#);

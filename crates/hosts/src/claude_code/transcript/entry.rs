@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// One line.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(in crate::claude_code) struct Entry {
     /// Its number, counted from 1.
     pub line: usize,
     pub fields: Object,
@@ -18,7 +18,7 @@ const WRITTEN_BY_HOST: [&str; 4] =
 
 /// What a user's line without a tool's result says.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Said {
+pub(in crate::claude_code) enum Said {
     /// What was asked, as it was typed.
     Prompt(String),
     /// What is left of the conversation after a compaction.
@@ -35,7 +35,7 @@ pub(super) enum Said {
 
 /// What became of a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(in crate::claude_code) enum Fate {
     Done,
     Failed,
     /// A hook, a rule or a person did not let it run, or a person stopped it.
@@ -212,7 +212,10 @@ fn tells_of_denial(told: &str, tool: &str) -> bool {
 }
 
 /// Returns a text of an object; empty text counts as none.
-pub(super) fn text_of<'object>(object: &'object Object, name: &str) -> Option<&'object str> {
+pub(in crate::claude_code) fn text_of<'object>(
+    object: &'object Object,
+    name: &str,
+) -> Option<&'object str> {
     object.get(name)?.as_str().filter(|text| !text.is_empty())
 }
 

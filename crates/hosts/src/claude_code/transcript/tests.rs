@@ -129,7 +129,7 @@ fn payloads_come_in_the_order_hooks_got_them() {
 }
 
 fn decode(payload: &Object) -> Vec<anyhook_model::Event> {
-    let caller = Caller { work_dir: "/".into(), project_dir: None, now: Timestamp::UNIX_EPOCH };
+    let caller = Caller::new("/", Timestamp::UNIX_EPOCH);
     ClaudeCode.decode(&serde_json::to_vec(payload).unwrap(), &caller).unwrap()
 }
 

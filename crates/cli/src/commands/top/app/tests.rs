@@ -4,7 +4,7 @@ use crate::commands::log::trace::{self, Trace};
 use anyhook_model::{Effect, RecordId};
 
 use super::*;
-use crate::commands::top::examples::{busy, record, run};
+use crate::commands::top::examples::{agent, busy, decision, later, noon, record, run};
 
 fn shown(app: &App) -> usize {
     app.stream.shown().len()
@@ -106,6 +106,76 @@ fn a_record_is_opened_and_closed() {
     assert!(app.pager.is_none());
     press(&mut app, "?q");
     assert!(app.pager.is_none(), "`q` closes what covers the panes");
+}
+
+/// A view in which two decisions wait.
+fn asked() -> App {
+    let mut app = busy();
+    let decisions = vec![decision("aaaaaaaa", noon()), decision("bbbbbbbb", later(5))];
+    app.hear_daemon(Daemon::Here { agents: vec![agent("codex:one", "idle")], decisions });
+    app
+}
+
+#[test]
+fn a_decision_is_made_by_a_number_and_enter() {
+    let mut app = asked();
+    press(&mut app, "1");
+    assert_eq!(app.waiting.chosen, None, "the keys are for another pane");
+    press(&mut app, "wj2");
+    assert!(app.waiting.chosen.is_some());
+    let Step::Answer(answer) = app.key(Key::Enter) else { panic!("nothing answered") };
+    assert_eq!((answer.id.as_str(), answer.choice.as_str()), ("bbbbbbbb", "deny"));
+    assert_eq!(answer.question(), "deny bbbbbbbb: Shell git push bbbbbbbb?");
+    assert_eq!(app.key(Key::Enter), Step::Stay, "once");
+    app.answered(Err("decision bbbbbbbb is already made".to_owned()));
+    assert_eq!(app.status.as_ref().unwrap().0, Tone::Bad);
+    app.key(Key::Escape);
+    assert_eq!(app.status, None, "any key clears it");
+}
+
+#[test]
+fn a_choice_is_left_or_changed() {
+    for key in [Key::Escape, Key::Letter('q'), Key::Move(Move::Down), Key::Next] {
+        let mut app = asked();
+        press(&mut app, "w1");
+        assert_eq!(app.key(key), Step::Stay);
+        assert_eq!((&app.waiting.chosen, app.focus), (&None, Pane::Waiting), "{key:?}");
+        assert_eq!(app.waiting.row(), 0, "the key does nothing else");
+    }
+    let mut app = asked();
+    press(&mut app, "w12");
+    assert_eq!(app.waiting.chosen.as_ref().unwrap().choice, "deny");
+    assert_eq!(app.key(Key::Interrupt), Step::Quit);
+    press(&mut app, "xw7");
+    assert_eq!(app.status.as_ref().unwrap().1, "there is no option 7");
+}
+
+#[test]
+fn somebody_else_was_first() {
+    let mut app = asked();
+    press(&mut app, "w1");
+    app.hear_daemon(Daemon::Away(None));
+    assert_eq!(app.key(Key::Enter), Step::Stay, "nothing is chosen any more");
+    assert!(app.waiting.is_empty());
+    app.key(Key::Escape);
+    assert_eq!(app.focus, Pane::Stream, "back, and not out");
+}
+
+#[test]
+fn the_way_to_what_waits() {
+    let mut app = asked();
+    app.key(Key::Next);
+    app.key(Key::Next);
+    assert_eq!(app.focus, Pane::Waiting);
+    app.key(Key::Enter);
+    assert_eq!(app.pager.as_ref().unwrap().title, "decision aaaaaaaa");
+    press(&mut app, "1q");
+    assert!(app.pager.is_none() && app.waiting.chosen.is_none());
+    app.key(Key::Previous);
+    assert_eq!(app.focus, Pane::Hooks);
+    app.hear_daemon(Daemon::Away(None));
+    app.key(Key::Next);
+    assert_eq!(app.focus, Pane::Sessions, "nothing waits");
 }
 
 #[test]

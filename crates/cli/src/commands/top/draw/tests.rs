@@ -8,7 +8,7 @@ use ratatui::style::{Color, Modifier};
 use super::*;
 use crate::commands::log::trace::{self, Trace};
 use crate::commands::top::cursor::Move;
-use crate::commands::top::examples::{busy, later, record};
+use crate::commands::top::examples::{agent, busy, decision, later, noon, record};
 use crate::commands::top::key::Key;
 
 const COLOURS: Palette = Palette { colours: true };
@@ -76,6 +76,57 @@ fn a_filter_is_typed_and_finds_nothing() {
     insta::assert_snapshot!(drawn(&mut app, 80, 16));
 }
 
+/// A view in which so many decisions wait.
+fn asked(count: usize) -> App {
+    let mut app = busy();
+    let mut decisions = vec![decision("7k2m9x4q", noon())];
+    decisions[0].inquiry.agent = "codex:019a8b2c-1111-7222-8333-abcdefabf3d1".to_owned();
+    for number in 1..count {
+        decisions.push(decision(&format!("bbbb{number:04}"), later(number)));
+    }
+    let mut agents = vec![agent("codex:019a8b2c-1111-7222-8333-abcdefabf3d1", "prompting")];
+    agents[0].prompt_type = Some(anyhook_model::PromptType::Permission);
+    agents.push(agent("kimi-cli:d5e6", "idle"));
+    app.hear_daemon(Daemon::Here { agents, decisions });
+    app
+}
+
+#[test]
+fn what_waits_for_a_person() {
+    let mut app = asked(2);
+    insta::assert_snapshot!("waits", drawn(&mut app, 100, 30));
+    press(&mut app, "wj");
+    insta::assert_snapshot!("waits_with_focus", drawn(&mut app, 80, 24));
+    press(&mut app, "2");
+    insta::assert_snapshot!("confirm", drawn(&mut app, 80, 24));
+    app.key(Key::Enter);
+    app.answered(Err("decision bbbb0001 is already made: allow, by ann".to_owned()));
+    insta::assert_snapshot!("refused", drawn(&mut app, 80, 24));
+    app.key(Key::Enter);
+    // It is asked by the clock of the machine.
+    let page = drawn(&mut app, 60, 12).to_string();
+    assert!(page.contains("about  git push bbbb0001") && page.contains("  2 deny  the"), "{page}");
+}
+
+#[test]
+fn what_waits_on_small_screens() {
+    let mut app = asked(9);
+    insta::assert_snapshot!("small_waits_elsewhere", drawn(&mut app, 40, 12));
+    press(&mut app, "wG1");
+    insta::assert_snapshot!("small_waits", drawn(&mut app, 40, 12));
+}
+
+#[test]
+fn without_a_daemon() {
+    let mut app = busy();
+    app.hear_daemon(Daemon::Away(None));
+    press(&mut app, "w");
+    insta::assert_snapshot!("no_daemon", drawn(&mut app, 80, 24));
+    app.hear_daemon(Daemon::Away(Some("the daemon does not answer".to_owned())));
+    let screen = drawn(&mut app, 80, 24).to_string();
+    assert!(screen.contains("the daemon does not answer: states from the journal alone"));
+}
+
 #[test]
 fn a_trace() {
     let mut app = busy();
@@ -139,11 +190,19 @@ fn hostile_records() {
         record.denied_by = Some(record.id.clone());
         app.feed(record);
     }
+    let mut asks = decision(&hostile, noon());
+    asks.inquiry.agent.clone_from(&hostile);
+    asks.inquiry.options[0].name.clone_from(&hostile);
+    let agents = vec![agent(&hostile, &hostile)];
+    app.hear_daemon(Daemon::Here { agents, decisions: vec![asks] });
+    app.waiting.choose('1');
+    app.status = Some((Tone::Bad, hostile.clone()));
     for (width, height) in [(40, 10), (41, 11), (57, 18), (80, 24), (131, 50)] {
         for pager in [false, true] {
-            for focus in [Pane::Sessions, Pane::Stream, Pane::Hooks] {
+            for focus in [Pane::Waiting, Pane::Sessions, Pane::Stream, Pane::Hooks] {
                 app.focus = focus;
                 app.key(Key::Move(Move::Up));
+                app.waiting.choose('1');
                 if pager {
                     let record = app.stream.selected().unwrap().0;
                     app.open(&hostile, trace::lines(&Trace::alone(record)));

@@ -1,0 +1,206 @@
+//! `anyhook agent`: what every agent does.
+
+use anyhook_model::daemon::{AgentView, Request, Response};
+use anyhook_model::{AgentState, exit_code};
+use clap::{Args, Subcommand};
+use jiff::Timestamp;
+
+use super::Ended;
+use crate::daemon::ask;
+use crate::environment::{Environment, shown};
+use crate::error::Trouble;
+use crate::ui::{Cell, Out, Tone};
+
+/// Show what every agent does: works, is idle, waits at a prompt, failed, is over
+#[derive(Args)]
+#[command(after_help = "Example: anyhook agent list\n         anyhook agent show claude-code:5f3c")]
+pub struct AgentArgs {
+    #[command(subcommand)]
+    command: AgentCommand,
+}
+
+#[derive(Subcommand)]
+enum AgentCommand {
+    /// Every agent: its state, where that is known from, and since when
+    #[command(after_help = "Example: anyhook agent list --all")]
+    List {
+        /// Those that are over, too
+        #[arg(long)]
+        all: bool,
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Everything that is known of one agent
+    #[command(after_help = "Example: anyhook agent show claude-code:5f3c")]
+    Show {
+        /// Its id, or the beginning of it
+        id: String,
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub fn run(arguments: &AgentArgs, environment: &Environment, out: &mut Out) -> Ended {
+    let Response::Agents(agents) = ask(environment, &Request::Agents)? else {
+        return Err(anyhook_daemon::ClientError::NoAnswer.into());
+    };
+    match &arguments.command {
+        AgentCommand::List { all, json } => list(agents, *all, *json, environment, out),
+        AgentCommand::Show { id, json } => show(&agents, id, *json, environment, out),
+    }
+}
+
+fn list(
+    agents: Vec<AgentView>,
+    all: bool,
+    json: bool,
+    environment: &Environment,
+    out: &mut Out,
+) -> Ended {
+    let mut agents = agents;
+    if !all {
+        agents.retain(|agent| !agent.full_state().is_over());
+    }
+    // Those that wait for a person first, and of these the longest waiting.
+    agents.sort_by_key(|agent| (rank(agent.full_state()), agent.since));
+    if json {
+        out.json(&agents)?;
+        return Ok(exit_code::OK);
+    }
+    if agents.is_empty() {
+        out.line(&[(Tone::Plain, "no agents"), (Tone::Dim, " (--all shows those that are over)")])?;
+        return Ok(exit_code::OK);
+    }
+    let mut rows = vec![
+        ["agent", "state", "for", "known from", "project", "about"]
+            .map(|title| Cell::new(Tone::Dim, title))
+            .to_vec(),
+    ];
+    let now = anyhook_engine::now();
+    for agent in &agents {
+        let state = agent.full_state();
+        let project = agent.project.as_deref().or(agent.work_dir.as_deref()).unwrap_or("");
+        rows.push(vec![
+            Cell::new(Tone::Strong, agent.id.clone()),
+            Cell::new(tone(state), state.to_string()),
+            Cell::new(Tone::Plain, age(agent.since, now)),
+            Cell::new(Tone::Plain, agent.source.name()),
+            Cell::new(Tone::Plain, shown(project.as_ref(), &environment.places)),
+            Cell::new(Tone::Dim, about(agent)),
+        ]);
+    }
+    out.table(&rows)?;
+    Ok(exit_code::OK)
+}
+
+fn show(
+    agents: &[AgentView],
+    id: &str,
+    json: bool,
+    environment: &Environment,
+    out: &mut Out,
+) -> Ended {
+    let agent = find(agents, id)?;
+    if json {
+        out.json(agent)?;
+        return Ok(exit_code::OK);
+    }
+    let now = anyhook_engine::now();
+    let state = agent.full_state();
+    let process = agent.process.as_ref().map(|process| process.pid.to_string());
+    let path =
+        |path: &Option<String>| path.as_ref().map(|path| shown(path.as_ref(), &environment.places));
+    let since = format!("{} ({} ago)", agent.since, age(agent.since, now));
+    let rows = [
+        ("state", Some(state.to_string())),
+        ("known from", Some(agent.source.name().to_owned())),
+        ("since", Some(since)),
+        ("last heard", Some(format!("{} ago", age(agent.seen, now)))),
+        ("decision", agent.decision.as_ref().map(ToString::to_string)),
+        ("host", agent.host.clone()),
+        ("session", agent.session.clone()),
+        ("process", process),
+        ("project", path(&agent.project)),
+        ("folder", path(&agent.work_dir)),
+        ("log", path(&agent.log)),
+        ("tool", agent.tool.clone()),
+        ("about", agent.about.clone()),
+    ];
+    out.line(&[(Tone::Strong, &agent.id)])?;
+    for (name, value) in rows {
+        if let Some(value) = value {
+            let tone = if name == "state" { tone(state) } else { Tone::Plain };
+            out.line(&[(Tone::Dim, &format!("{name:<11}")), (tone, &value)])?;
+        }
+    }
+    Ok(exit_code::OK)
+}
+
+/// Finds an agent by its id or the beginning of it.
+fn find<'all>(agents: &'all [AgentView], id: &str) -> Result<&'all AgentView, Trouble> {
+    if let Some(agent) = agents.iter().find(|agent| agent.id == id) {
+        return Ok(agent);
+    }
+    let is_meant = |agent: &&AgentView| {
+        let session = agent.session.as_deref().unwrap_or("");
+        !id.is_empty() && (agent.id.starts_with(id) || session.starts_with(id))
+    };
+    let found: Vec<&AgentView> = agents.iter().filter(is_meant).collect();
+    match found[..] {
+        [agent] => Ok(agent),
+        [] => {
+            Err(Trouble::input(format!("there is no agent `{id}`"))
+                .hint("anyhook agent list --all"))
+        }
+        _ => {
+            let ids: Vec<&str> = found.iter().map(|agent| agent.id.as_str()).collect();
+            Err(Trouble::input(format!("several agents begin with `{id}`: {}", ids.join(", ")))
+                .hint("write more of the id"))
+        }
+    }
+}
+
+fn rank(state: AgentState) -> u8 {
+    match state {
+        AgentState::Prompting(_) => 0,
+        AgentState::Failed(_) => 1,
+        AgentState::Idle => 2,
+        AgentState::Working => 3,
+        AgentState::Exited | AgentState::Gone => 4,
+    }
+}
+
+/// Returns the tone of a state.
+pub fn tone(state: AgentState) -> Tone {
+    match state {
+        AgentState::Prompting(_) => Tone::Warn,
+        AgentState::Failed(_) | AgentState::Gone => Tone::Bad,
+        AgentState::Idle => Tone::Hint,
+        AgentState::Working => Tone::Good,
+        AgentState::Exited => Tone::Dim,
+    }
+}
+
+fn about(agent: &AgentView) -> String {
+    let decision = agent.decision.as_ref().map(|id| format!("decision {id}: "));
+    let call = match (&agent.tool, &agent.about) {
+        (Some(tool), Some(about)) => format!("{tool}: {about}"),
+        (Some(text), None) | (None, Some(text)) => text.clone(),
+        (None, None) => String::new(),
+    };
+    let text = format!("{}{call}", decision.unwrap_or_default());
+    anyhook_model::json::shorten(text.lines().next().unwrap_or(""), 60)
+}
+
+/// Returns how long ago something was: `5s`, `3m`, `2h`, `4d`.
+pub fn age(since: Timestamp, now: Timestamp) -> String {
+    let seconds = now.duration_since(since).as_secs().max(0);
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m", seconds / 60),
+        3_600..86_400 => format!("{}h", seconds / 3_600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}

@@ -1,0 +1,205 @@
+//! `anyhook daemon`: the process that knows what every agent does.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhook_daemon::store::Store;
+use anyhook_model::daemon::Request;
+use anyhook_model::exit_code;
+use clap::{Args, Subcommand};
+
+use super::Ended;
+use crate::daemon::{self, connect_if_it_runs, folder, last_words, notices_that_failed, tail};
+use crate::environment::{Environment, shown};
+use crate::error::Trouble;
+use crate::figures::{apart, thousands};
+use crate::ui::{Out, Tone};
+
+/// The daemon ends within this time, or something is wrong.
+const END_LIMIT: Duration = Duration::from_secs(10);
+/// How often a log that is followed is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Start, stop and look at the daemon, which knows what every agent does
+///
+/// It starts by itself when a command needs it. Hooks decide without it.
+#[derive(Args)]
+#[command(after_help = "Example: anyhook daemon start\n         anyhook daemon status")]
+pub struct DaemonArgs {
+    #[command(subcommand)]
+    command: DaemonCommand,
+}
+
+#[derive(Subcommand)]
+enum DaemonCommand {
+    /// Start it, if it does not run
+    #[command(after_help = "Example: anyhook daemon start")]
+    Start {
+        /// First keep what is whole of a damaged store, and put the rest aside
+        #[arg(long)]
+        repair: bool,
+    },
+    /// End it in order; it loses nothing and goes on where it was
+    #[command(after_help = "Example: anyhook daemon stop")]
+    Stop,
+    /// Say whether it runs, and how it is; exit 1 if it does not run
+    #[command(after_help = "Example: anyhook daemon status --json")]
+    Status {
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what it says itself
+    #[command(after_help = "Example: anyhook daemon logs -f")]
+    Logs {
+        /// Show what comes, until interrupted
+        #[arg(short, long)]
+        follow: bool,
+        /// How many lines of what was said before
+        #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
+        lines: usize,
+    },
+}
+
+pub fn run(arguments: &DaemonArgs, environment: &Environment, out: &mut Out) -> Ended {
+    match &arguments.command {
+        DaemonCommand::Start { repair } => start(*repair, environment, out),
+        DaemonCommand::Stop => stop(environment, out),
+        DaemonCommand::Status { json } => status(*json, environment, out),
+        DaemonCommand::Logs { follow, lines } => logs(*follow, *lines, environment, out),
+    }
+}
+
+fn start(repair: bool, environment: &Environment, out: &mut Out) -> Ended {
+    if let Some(mut client) = connect_if_it_runs(environment)? {
+        let status = daemon::status(&mut client)?;
+        let words = format!("the daemon runs already (process {})", status.pid);
+        out.line(&[(Tone::Plain, &words)])?;
+        return Ok(exit_code::OK);
+    }
+    if repair {
+        let store = folder(&environment.places)?.store();
+        for note in Store::repair(&store).map_err(|error| Trouble::problem(error.to_string()))? {
+            out.line(&[(Tone::Warn, "repaired: "), (Tone::Plain, &note)])?;
+        }
+    }
+    let status = match daemon::connect(environment) {
+        Ok(mut client) => daemon::status(&mut client)?,
+        Err(trouble) => return Err(explained(trouble, environment)),
+    };
+    let words = format!("the daemon runs (process {})", status.pid);
+    out.line(&[(Tone::Good, &words)])?;
+    Ok(exit_code::OK)
+}
+
+/// Adds why the daemon could not start, which it said in its log.
+fn explained(trouble: Trouble, environment: &Environment) -> Trouble {
+    let said = folder(&environment.places).ok().and_then(|folder| last_words(&folder));
+    match said {
+        Some((why, hint)) => {
+            Trouble::problem(format!("the daemon could not be started: {why}")).hint(hint)
+        }
+        None => trouble,
+    }
+}
+
+fn stop(environment: &Environment, out: &mut Out) -> Ended {
+    let Some(mut client) = connect_if_it_runs(environment)? else {
+        out.line(&[(Tone::Plain, "the daemon does not run")])?;
+        return Ok(exit_code::OK);
+    };
+    // It answers by ending.
+    let _ = client.request(&Request::Stop);
+    let limit = Instant::now() + END_LIMIT;
+    while connect_if_it_runs(environment).is_ok_and(|client| client.is_some()) {
+        if Instant::now() > limit {
+            return Err(Trouble::problem("the daemon does not end").hint("anyhook daemon logs"));
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    out.line(&[(Tone::Good, "the daemon has ended")])?;
+    Ok(exit_code::OK)
+}
+
+fn status(json: bool, environment: &Environment, out: &mut Out) -> Ended {
+    let Some(mut client) = connect_if_it_runs(environment)? else {
+        if json {
+            out.json(&serde_json::Value::Null)?;
+        } else {
+            out.line(&[(Tone::Plain, "the daemon does not run")])?;
+            out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, "anyhook daemon start")])?;
+        }
+        return Ok(exit_code::PROBLEM);
+    };
+    let status = daemon::status(&mut client)?;
+    if json {
+        out.json(&status)?;
+        return Ok(exit_code::OK);
+    }
+    let since = apart(status.since, anyhook_engine::now());
+    let place = folder(&environment.places)?;
+    let row = |name: &str, value: &str, out: &mut Out| {
+        out.line(&[(Tone::Dim, &format!("{name:<11}")), (Tone::Plain, value)])
+    };
+    out.line(&[
+        (Tone::Good, "the daemon runs"),
+        (Tone::Dim, &format!(" (process {}, version {}, for {since})", status.pid, status.version)),
+    ])?;
+    row("agents", &thousands(status.agents as u64), out)?;
+    row("decisions", &thousands(status.decisions as u64), out)?;
+    row("events", &thousands(status.events), out)?;
+    row("journal", status.journal.as_deref().unwrap_or("nothing read yet"), out)?;
+    let logs: Vec<String> =
+        status.logs.iter().map(|logs| format!("{} {}", logs.host, logs.files)).collect();
+    row(
+        "logs",
+        if logs.is_empty() { "none yet".to_owned() } else { logs.join(", ") }.as_str(),
+        out,
+    )?;
+    row(
+        "store",
+        &format!(
+            "{} bytes in {}",
+            thousands(status.store_bytes),
+            shown(&place.store(), &environment.places)
+        ),
+        out,
+    )?;
+    for note in status.notes.iter().chain(&notices_that_failed(&environment.places)) {
+        out.line(&[(Tone::Warn, "note: "), (Tone::Plain, note)])?;
+    }
+    Ok(exit_code::OK)
+}
+
+fn logs(follow: bool, lines: usize, environment: &Environment, out: &mut Out) -> Ended {
+    let path = folder(&environment.places)?.log();
+    let said = match tail(&path, lines) {
+        Ok(said) => said,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(Trouble::problem("the daemon has never run").hint("anyhook daemon start"));
+        }
+        Err(error) => return Err(Trouble::at(&path, error)),
+    };
+    out.pieces(&[(Tone::Plain, &said)])?;
+    if !follow {
+        return Ok(exit_code::OK);
+    }
+    let mut at = path.metadata().map_or(0, |metadata| metadata.len());
+    loop {
+        out.flush()?;
+        thread::sleep(LOOK_EVERY);
+        let length = path.metadata().map_or(0, |metadata| metadata.len());
+        if length < at {
+            at = 0;
+        }
+        if length > at {
+            let mut file = File::open(&path).map_err(|error| Trouble::at(&path, error))?;
+            file.seek(SeekFrom::Start(at))?;
+            let mut text = Vec::new();
+            at += file.take(length - at).read_to_end(&mut text)? as u64;
+            out.pieces(&[(Tone::Plain, &String::from_utf8_lossy(&text))])?;
+        }
+    }
+}

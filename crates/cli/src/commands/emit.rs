@@ -1,0 +1,120 @@
+//! `anyhook emit`: tells the daemon something about an agent, through the journal.
+
+use anyhook_engine::{new_id, now};
+use anyhook_hosts::happening::{self, AGENT_LIMIT, MESSAGE_LIMIT};
+use anyhook_model::bus::{AgentPrompt, AgentReport, AgentSignal, SignalKind};
+use anyhook_model::{Happening, PromptType, exit_code};
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::Ended;
+use crate::environment::Environment;
+use crate::error::Trouble;
+
+/// Tell the daemon about an agent, from a hook or from the agent itself
+///
+/// Writes to the journal and returns: the daemon reads it at once if it runs, and later if it does
+/// not. Nothing is lost, and nobody waits.
+#[derive(Args)]
+#[command(
+    after_help = "Example: anyhook emit agent:idle --agent ID\n         anyhook emit agent:prompt --agent ID --type permission\n         anyhook emit agent:signal --agent ID escalate --message \"the tests need a password\""
+)]
+pub struct EmitArgs {
+    #[command(subcommand)]
+    command: EmitCommand,
+}
+
+#[derive(Subcommand)]
+enum EmitCommand {
+    /// The agent is done and waits for its next prompt
+    #[command(name = "agent:idle", after_help = "Example: anyhook emit agent:idle --agent ID")]
+    Idle(AgentArgs),
+    /// The agent shows a prompt and waits for an answer
+    #[command(
+        name = "agent:prompt",
+        after_help = "Example: anyhook emit agent:prompt --agent ID --type question"
+    )]
+    Prompt {
+        #[command(flatten)]
+        agent: AgentArgs,
+        /// `permission`, `idle`, `plan_approval`, `question`; anything else is `other`
+        #[arg(long = "type", value_name = "TYPE", default_value = "other")]
+        prompt_type: String,
+    },
+    /// The agent says how its work stands
+    #[command(
+        name = "agent:signal",
+        after_help = "Example: anyhook emit agent:signal --agent ID complete"
+    )]
+    Signal {
+        #[command(flatten)]
+        agent: AgentArgs,
+        /// How it stands
+        #[arg(value_enum, default_value_t = Signal::Complete)]
+        kind: Signal,
+        /// In its own words
+        #[arg(long, value_name = "TEXT")]
+        message: Option<String>,
+    },
+}
+
+#[derive(Args)]
+struct AgentArgs {
+    /// The agent's id, as `anyhook agent list` shows it; default: the one in `ANYHOOK_AGENT_ID`
+    #[arg(long, value_name = "ID")]
+    agent: Option<String>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Signal {
+    /// It is done
+    Complete,
+    /// A person must look
+    Escalate,
+    /// It is not done yet
+    Continue,
+}
+
+pub fn run(arguments: EmitArgs, environment: &Environment) -> Ended {
+    let happening = match arguments.command {
+        EmitCommand::Idle(agent) => Happening::AgentIdle(agent.report(environment)?),
+        EmitCommand::Prompt { agent, prompt_type } => Happening::AgentPrompt(AgentPrompt {
+            report: agent.report(environment)?,
+            prompt_type: PromptType::from_name(&prompt_type),
+        }),
+        EmitCommand::Signal { agent, kind, message } => Happening::AgentSignal(AgentSignal {
+            report: agent.report(environment)?,
+            kind: match kind {
+                Signal::Complete => SignalKind::Complete,
+                Signal::Escalate => SignalKind::Escalate,
+                Signal::Continue => SignalKind::Continue,
+            },
+            message,
+        }),
+    };
+    if let Happening::AgentSignal(AgentSignal { message: Some(message), .. }) = &happening
+        && message.len() > MESSAGE_LIMIT
+    {
+        return Err(Trouble::input(format!("a message has at most {MESSAGE_LIMIT} bytes"))
+            .hint("write the rest to a file and name it"));
+    }
+    let journal = environment.journal().ok_or_else(Trouble::no_journal)?;
+    let mut record = happening::record(new_id(), now(), &happening);
+    record.work_dir = environment.work_dir.to_string_lossy().into_owned();
+    journal.append(vec![record]).map_err(|error| Trouble::at(journal.folder(), error))?;
+    Ok(exit_code::OK)
+}
+
+impl AgentArgs {
+    fn report(self, environment: &Environment) -> Result<AgentReport, Trouble> {
+        let agent = self.agent.or_else(|| environment.agent_id.clone());
+        let agent = agent.filter(|id| !id.trim().is_empty()).ok_or_else(|| {
+            Trouble::usage("which agent is meant?")
+                .hint("--agent ID, as `anyhook agent list` shows it")
+        })?;
+        if agent.len() > AGENT_LIMIT {
+            let message = format!("an agent's id has at most {AGENT_LIMIT} bytes");
+            return Err(Trouble::input(message).hint("`anyhook agent list` shows the ids"));
+        }
+        Ok(AgentReport { agent, ..AgentReport::default() })
+    }
+}

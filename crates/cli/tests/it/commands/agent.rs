@@ -1,0 +1,287 @@
+//! `anyhook agent`: what every agent does, known by its events and its process.
+
+use std::process::{Command, Stdio};
+
+use anyhook_testkit::{TestEnv, wait_until};
+use serde_json::{Value, json};
+
+use crate::environment;
+
+/// Sends an event of Claude Code.
+fn claude(environment: &TestEnv, session: &str, event: &str, more: &Value) {
+    let mut payload = json!({
+        "session_id": session, "cwd": environment.project(), "hook_event_name": event,
+        "transcript_path": "/t.jsonl",
+    });
+    payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let ran = environment.run_with_input(&["hook", "claude-code"], payload.to_string());
+    assert_eq!(ran.code, 0, "{ran:?}");
+}
+
+fn state(environment: &TestEnv, id: &str) -> String {
+    let ran = environment.run(&["agent", "show", id, "--json"]);
+    if ran.code != 0 {
+        return ran.stderr;
+    }
+    let agent = ran.json();
+    let detail = agent["prompt_type"].as_str().or(agent["failure"].as_str()).unwrap_or("");
+    format!("{} {detail} {}", agent["state"].as_str().unwrap(), agent["source"].as_str().unwrap())
+}
+
+#[test]
+fn no_agents() {
+    let environment = environment();
+    assert_run!(environment, environment.run(&["agent", "list"]), @"
+    exit code: 0
+    ----- stdout -----
+    no agents (--all shows those that are over)
+    ");
+    assert_run!(environment, environment.run(&["agent", "list", "--json"]), @"
+    exit code: 0
+    ----- stdout -----
+    []
+    ");
+}
+
+#[test]
+fn every_native_event_tells() {
+    let environment = environment();
+    let bash = json!({"tool_name": "Bash", "tool_input": {"command": "make"}, "tool_use_id": "t1"});
+    let question = json!({"tool_name": "AskUserQuestion", "tool_input": {"questions": []}});
+    for (event, more, expected) in [
+        ("SessionStart", json!({"source": "startup"}), "idle  hook"),
+        ("UserPromptSubmit", json!({"prompt": "hi"}), "working  hook"),
+        ("PreToolUse", bash.clone(), "working  hook"),
+        ("PermissionRequest", bash.clone(), "prompting permission hook"),
+        ("PostToolUse", bash.clone(), "working  hook"),
+        ("PreToolUse", question.clone(), "prompting question hook"),
+        ("PermissionRequest", question.clone(), "prompting question hook"),
+        ("PostToolUse", question, "working  hook"),
+        (
+            "PreToolUse",
+            json!({"tool_name": "ExitPlanMode", "tool_input": {}}),
+            "prompting plan_approval hook",
+        ),
+        ("UserPromptSubmit", json!({"prompt": "go"}), "working  hook"),
+        ("StopFailure", json!({"error": "rate_limit"}), "failed rate_limited hook"),
+        ("UserPromptSubmit", json!({"prompt": "again"}), "working  hook"),
+        (
+            "Notification",
+            json!({"notification_type": "permission_prompt", "message": "m"}),
+            "prompting permission notification",
+        ),
+        ("Stop", json!({}), "idle  hook"),
+        ("Notification", json!({"notification_type": "idle_prompt", "message": "m"}), "idle  hook"),
+        ("SessionEnd", json!({"reason": "other"}), "exited  hook"),
+    ] {
+        claude(&environment, "s1", event, &more);
+        assert_eq!(state(&environment, "claude-code:s1"), expected, "after {event}");
+    }
+}
+
+#[test]
+fn those_that_wait_come_first() {
+    let environment = environment();
+    claude(&environment, "works", "UserPromptSubmit", &json!({"prompt": "hi"}));
+    claude(&environment, "rests", "Stop", &json!({}));
+    claude(
+        &environment,
+        "asks",
+        "PermissionRequest",
+        &json!({"tool_name": "Bash", "tool_input": {"command": "rm x"}}),
+    );
+    claude(&environment, "over", "SessionEnd", &json!({"reason": "other"}));
+    let shown = |arguments: &[&str]| {
+        let text = environment.run(arguments).stdout;
+        text.lines()
+            .skip(1)
+            .map(|line| line.split_whitespace().take(2).collect::<Vec<_>>().join(" "))
+            .collect::<Vec<_>>()
+    };
+    let live =
+        ["claude-code:asks prompting", "claude-code:rests idle", "claude-code:works working"];
+    assert_eq!(shown(&["agent", "list"]), live);
+    assert_eq!(shown(&["agent", "list", "--all"])[3], "claude-code:over exited");
+}
+
+#[test]
+fn one_agent() {
+    let environment = environment();
+    claude(&environment, "5f3c", "UserPromptSubmit", &json!({"prompt": "hi"}));
+    claude(&environment, "5f77", "UserPromptSubmit", &json!({"prompt": "hi"}));
+    let shown = environment.run(&["agent", "show", "5f3"]);
+    assert!(
+        shown.stdout.starts_with("claude-code:5f3c\nstate      working\nknown from hook\n"),
+        "{shown:?}"
+    );
+    assert_run!(environment, environment.run(&["agent", "show", "5f"]), @"
+    exit code: 65
+    ----- stderr -----
+    error: several agents begin with `5f`: claude-code:5f3c, claude-code:5f77
+    hint: write more of the id
+    ");
+    assert_run!(environment, environment.run(&["agent", "show", "nobody"]), @"
+    exit code: 65
+    ----- stderr -----
+    error: there is no agent `nobody`
+    hint: anyhook agent list --all
+    ");
+}
+
+#[test]
+fn an_agent_has_the_id_it_was_started_with() {
+    let environment = environment();
+    let payload = json!({"session_id": "s", "cwd": "/", "hook_event_name": "Stop"});
+    let mut command = environment.command(&["hook", "claude-code"]);
+    command.env("ANYHOOK_AGENT_ID", "reviewer-1");
+    anyhook_testkit::run(command, payload.to_string().as_bytes());
+    assert_eq!(state(&environment, "reviewer-1"), "idle  hook");
+}
+
+/// A process that is an agent, by its name: it calls its hook and lives on.
+fn fake_agent(environment: &TestEnv, payload: &Value) -> std::process::Child {
+    let code = r"
+import subprocess, sys, time
+subprocess.run(sys.argv[1:3] + ['claude-code'], input=sys.argv[3], text=True, check=True)
+print('ready', flush=True)
+time.sleep(1000)
+";
+    let hook = environment.command(&["hook", "claude-code"]);
+    let claude = environment.root().join("claude");
+    let _ = std::os::unix::fs::symlink("/usr/bin/python3", &claude);
+    let mut command = Command::new(&claude);
+    command.args(["-c", code]).arg(hook.get_program()).arg("hook").arg(payload.to_string());
+    command.env_clear().current_dir(environment.project());
+    command.envs(hook.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    std::io::BufRead::read_line(
+        &mut std::io::BufReader::new(child.stdout.as_mut().unwrap()),
+        &mut line,
+    )
+    .unwrap();
+    assert_eq!(line, "ready\n");
+    child
+}
+
+#[test]
+fn an_agent_whose_process_dies_is_gone_at_once() {
+    let environment = environment();
+    let payload = |session: &str| {
+        json!({
+            "session_id": session, "cwd": environment.project(),
+            "hook_event_name": "UserPromptSubmit", "prompt": "hi",
+        })
+    };
+    environment.run(&["daemon", "start"]);
+    let mut one = fake_agent(&environment, &payload("one"));
+    let mut other = fake_agent(&environment, &payload("other"));
+    assert_eq!(state(&environment, "claude-code:one"), "working  hook");
+    let shown = environment.run(&["agent", "show", "claude-code:one", "--json"]).json();
+    assert_eq!(shown["process"]["pid"], one.id());
+    one.kill().unwrap();
+    one.wait().unwrap();
+    wait_until("it to be gone", || state(&environment, "claude-code:one") == "gone  process");
+    assert_eq!(state(&environment, "claude-code:other"), "working  hook");
+
+    // One that dies while the daemon is away is found gone when it comes back.
+    environment.kill_daemon();
+    other.kill().unwrap();
+    other.wait().unwrap();
+    wait_until("it to be gone", || state(&environment, "claude-code:other") == "gone  process");
+}
+
+#[test]
+fn an_agent_that_ends_in_order_is_not_gone() {
+    let environment = environment();
+    environment.run(&["daemon", "start"]);
+    let payload = json!({"session_id": "s", "cwd": "/", "hook_event_name": "UserPromptSubmit", "prompt": "x"});
+    let mut agent = fake_agent(&environment, &payload);
+    claude(&environment, "s", "SessionEnd", &json!({"reason": "other"}));
+    agent.kill().unwrap();
+    agent.wait().unwrap();
+    // Whatever comes through the same way afterwards has come, so this has, too.
+    let mut next = fake_agent(
+        &environment,
+        &json!({"session_id": "t", "cwd": "/", "hook_event_name": "UserPromptSubmit", "prompt": "x"}),
+    );
+    next.kill().unwrap();
+    next.wait().unwrap();
+    wait_until("the next to be gone", || state(&environment, "claude-code:t") == "gone  process");
+    assert_eq!(state(&environment, "claude-code:s"), "exited  hook");
+}
+
+/// A line of Claude Code's transcript.
+fn line(kind: &str, at: &str, message: &Value) -> String {
+    let line = json!({
+        "type": kind, "timestamp": at, "sessionId": "s", "cwd": "/p", "message": message,
+        "isSidechain": false, "uuid": at,
+    });
+    format!("{line}\n")
+}
+
+#[test]
+fn an_agent_that_is_not_wired_in_is_known_by_its_log() {
+    let environment = environment();
+    let log = environment.home().join(".claude/projects/-p/s.jsonl");
+    let prompt = line("user", "2026-01-01T00:00:01Z", &json!({"role": "user", "content": "hi"}));
+    anyhook_testkit::write(&log, &prompt, 0o600);
+    environment.run(&["daemon", "start"]);
+    let is = |expected: &str| state(&environment, "claude-code:s") == expected;
+    wait_until("it to be seen at work", || is("working  log"));
+    let answer = json!({"role": "assistant", "model": "m", "stop_reason": "end_turn", "content": [{"type": "text", "text": "done"}]});
+    let text = prompt + &line("assistant", "2026-01-01T00:00:02Z", &answer);
+    anyhook_testkit::write(&log, text, 0o600);
+    wait_until("it to be seen idle", || is("idle  log"));
+    let shown = environment.run(&["agent", "show", "s", "--json"]).json();
+    assert_eq!(shown["log"], log.to_str().unwrap());
+    // What was read is not told again by the next daemon.
+    environment.kill_daemon();
+    let events = || environment.run(&["daemon", "status", "--json"]).json()["events"].as_u64();
+    let before = events();
+    environment.run(&["daemon", "stop"]);
+    assert_eq!(events(), before);
+    assert!(is("idle  log"));
+}
+
+#[test]
+fn a_person_who_says_no_leaves_an_agent_idle() {
+    let environment = environment();
+    environment.run(&["daemon", "start"]);
+    let log = environment.home().join(".claude/projects/-p/s.jsonl");
+    let prompt = line("user", "2026-01-01T00:00:01Z", &json!({"role": "user", "content": "hi"}));
+    anyhook_testkit::write(&log, &prompt, 0o600);
+    wait_until("it to be seen at work", || state(&environment, "claude-code:s") == "working  log");
+    let call = json!({"tool_name": "Bash", "tool_input": {"command": "rm x"}});
+    claude(&environment, "s", "PermissionRequest", &call);
+    assert_eq!(state(&environment, "claude-code:s"), "prompting permission hook");
+    let no = json!({"role": "user", "content": [{"type": "text", "text": "[Request interrupted by user for tool use]"}]});
+    let text = prompt + &line("user", "2099-01-01T00:00:02Z", &no);
+    anyhook_testkit::write(&log, text, 0o600);
+    wait_until("it to be seen idle", || state(&environment, "claude-code:s") == "idle  log");
+}
+
+#[test]
+fn a_log_tells_of_the_agent_by_the_id_it_was_given() {
+    let environment = environment();
+    let payload = json!({"session_id": "s", "cwd": "/", "hook_event_name": "UserPromptSubmit", "prompt": "x"});
+    let mut command = environment.command(&["hook", "claude-code"]);
+    command.env("ANYHOOK_AGENT_ID", "mine");
+    anyhook_testkit::run(command, payload.to_string().as_bytes());
+    environment.run(&["daemon", "start"]);
+    let log = environment.home().join(".claude/projects/-p/s.jsonl");
+    let over = json!({
+        "type": "system", "subtype": "turn_duration", "timestamp": "2099-01-01T00:00:02Z",
+        "sessionId": "s", "cwd": "/p", "durationMs": 5,
+    });
+    anyhook_testkit::write(
+        &log,
+        format!(
+            "{over}
+"
+        ),
+        0o600,
+    );
+    wait_until("it to be seen idle", || state(&environment, "mine") == "idle  log");
+    assert_eq!(environment.run(&["agent", "list", "--json"]).json().as_array().unwrap().len(), 1);
+}

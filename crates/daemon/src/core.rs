@@ -1,0 +1,451 @@
+//! The loop: takes in what happened, makes it durable, then acts on it.
+//!
+//! One thread owns the state. Whatever may take long is done elsewhere: connections by the
+//! [server](crate::server), logs by the watcher, what is to be done in the world by the
+//! [doer](crate::doer). What comes in waits in a bounded queue, so that whoever brings too much
+//! waits, too, and nothing is lost. The journal is read by the loop itself, in portions, when it
+//! has time: its queue is the disk. However much there is to read, others get their turn.
+
+mod journal;
+mod requests;
+mod waiting;
+
+use std::collections::{BTreeSet, VecDeque};
+use std::time::{Duration, Instant};
+
+use anyhook_engine::journal::{Follower, Journal};
+use anyhook_flow::agents::Why;
+use anyhook_flow::notices::NoticeName;
+use anyhook_flow::{Effect, Entry, State, What};
+use anyhook_model::daemon::{Request, Resolve, Response, Told};
+use anyhook_model::inquiry::Ending;
+use anyhook_model::notice::NoticeKind;
+use anyhook_model::{Happening, Inquiry, Notice, ProcessName, RecordId, Resolution};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::doer::{Deed, Doer};
+use crate::faults;
+use crate::store::{Store, StoreError};
+
+use self::waiting::Waiting;
+
+pub use self::requests::refusal;
+
+/// So many inputs are taken at once.
+const INPUTS_AT_ONCE: usize = 256;
+/// So long the journal is read at a stretch. An answer tells of everything that was journaled before
+/// it was asked for, unless that is more than can be read in this time. The first client of a new
+/// daemon may have to wait for two of them, and waits for 10 s.
+const STRETCH: Duration = Duration::from_secs(3);
+/// The journal is looked at so often even if nobody says that it has grown.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// What could not be stored may be so much; then nothing more is taken until it is.
+const UNSTORED: usize = 4096;
+/// So many notices may be on their way at once.
+const NOTIFYING: usize = 32;
+/// What an agent did longer ago is no news.
+const NEWS: SignedDuration = SignedDuration::from_mins(2);
+/// After a failure to store something it is tried again after so long.
+const TRY_AGAIN: Duration = Duration::from_secs(1);
+
+/// What comes to the loop.
+#[derive(Debug)]
+pub enum Input {
+    /// The journal may have grown.
+    Grown,
+    /// A client wants something.
+    Request(Request, oneshot::Sender<Response>),
+    /// A client's process makes a decision.
+    Resolve(Resolve, Option<u32>, oneshot::Sender<Response>),
+    /// A client wants to know everything from now on, or after a number.
+    Follow(Option<u64>, mpsc::Sender<Told>),
+    /// Whoever waited for this decision is gone.
+    Waived(RecordId),
+    /// A log tells something, and is read up to here.
+    Log(Box<Happening>, String, Value),
+    /// An agent's process has ended.
+    ProcessEnded(String, ProcessName),
+    /// A deed is done; what is to be remembered of it.
+    Did(What),
+    /// A notice could not be handed to its process.
+    NotNotified(NoticeName),
+    /// End in order.
+    Stop,
+}
+
+/// The state and everything that is needed to change it.
+#[derive(Debug)]
+pub struct Core {
+    state: State,
+    store: Store,
+    journal: Journal,
+    follower: Option<Follower>,
+    wanted: BTreeSet<NoticeKind>,
+    waiting: Waiting,
+    followers: Vec<mpsc::Sender<Told>>,
+    doer: Doer,
+    /// Agents' processes that somebody watches.
+    watched: BTreeSet<(String, u32, u64)>,
+    since: Timestamp,
+    notes: Vec<String>,
+    /// What cannot be stored, and when it is tried again.
+    failing: Option<(String, Instant)>,
+    /// Whether the journal has more than was read at a stretch.
+    is_behind: bool,
+    /// Whether what was to be done when the daemon ended waits until the journal is read.
+    resumes: bool,
+    /// Notices on their way to their process.
+    notifying: BTreeSet<NoticeName>,
+    /// What could not be stored and is tried again, in order.
+    unstored: VecDeque<What>,
+    /// Why there is no going on: the store must be opened again.
+    in_doubt: Option<StoreError>,
+    /// Processes that have ended: what they said before is in the journal, and comes first.
+    ended: Vec<(String, ProcessName)>,
+}
+
+/// What a core begins with.
+#[derive(Debug)]
+pub struct Beginning {
+    /// The state as it was stored.
+    pub state: State,
+    /// The store.
+    pub store: Store,
+    /// The journal.
+    pub journal: Journal,
+    /// What a person is told of.
+    pub wanted: BTreeSet<NoticeKind>,
+    /// Who does what is to be done.
+    pub doer: Doer,
+    /// What is worth knowing from the start.
+    pub notes: Vec<String>,
+}
+
+impl Core {
+    /// Begins where it was.
+    pub fn new(beginning: Beginning) -> Self {
+        let Beginning { state, store, journal, wanted, doer, notes } = beginning;
+        let mut core = Self {
+            waiting: Waiting::default(),
+            followers: Vec::new(),
+            watched: BTreeSet::new(),
+            since: anyhook_engine::now(),
+            follower: None,
+            failing: None,
+            is_behind: false,
+            resumes: true,
+            notifying: BTreeSet::new(),
+            unstored: VecDeque::new(),
+            in_doubt: None,
+            ended: Vec::new(),
+            state,
+            store,
+            journal,
+            wanted,
+            doer,
+            notes,
+        };
+        core.waiting.expect(core.state.inquiries.open());
+        core
+    }
+
+    /// Does what has waited until the journal is read.
+    fn act_on_what_is_read(&mut self) {
+        if self.is_behind {
+            return;
+        }
+        if std::mem::take(&mut self.resumes) {
+            self.resume();
+        }
+        for (agent, process) in std::mem::take(&mut self.ended) {
+            self.process_ended(&agent, process);
+        }
+    }
+
+    /// Takes up what was to be done when the daemon ended.
+    fn resume(&mut self) {
+        // Those that are in the journal have been found there by now.
+        for resolution in self.state.to_journal.clone().into_values() {
+            self.doer.ask_for(Deed::Journal(Box::new(resolution)));
+        }
+        let agents: Vec<String> = self.state.agents.iter().map(|(id, _)| id.clone()).collect();
+        for agent in agents {
+            self.watch_process(&agent);
+        }
+    }
+
+    /// Runs until somebody says stop.
+    pub async fn run(&mut self, mut inputs: mpsc::Receiver<Input>) -> Result<(), StoreError> {
+        loop {
+            let mut taken = Vec::new();
+            // What cannot be stored waits where it comes from.
+            if self.unstored.len() < UNSTORED {
+                match tokio::time::timeout(self.patience(), inputs.recv()).await {
+                    Ok(None) => break,
+                    Ok(input) => taken.extend(input),
+                    Err(_) => {}
+                }
+                while taken.len() < INPUTS_AT_ONCE
+                    && let Ok(input) = inputs.try_recv()
+                {
+                    taken.push(input);
+                }
+            } else {
+                tokio::time::sleep(self.patience()).await;
+            }
+            // After they were taken: what was journaled before they came is known to their answers,
+            // and whoever says later that it has grown is heard.
+            self.catch_up();
+            let stops = taken.iter().any(|input| matches!(input, Input::Stop));
+            for input in taken {
+                self.take(input);
+            }
+            self.store_what_waits();
+            self.notify();
+            if self.store.wants_snapshot() {
+                self.keep_snapshot();
+            }
+            if let Some(error) = self.in_doubt.take() {
+                return Err(error);
+            }
+            if stops {
+                break;
+            }
+        }
+        self.store.snapshot(&self.state)
+    }
+
+    /// Takes in what has happened; what is over is over before anybody asks about it.
+    fn catch_up(&mut self) {
+        self.store_what_waits();
+        self.read_journal(STRETCH);
+        self.act_on_what_is_read();
+        self.end_what_is_over();
+    }
+
+    /// Returns how long to wait for the next input at most.
+    fn patience(&self) -> Duration {
+        let has_more = self.is_behind || !self.ended.is_empty() || !self.unstored.is_empty();
+        if has_more && self.failing.is_none() {
+            return Duration::ZERO;
+        }
+        let now = anyhook_engine::now();
+        let until =
+            |end: Timestamp| Duration::try_from(end.duration_since(now)).unwrap_or(Duration::ZERO);
+        let ends = [
+            self.state.inquiries.next_end().map(until),
+            self.waiting.next_end(),
+            self.failing.as_ref().map(|(_, again)| again.saturating_duration_since(Instant::now())),
+        ];
+        ends.into_iter().flatten().fold(LOOK_EVERY, Duration::min)
+    }
+
+    fn take(&mut self, input: Input) {
+        match input {
+            Input::Grown | Input::Stop => {}
+            Input::Request(request, answer) => self.answer(request, answer),
+            Input::Resolve(resolve, process, answer) => {
+                // Whoever is gone needs no answer.
+                let _ = answer.send(self.resolve_for(resolve, process));
+            }
+            Input::Follow(after, follower) => self.follow(after, follower),
+            Input::Waived(id) => {
+                if self.waiting.leave(&id) {
+                    self.dismiss(&id, "whoever asked is gone");
+                }
+            }
+            Input::Log(happening, file, position) => {
+                let happening = self.known_by_its_id(happening);
+                self.unstored.extend([What::Happened(happening), What::LogRead(file, position)]);
+            }
+            Input::ProcessEnded(agent, process) => self.ended.push((agent, process)),
+            Input::Did(what) => self.unstored.push_back(what),
+            Input::NotNotified(name) => {
+                self.notifying.remove(&name);
+            }
+        }
+    }
+
+    /// Gives what a log tells to the agent of that session, if somebody gave it an id of its own.
+    fn known_by_its_id(&self, mut happening: Box<Happening>) -> Box<Happening> {
+        if let Some(report) = happening.report_mut()
+            && let (Some(host), Some(session)) = (&report.host, &report.session)
+            && let Some(id) = self.state.agents.of_session(host, session)
+        {
+            report.agent = id.to_owned();
+        }
+        happening
+    }
+
+    /// Stores what nobody waits for, all at once; what cannot be stored is kept.
+    fn store_what_waits(&mut self) {
+        if self.unstored.is_empty() || self.must_wait() {
+            return;
+        }
+        let batch: Vec<What> = std::mem::take(&mut self.unstored).into();
+        if let Err(batch) = self.commit(batch) {
+            self.unstored = batch.into();
+        }
+    }
+
+    /// Tells whether the last failure was only just now.
+    fn must_wait(&self) -> bool {
+        self.failing.as_ref().is_some_and(|(_, again)| *again > Instant::now())
+    }
+
+    /// Makes entries durable, then acts on them. Gives them back if they cannot be stored; then
+    /// nothing has changed.
+    fn commit(&mut self, batch: Vec<What>) -> Result<(), Vec<What>> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let at = anyhook_engine::now();
+        let entries: Vec<Entry> = batch.into_iter().map(|what| Entry { at, what }).collect();
+        let before = self.store.last();
+        match self.store.append(&entries) {
+            Ok(_) => self.failing = None,
+            Err(error) => {
+                self.fail(error.to_string());
+                self.follower = None;
+                if matches!(error, StoreError::Poisoned { .. }) {
+                    self.in_doubt = Some(error);
+                }
+                return Err(entries.into_iter().map(|entry| entry.what).collect());
+            }
+        }
+        faults::point("core.stored");
+        for (sequence, entry) in (before + 1..).zip(&entries) {
+            let effects = self.state.apply(entry, &self.wanted);
+            if let What::Happened(happening) = &entry.what {
+                let dropped = effects.iter().find_map(Effect::dropped);
+                self.tell(sequence, at, happening, dropped);
+                if let Some(report) = happening.report() {
+                    self.watch_process(&report.agent);
+                }
+            }
+            if let What::NoticeLaunched(name) = &entry.what {
+                self.notifying.remove(name);
+            }
+            for effect in effects {
+                self.act(sequence, at, effect);
+            }
+        }
+        faults::point("core.acted");
+        Ok(())
+    }
+
+    /// Has done what is to be done.
+    fn act(&mut self, sequence: u64, at: Timestamp, effect: Effect) {
+        match effect {
+            Effect::Journal(resolution) => self.doer.ask_for(Deed::Journal(Box::new(resolution))),
+            Effect::Answer(resolution) => self.waiting.answer(&resolution),
+            Effect::Followed(happening) => self.tell(sequence, at, &happening, None),
+            Effect::Dropped(_) => {}
+        }
+    }
+
+    /// Has the person told of what still is so. While the journal is read, much of it is long over.
+    fn notify(&mut self) {
+        if self.is_behind {
+            return;
+        }
+        let now = anyhook_engine::now();
+        let mut over = Vec::new();
+        for name in &self.state.notices {
+            if self.notifying.len() >= NOTIFYING {
+                break;
+            }
+            if self.notifying.contains(name) {
+                continue;
+            }
+            let notice = crate::notice::of_name(name, &self.state);
+            // Of what an agent did while nobody looked, what it does now is enough.
+            let is_news =
+                |notice: &Notice| notice.decision.is_some() || now.duration_since(notice.at) < NEWS;
+            match notice.filter(is_news) {
+                Some(notice) => {
+                    self.notifying.insert(name.clone());
+                    self.doer.ask_for(Deed::Notify(name.clone(), Box::new(notice)));
+                }
+                None => over.push(What::NoticeLaunched(name.clone())),
+            }
+        }
+        self.unstored.extend(over);
+    }
+
+    /// Has an agent's process watched, if it is known and not yet watched.
+    fn watch_process(&mut self, id: &str) {
+        let Some(agent) = self.state.agents.get(id).filter(|agent| !agent.state.is_over()) else {
+            return;
+        };
+        let Some(process) = &agent.process else { return };
+        if self.watched.insert((id.to_owned(), process.pid, process.started)) {
+            self.doer.ask_for(Deed::WatchProcess(id.to_owned(), process.clone()));
+        }
+    }
+
+    /// An orderly end, of which the journal tells, is no disorderly one.
+    fn process_ended(&mut self, id: &str, process: ProcessName) {
+        self.watched.remove(&(id.to_owned(), process.pid, process.started));
+        let report = anyhook_model::bus::AgentReport {
+            agent: id.to_owned(),
+            source: anyhook_model::Source::Process,
+            at: Some(anyhook_engine::now()),
+            process: Some(process),
+            ..Default::default()
+        };
+        self.unstored.push_back(What::Happened(Box::new(Happening::AgentGone(report))));
+    }
+
+    fn end_what_is_over(&mut self) {
+        let expired = self.state.inquiries.expired(anyhook_engine::now());
+        self.resolve(expired);
+        for id in self.waiting.given_up() {
+            self.dismiss(&id, "whoever asked did not come back");
+        }
+    }
+
+    fn dismiss(&mut self, id: &RecordId, why: &str) {
+        let open = self.state.inquiries.get(id).filter(|held| held.resolution.is_none());
+        let ended = open.map(|held| without_answer(&held.inquiry, why));
+        self.resolve(ended.into_iter().collect());
+    }
+
+    fn resolve(&mut self, resolutions: Vec<Resolution>) {
+        let happened =
+            |resolution| What::Happened(Box::new(Happening::DecisionResolved(resolution)));
+        self.unstored.extend(resolutions.into_iter().map(happened));
+        self.store_what_waits();
+    }
+
+    /// Tells those who follow. One that does not keep up is let go: it can read on by its number.
+    fn tell(&mut self, sequence: u64, heard: Timestamp, event: &Happening, why: Option<Why>) {
+        if self.followers.is_empty() {
+            return;
+        }
+        let dropped = why.map(|why| why.words().to_owned());
+        let told = Told { sequence, heard, event: event.clone(), dropped };
+        self.followers.retain(|follower| follower.try_send(told.clone()).is_ok());
+    }
+
+    fn keep_snapshot(&mut self) {
+        if let Err(error) = self.store.snapshot(&self.state) {
+            self.fail(error.to_string());
+        }
+    }
+
+    /// Notes that something cannot be stored or read; it is tried again.
+    fn fail(&mut self, why: String) {
+        if self.failing.as_ref().is_none_or(|(known, _)| *known != why) {
+            tracing::error!("{why}");
+        }
+        self.failing = Some((why, Instant::now() + TRY_AGAIN));
+    }
+}
+
+fn without_answer(inquiry: &Inquiry, why: &str) -> Resolution {
+    let now = anyhook_engine::now();
+    anyhook_flow::inquiries::without_answer(inquiry, Ending::Dismissed, why, now)
+}

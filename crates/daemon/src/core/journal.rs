@@ -1,0 +1,101 @@
+//! The journal: read in portions, each of which is stored before the journal may forget it.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use anyhook_engine::journal::{Follower, Position};
+use anyhook_flow::What;
+use anyhook_hosts::happening::{self, OURS};
+use anyhook_model::{EventKind, Happening, Record, Resolution};
+use jiff::SignedDuration;
+
+use super::Core;
+use crate::faults;
+
+/// The name under which the journal keeps what we have not read.
+const FOLLOWER: &str = "daemon";
+/// The type of what is written down about decisions.
+const RESOLVED: &str = "decision:resolved";
+/// So many records are read, stored and acted on at once.
+const PORTION: usize = 2048;
+/// How long a first look goes back in the journal.
+const FIRST_LOOK: SignedDuration = SignedDuration::from_hours(24);
+
+impl Core {
+    /// Reads what the journal has that we have not seen, in portions that are stored one by one,
+    /// until there is no more or the time is over.
+    pub(super) fn read_journal(&mut self, stretch: Duration) {
+        self.is_behind = false;
+        if self.must_wait() {
+            return;
+        }
+        let begun = Instant::now();
+        loop {
+            match self.read_portion() {
+                Ok(true) if begun.elapsed() < stretch => {}
+                Ok(more) => {
+                    self.is_behind = more;
+                    return;
+                }
+                Err(error) => {
+                    self.fail(format!("the journal cannot be read: {error}"));
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Reads one portion. Tells whether there may be more.
+    fn read_portion(&mut self) -> io::Result<bool> {
+        let mut follower = match self.follower.take() {
+            Some(follower) => follower,
+            None => self.begin_to_follow()?,
+        };
+        let before = follower.position().cloned();
+        let mut batch = Vec::new();
+        let more = follower.read_some(PORTION, &mut |record| batch.extend(self.hear(&record)))?;
+        if follower.position() == before.as_ref() {
+            self.follower = Some(follower);
+            return Ok(false);
+        }
+        batch.push(What::JournalRead(serde_json::to_value(follower.position())?));
+        faults::point("core.journal.read");
+        if self.commit(batch).is_err() {
+            // The follower is let go: what it has read is read again from what is stored.
+            return Ok(false);
+        }
+        // Only now may the journal forget it.
+        follower.remember()?;
+        faults::point("core.journal.remembered");
+        self.follower = Some(follower);
+        Ok(more)
+    }
+
+    fn begin_to_follow(&self) -> io::Result<Follower> {
+        let position: Option<Position> = match &self.state.journal {
+            Some(position) => serde_json::from_value(position.clone())?,
+            None => None,
+        };
+        let reader = match position {
+            Some(position) => self.journal.reader_at(position),
+            None => self.journal.reader_since(anyhook_engine::now() - FIRST_LOOK)?,
+        };
+        Follower::named_at(&self.journal, FOLLOWER, reader)
+    }
+
+    /// Returns what a record means to us.
+    fn hear(&self, record: &Record) -> Option<What> {
+        // What we wrote ourselves comes back: now it is certain that it is there.
+        if record.host == OURS && record.event == EventKind::Other(RESOLVED.to_owned()) {
+            let text = record.payload.as_ref()?.as_text();
+            let Ok(Happening::DecisionResolved(resolution)) = serde_json::from_str(text) else {
+                return None;
+            };
+            // Its words may have been redacted.
+            let is_ours = |known: &Resolution| known.ending == resolution.ending;
+            let is_ours = self.state.to_journal.get(&resolution.id).is_some_and(is_ours);
+            return is_ours.then_some(What::Journaled(resolution.id));
+        }
+        happening::of_record(record).map(|happening| What::Happened(Box::new(happening)))
+    }
+}

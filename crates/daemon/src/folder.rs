@@ -1,0 +1,95 @@
+//! Where the daemon keeps its things: a folder of its own in the state folder.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+
+/// A socket's path may not be longer on any system we know.
+const SOCKET_PATH_LIMIT: usize = 103;
+
+/// The daemon's folder.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    path: PathBuf,
+}
+
+/// Why the folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// It cannot be made or looked at.
+    #[error("`{}` cannot be used: {error}", path.display())]
+    Unusable {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// Somebody else could get in.
+    #[error("`{}` belongs to somebody else", .0.display())]
+    NotOurs(PathBuf),
+    /// A socket's path may not be that long.
+    #[error("`{}` is too long for a socket's path (at most {SOCKET_PATH_LIMIT} bytes)", .0.display())]
+    TooLong(PathBuf),
+}
+
+impl Folder {
+    /// Names the folder in a state folder. Nothing is made yet.
+    pub fn of_state(state: &Path) -> Self {
+        Self { path: state.join("daemon") }
+    }
+
+    /// Makes the folder, for us alone.
+    pub fn make(&self) -> Result<(), FolderError> {
+        let unusable = |error| FolderError::Unusable { path: self.path.clone(), error };
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.path).map_err(unusable)?;
+        let metadata = fs::symlink_metadata(&self.path).map_err(unusable)?;
+        if !metadata.is_dir() || metadata.uid() != rustix::process::geteuid().as_raw() {
+            return Err(FolderError::NotOurs(self.path.clone()));
+        }
+        fs::set_permissions(&self.path, fs::Permissions::from_mode(0o700)).map_err(unusable)?;
+        self.check_socket_path()
+    }
+
+    /// Says so if the socket's path is too long, which the system would not say clearly.
+    pub fn check_socket_path(&self) -> Result<(), FolderError> {
+        let socket = self.socket();
+        if socket.as_os_str().len() > SOCKET_PATH_LIMIT {
+            return Err(FolderError::TooLong(socket));
+        }
+        Ok(())
+    }
+
+    /// Takes the turn to start the daemon, as long as the file is open; none if somebody has it.
+    pub fn take_turn_to_start(&self) -> Option<File> {
+        let file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .mode(0o600)
+            .open(self.path.join("starting"))
+            .ok()?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive).ok().map(|()| file)
+    }
+
+    /// Returns the folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the socket.
+    pub fn socket(&self) -> PathBuf {
+        self.path.join("socket")
+    }
+
+    /// Returns the file the daemon writes its own log to.
+    pub fn log(&self) -> PathBuf {
+        self.path.join("daemon.log")
+    }
+
+    /// Returns the folder of the store.
+    pub fn store(&self) -> PathBuf {
+        self.path.join("store")
+    }
+}

@@ -1,0 +1,30 @@
+//! Says when the journal has grown: the system tells at once, and the loop looks now and then
+//! itself, so that nothing depends on it.
+
+use std::path::Path;
+
+use notify::{EventKind, RecursiveMode, Watcher as _, recommended_watcher};
+use tokio::sync::mpsc;
+
+use crate::core::Input;
+
+/// Watches the journal as long as it lives.
+#[derive(Debug)]
+pub struct Grown {
+    _watcher: notify::RecommendedWatcher,
+}
+
+impl Grown {
+    /// Begins to watch the journal's folder.
+    pub fn watch(journal: &Path, inputs: mpsc::Sender<Input>) -> notify::Result<Self> {
+        let mut watcher = recommended_watcher(move |event: notify::Result<notify::Event>| {
+            let is_written = event.is_ok_and(|event| !matches!(event.kind, EventKind::Access(_)));
+            if is_written {
+                // A full queue is read soon, and the journal with it.
+                let _ = inputs.try_send(Input::Grown);
+            }
+        })?;
+        watcher.watch(journal, RecursiveMode::NonRecursive)?;
+        Ok(Self { _watcher: watcher })
+    }
+}

@@ -1,0 +1,30 @@
+//! The daemon: follows the journal and the agents' logs, knows every agent's state at once, and
+//! carries a person's decisions to the hook processes that wait for them.
+//!
+//! ```text
+//!  journal ──┐                    ┌──▶ store (durable first)
+//!  logs ─────┤                    │
+//!  processes ┼──▶ queue ──▶ core ─┼──▶ state (anyhook-flow, pure)
+//!  clients ──┘   bounded    loop  │
+//!                                 └──▶ doer: notices, journal, processes to watch
+//! ```
+
+pub mod client;
+pub mod core;
+pub mod doer;
+pub mod faults;
+pub mod folder;
+pub mod frame;
+mod grown;
+pub mod life;
+mod logs;
+pub mod notice;
+pub mod peer;
+mod processes;
+pub mod server;
+pub mod store;
+pub mod watch;
+
+pub use client::{Client, ClientError};
+pub use folder::Folder;
+pub use life::{Life, LifeError};

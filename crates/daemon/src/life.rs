@@ -1,0 +1,204 @@
+//! A daemon's life: it takes its store, listens, and ends in order when it is told to.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::{io, thread};
+
+use anyhook_engine::Places;
+use anyhook_engine::journal::Journal;
+use anyhook_engine::settings::Settings;
+use anyhook_flow::{Entry, State};
+use anyhook_hosts::log::LogHomes;
+use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+use crate::core::{Beginning, Core, Input};
+use crate::doer::{Doer, Tools};
+use crate::folder::{Folder, FolderError};
+use crate::grown::Grown;
+use crate::logs::Logs;
+use crate::processes::Processes;
+use crate::store::{Options, Recovered, Store, StoreError};
+use crate::{faults, notice, server};
+
+/// So much may wait for the loop; whoever brings more waits, too.
+const QUEUE: usize = 1024;
+
+/// Why a daemon cannot live.
+#[derive(Debug, thiserror::Error)]
+pub enum LifeError {
+    /// There is no state folder.
+    #[error("there is no state folder")]
+    NoState,
+    /// Its folder cannot be used.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// Its store cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// What is stored is nothing this version knows.
+    #[error("the store holds what this version cannot read: {0}")]
+    Foreign(serde_json::Error),
+    /// The system does not let it.
+    #[error("{what}: {error}")]
+    System {
+        /// What it wanted.
+        what: &'static str,
+        /// Why not.
+        error: io::Error,
+    },
+}
+
+impl LifeError {
+    /// Returns the next step.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NoState => Some("set HOME"),
+            Self::Store(error) => Some(error.hint()),
+            Self::Folder(FolderError::TooLong(_)) => {
+                Some("set XDG_STATE_HOME to a folder with a shorter path")
+            }
+            Self::Folder(_) => Some("look at who owns the state folder, and its rights"),
+            Self::Foreign(_) | Self::System { .. } => None,
+        }
+    }
+}
+
+/// What a daemon is given.
+#[derive(Clone, Debug)]
+pub struct Life {
+    /// Where things are.
+    pub places: Places,
+    /// This program.
+    pub binary: PathBuf,
+    /// Where agents' logs are.
+    pub logs: Option<LogHomes>,
+}
+
+impl Life {
+    /// Lives until it is told to stop.
+    pub fn live(self) -> Result<(), LifeError> {
+        let state_folder = self.places.state.clone().ok_or(LifeError::NoState)?;
+        // Out of the terminal it may have been started from.
+        let _ = rustix::process::setsid();
+        let folder = Folder::of_state(&state_folder);
+        folder.make()?;
+        let files = raise_file_limit();
+        let settings = Settings::load(&self.places, None);
+        let (store, recovered) = Store::open(&folder.store(), Options::default())?;
+        faults::point("life.store.opened");
+        let wanted: BTreeSet<_> = settings.notify.on.iter().copied().collect();
+        let Recovered { snapshot, entries, mut notes } = recovered;
+        let state = fold(snapshot, entries, &wanted)?;
+        notes.extend(settings.problems.iter().cloned());
+        let journal = Journal::with(&state_folder, settings.journal.clone());
+        let system = |what| move |error| LifeError::System { what, error };
+        let outside = runtime().map_err(system("threads cannot be made"))?;
+        let (inputs, taken) = mpsc::channel(QUEUE);
+        let ends = inputs.clone();
+        let handles = files / 4;
+        let processes = Processes::start(handles, move |(agent, process)| {
+            let _ = ends.blocking_send(Input::ProcessEnded(agent, process));
+        });
+        let processes = processes.map_err(system("threads cannot be made"))?;
+        let tools = Tools {
+            binary: self.binary.clone(),
+            notify: settings.notify,
+            claims: notice::folder(&state_folder),
+            journal: journal.clone(),
+            inputs: inputs.clone(),
+            processes,
+        };
+        let doer = Doer::start(tools).map_err(system("threads cannot be made"))?;
+        let listener = {
+            let _inside = outside.enter();
+            server::listen(&folder).map_err(system("the socket cannot be made"))?
+        };
+        let _ = std::fs::create_dir_all(journal.folder());
+        let grown = Grown::watch(journal.folder(), inputs.clone());
+        if let Err(error) = &grown {
+            notes.push(format!(
+                "the journal is looked at twice a second: it cannot be watched: {error}"
+            ));
+        }
+        let logs = self.logs.as_ref().map(|homes| Logs::watch(homes, &state.logs, inputs.clone()));
+        if let Some(Err(error)) = &logs {
+            notes.push(format!("agents' logs cannot be watched: {error}"));
+        }
+        let _ = notice::forget(&notice::folder(&state_folder), std::time::SystemTime::now());
+        let mut core = Core::new(Beginning { state, store, journal, wanted, doer, notes });
+        faults::point("life.resumed");
+        outside.spawn(stop_on_signals(inputs.clone()));
+        outside.spawn(server::watch_socket(folder.clone(), inputs.clone()));
+        outside.spawn(server::serve(listener, inputs, files / 2));
+        let waiting = thread::Builder::new().name("outside".to_owned());
+        let (done, is_done) = std::sync::mpsc::channel::<()>();
+        let outside = waiting.spawn(move || {
+            outside.block_on(async {
+                tokio::task::spawn_blocking(move || is_done.recv()).await.ok();
+            });
+            outside.shutdown_background();
+        });
+        let outside = outside.map_err(system("threads cannot be made"))?;
+        tracing::info!(pid = std::process::id(), "the daemon runs");
+        let inside = runtime().map_err(system("threads cannot be made"))?;
+        let ended = inside.block_on(core.run(taken));
+        tracing::info!("the daemon ends");
+        // While the store is ours: the next one makes a socket of its own.
+        let _ = std::fs::remove_file(folder.socket());
+        drop(core);
+        drop((grown, logs, done));
+        let _ = outside.join();
+        Ok(ended?)
+    }
+}
+
+/// Lets us have as many files open as the system allows; a thousand agents need more than usual.
+/// Returns how many that are.
+fn raise_file_limit() -> usize {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    const ENOUGH: u64 = 65_536;
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let wanted = maximum.unwrap_or(ENOUGH).min(ENOUGH);
+    let soft = current.unwrap_or(ENOUGH);
+    let raised = Rlimit { current: Some(wanted), maximum };
+    let limit =
+        if soft < wanted && setrlimit(Resource::Nofile, raised).is_ok() { wanted } else { soft };
+    usize::try_from(limit).unwrap_or(usize::MAX)
+}
+
+fn runtime() -> io::Result<Runtime> {
+    Builder::new_current_thread().enable_all().max_blocking_threads(4).build()
+}
+
+/// Makes the state of what is stored. What was done is not done again.
+fn fold(
+    snapshot: Option<serde_json::Value>,
+    entries: Vec<(u64, serde_json::Value)>,
+    wanted: &BTreeSet<anyhook_model::notice::NoticeKind>,
+) -> Result<State, LifeError> {
+    let mut state: State = match snapshot {
+        Some(snapshot) => serde_json::from_value(snapshot).map_err(LifeError::Foreign)?,
+        None => State::default(),
+    };
+    for (_, entry) in entries {
+        let entry: Entry = serde_json::from_value(entry).map_err(LifeError::Foreign)?;
+        state.apply(&entry, wanted);
+    }
+    Ok(state)
+}
+
+async fn stop_on_signals(inputs: mpsc::Sender<Input>) {
+    let (Ok(mut terminate), Ok(mut interrupt)) =
+        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
+        return;
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    let _ = inputs.send(Input::Stop).await;
+}

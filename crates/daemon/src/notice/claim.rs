@@ -1,0 +1,251 @@
+//! Who delivers a notice, and what became of it: one small file a notice.
+//!
+//! The file is made with `O_EXCL`, so of many processes one has it. Its owner holds a lock on it
+//! while it delivers, which no way of ending leaves behind: a claim that is neither locked nor
+//! completed is in doubt.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use anyhook_model::Notice;
+use anyhook_model::notice::{NOTICE_VERSION, NoticeOutcome, NoticeState};
+use jiff::Timestamp;
+use ring::digest::{SHA256, digest};
+use rustix::fs::{FlockOperation, flock};
+
+use super::text;
+
+/// A claim is kept so long: a notice that comes up again later is told again.
+const KEEP: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// A claim is a few hundred bytes; nobody makes us read more than this.
+const FILE_LIMIT: u64 = 64 * 1024;
+/// A file's name has room for no more.
+const NAME_LIMIT: usize = 128;
+/// A header or a variable is no longer than this.
+const ID_LIMIT: usize = 256;
+
+/// A notice that is ours to deliver.
+#[derive(Debug)]
+pub struct Claim {
+    path: PathBuf,
+    outcome: NoticeOutcome,
+    /// Held for its lock.
+    _file: File,
+}
+
+impl Claim {
+    /// Claims the notice; none if somebody else has.
+    pub fn make(folder: &Path, notice: &Notice, now: Timestamp) -> io::Result<Option<Self>> {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        let path = folder.join(file_name(&notice.id));
+        let options = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+        let mut file = match options {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        // Where files cannot be locked, a notice under way looks like one in doubt: no harm.
+        let _ = flock(&file, FlockOperation::LockExclusive);
+        let outcome = NoticeOutcome {
+            v: NOTICE_VERSION,
+            id: notice.id.clone(),
+            state: NoticeState::UnderWay,
+            kind: Some(notice.kind),
+            agent: Some(text::line(&notice.agent, text::NAME)),
+            title: Some(text::line(&notice.title, text::TITLE)),
+            claimed: Some(now),
+            tried: None,
+            ways: Vec::new(),
+            answer: None,
+        };
+        // The name is the claim. On a full disk, what it says is missing, not the notice.
+        let _ = serde_json::to_vec(&outcome).map(|bytes| file.write_all(&bytes));
+        Ok(Some(Self { path, outcome, _file: file }))
+    }
+
+    /// Writes down what has become of the notice so far.
+    pub fn record(&mut self, change: impl FnOnce(&mut NoticeOutcome)) -> io::Result<()> {
+        change(&mut self.outcome);
+        let folder = self.path.parent().unwrap_or(Path::new("/"));
+        let mut file = tempfile::Builder::new().prefix(".").tempfile_in(folder)?;
+        serde_json::to_writer(&mut file, &self.outcome)?;
+        file.persist(&self.path)?;
+        Ok(())
+    }
+
+    /// Returns what has become of the notice so far.
+    pub fn into_outcome(self) -> NoticeOutcome {
+        self.outcome
+    }
+}
+
+/// Tells whether somebody has claimed the notice.
+pub fn is_claimed(folder: &Path, id: &str) -> bool {
+    folder.join(file_name(id)).exists()
+}
+
+/// Returns what became of every notice that is remembered, the oldest first.
+pub fn outcomes(folder: &Path) -> Vec<NoticeOutcome> {
+    let mut outcomes: Vec<_> =
+        files(folder).filter(|(name, _)| !name.starts_with('.')).filter_map(read).collect();
+    outcomes.sort_by(|one, other| (one.claimed, &one.id).cmp(&(other.claimed, &other.id)));
+    outcomes
+}
+
+/// Removes what is older than seven days. Returns how many notices that were.
+pub fn forget(folder: &Path, now: SystemTime) -> usize {
+    files(folder)
+        .filter(|(_, path)| {
+            let changed = path.symlink_metadata().and_then(|data| data.modified());
+            changed.is_ok_and(|at| now.duration_since(at).is_ok_and(|age| age > KEEP))
+        })
+        .filter(|(name, path)| fs::remove_file(path).is_ok() && !name.starts_with('.'))
+        .count()
+}
+
+fn files(folder: &Path) -> impl Iterator<Item = (String, PathBuf)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path())))
+}
+
+fn read((name, path): (String, PathBuf)) -> Option<NoticeOutcome> {
+    // It may be gone by now, or be no claim at all.
+    let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|m| m.is_file()))?;
+    let mut bytes = Vec::new();
+    (&file).take(FILE_LIMIT).read_to_end(&mut bytes).ok()?;
+    let mut outcome = serde_json::from_slice(&bytes).unwrap_or(NoticeOutcome {
+        v: NOTICE_VERSION,
+        id: name,
+        state: NoticeState::InDoubt,
+        kind: None,
+        agent: None,
+        title: None,
+        claimed: None,
+        tried: None,
+        ways: Vec::new(),
+        answer: None,
+    });
+    if outcome.tried.is_none() {
+        let is_free = flock(&file, FlockOperation::NonBlockingLockShared).is_ok();
+        outcome.state = if is_free { NoticeState::InDoubt } else { NoticeState::UnderWay };
+    }
+    Some(outcome)
+}
+
+/// Returns the name of a notice's file: its id, or a hash of one that is no file's name.
+fn file_name(id: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+    if !id.is_empty() && id.len() <= NAME_LIMIT && id.chars().all(is_plain) {
+        return id.to_owned();
+    }
+    hashed(id)
+}
+
+/// Returns the id as a header or a variable can hold it: itself, or a hash of what cannot.
+pub fn short_id(id: &str) -> String {
+    if !id.is_empty() && id.len() <= ID_LIMIT && id.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return id.to_owned();
+    }
+    hashed(id)
+}
+
+fn hashed(id: &str) -> String {
+    format!("~{}", text::hex(digest(&SHA256, id.as_bytes()).as_ref()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use anyhook_model::notice::{Way, WayOutcome};
+
+    use super::*;
+    use crate::notice::words::tests::notice;
+
+    fn now() -> Timestamp {
+        "2026-01-01T00:00:00Z".parse().unwrap()
+    }
+
+    #[test]
+    fn of_many_one_has_it() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = scratch.path().join("daemon/notices");
+        let start = Barrier::new(16);
+        let won = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..16)
+                .map(|_| {
+                    scope.spawn(|| {
+                        start.wait();
+                        Claim::make(&folder, &notice("x"), now()).unwrap().is_some()
+                    })
+                })
+                .collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).filter(|won| *won).count()
+        });
+        assert_eq!(won, 1);
+        assert!(is_claimed(&folder, "x") && !is_claimed(&folder, "y"));
+    }
+
+    #[test]
+    fn a_claim_is_under_way_then_tried_and_without_its_owner_in_doubt() {
+        let scratch = tempfile::tempdir().unwrap();
+        let state = || outcomes(scratch.path()).first().map(|outcome| outcome.state);
+        let mut claim = Claim::make(scratch.path(), &notice("x"), now()).unwrap().unwrap();
+        assert_eq!(state(), Some(NoticeState::UnderWay));
+        claim
+            .record(|outcome| {
+                outcome.state = NoticeState::Tried;
+                outcome.tried = Some(now());
+                outcome.ways = vec![WayOutcome::delivered(Way::Bell)];
+            })
+            .unwrap();
+        drop(claim);
+        let tried = outcomes(scratch.path()).remove(0);
+        assert_eq!((tried.state, tried.is_delivered()), (NoticeState::Tried, true));
+        assert!(Claim::make(scratch.path(), &notice("x"), now()).unwrap().is_none());
+
+        drop(Claim::make(scratch.path(), &notice("y"), now()).unwrap());
+        let doubt = outcomes(scratch.path()).remove(1);
+        assert_eq!((doubt.id.as_str(), doubt.state), ("y", NoticeState::InDoubt));
+        fs::write(scratch.path().join("torn"), "{\"v\": 1, \"id").unwrap();
+        let torn = outcomes(scratch.path()).remove(0);
+        assert_eq!((torn.id.as_str(), torn.state), ("torn", NoticeState::InDoubt));
+    }
+
+    #[test]
+    fn an_id_that_is_no_file_name_stays_in_the_folder() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = scratch.path().join("notices");
+        let long = "x".repeat(5000);
+        for id in ["../../x", "", ".", "a/b", ".hidden", "ä", &long, "a\0b"] {
+            let claimed = Claim::make(&folder, &notice(id), now()).unwrap();
+            assert!(claimed.is_some(), "{id}");
+            assert!(Claim::make(&folder, &notice(id), now()).unwrap().is_none(), "{id}");
+        }
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 8);
+        assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 1);
+        assert!(outcomes(&folder).iter().any(|outcome| outcome.id == "../../x"));
+    }
+
+    #[test]
+    fn an_id_fits_a_header() {
+        assert_eq!(short_id("idle/3/17/codex:s"), "idle/3/17/codex:s");
+        for id in ["", "a b", "a\r\nX: y", "ä", &"x".repeat(257)] {
+            assert!(short_id(id).starts_with('~') && short_id(id).len() == 65, "{id}");
+        }
+    }
+
+    #[test]
+    fn what_is_old_is_forgotten() {
+        let scratch = tempfile::tempdir().unwrap();
+        drop(Claim::make(scratch.path(), &notice("x"), now()).unwrap());
+        fs::write(scratch.path().join(".left"), "").unwrap();
+        assert_eq!(forget(scratch.path(), SystemTime::now()), 0);
+        assert_eq!(forget(scratch.path(), SystemTime::now() + 2 * KEEP), 1);
+        assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0);
+        assert_eq!(forget(&scratch.path().join("nowhere"), SystemTime::now()), 0);
+    }
+}

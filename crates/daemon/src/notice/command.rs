@@ -1,0 +1,60 @@
+//! A program of the person. It gets the notice as JSON on standard input and in its environment;
+//! nothing of it is ever part of a shell's line.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhook_engine::run::{Command, Runner};
+use anyhook_engine::settings::NotifyCommand;
+use anyhook_model::notice::{Way, WayOutcome};
+use anyhook_model::{Notice, Outcome};
+
+use super::text;
+
+/// Runs the person's program.
+pub fn run(told: &NotifyCommand, notice: &Notice, limit: Duration) -> WayOutcome {
+    let (program, arguments): (&str, Vec<OsString>) = match told {
+        NotifyCommand::Line(line) => ("sh", vec!["-c".into(), line.into()]),
+        NotifyCommand::Program(words) => match words.split_first() {
+            Some((program, arguments)) => (program, arguments.iter().map(Into::into).collect()),
+            None => return WayOutcome::failed(Way::Command, "the command names no program"),
+        },
+    };
+    let input = serde_json::to_string(notice).unwrap_or_default();
+    let command =
+        Command::of_program(program.into(), arguments, PathBuf::from("/"), environment(notice));
+    let result = Runner::default().run(&command, &input, limit);
+    match failure(&result.outcome, &result.stderr) {
+        None => WayOutcome::delivered(Way::Command),
+        Some(why) => WayOutcome::failed(Way::Command, why),
+    }
+}
+
+/// Says why a run did not do what it was for.
+pub fn failure(outcome: &Outcome, stderr: &str) -> Option<String> {
+    // What it left running is no failure of telling.
+    let how = match outcome.exit_code() {
+        Some(0) => return None,
+        Some(code) => format!("exit {code}"),
+        None => outcome.to_string(),
+    };
+    let said = text::line(stderr, text::TITLE);
+    Some(if said.is_empty() { how } else { format!("{how}: {said}") })
+}
+
+fn environment(notice: &Notice) -> Vec<(OsString, OsString)> {
+    let decision = notice.decision.as_ref().map_or("", |id| id.as_str());
+    [
+        ("ID", notice.id.as_str()),
+        ("KIND", notice.kind.name()),
+        ("AGENT", &notice.agent),
+        ("TITLE", &notice.title),
+        ("BODY", &notice.body),
+        ("DECISION", decision),
+    ]
+    .into_iter()
+    // A variable cannot hold a null.
+    .map(|(name, value)| (format!("ANYHOOK_NOTICE_{name}").into(), value.replace('\0', "").into()))
+    .collect()
+}

@@ -1,0 +1,134 @@
+//! What the delivering process does.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhook_engine::now;
+use anyhook_engine::run::{Command, Runner};
+use anyhook_model::Notice;
+use anyhook_model::notice::{NoticeAnswer, NoticeOutcome, NoticeState, Way, WayOutcome};
+use tokio::sync::oneshot;
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use super::claim::Claim;
+use super::{Job, Surroundings, bell, command, desktop, webhook, words};
+
+/// Taking an answer is a short call to the daemon.
+const RESOLVE_WITHIN: Duration = Duration::from_secs(30);
+
+/// How a delivery ended.
+#[derive(Debug)]
+pub enum Delivery {
+    /// Somebody else delivers the notice, or did.
+    Claimed,
+    /// Every way was tried.
+    Tried(Box<NoticeOutcome>),
+}
+
+/// Delivers a notice, unless somebody else has claimed it. Ends when every way was tried and, if
+/// the desktop shows buttons, one of them was pressed or nobody waits for that any more.
+pub fn deliver(job: Job, surroundings: &Surroundings) -> io::Result<Delivery> {
+    let Some(mut claim) = Claim::make(&job.folder, &job.notice, now())? else {
+        return Ok(Delivery::Claimed);
+    };
+    let job = Job { notice: words::made_fit(job.notice), ..job };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let result = runtime.block_on(go(&mut claim, Arc::new(job), surroundings.bus.clone()));
+    // A name that is still being resolved is not waited for.
+    runtime.shutdown_background();
+    result.map(|()| Delivery::Tried(Box::new(claim.into_outcome())))
+}
+
+async fn go(claim: &mut Claim, job: Arc<Job>, bus: Option<String>) -> io::Result<()> {
+    let mut ways = start(&job);
+    let mut answering = None;
+    if job.settings.desktop {
+        let (tell, told) = oneshot::channel();
+        let job = Arc::clone(&job);
+        answering = Some(tokio::spawn(async move { show(&job, bus.as_deref(), tell).await }));
+        ways.insert(0, (Way::Desktop, tokio::spawn(async move { told.await.ok() })));
+    }
+    let mut outcomes = Vec::new();
+    for (way, task) in ways {
+        let outcome = task.await.ok().flatten();
+        outcomes.push(outcome.unwrap_or_else(|| WayOutcome::failed(way, "it broke off")));
+    }
+    let recorded = claim.record(|outcome| {
+        outcome.state = NoticeState::Tried;
+        outcome.tried = Some(now());
+        outcome.ways = outcomes;
+    });
+    // A person may press a button even where nothing can be written down.
+    let answer = match answering {
+        Some(task) => task.await.ok().flatten(),
+        None => None,
+    };
+    recorded?;
+    match answer {
+        Some(answer) => claim.record(|outcome| outcome.answer = Some(answer)),
+        None => Ok(()),
+    }
+}
+
+/// Starts every way but the desktop.
+fn start(job: &Arc<Job>) -> Vec<(Way, JoinHandle<Option<WayOutcome>>)> {
+    let settings = &job.settings;
+    let limit = settings.timeout();
+    let mut ways = Vec::new();
+    if let Some(told) = settings.command.clone() {
+        let job = Arc::clone(job);
+        let task = spawn_blocking(move || Some(command::run(&told, &job.notice, limit)));
+        ways.push((Way::Command, task));
+    }
+    if let Some(url) = settings.webhook.clone() {
+        let job = Arc::clone(job);
+        let task = tokio::spawn(async move {
+            let secret = job.settings.webhook_secret_file.as_deref();
+            Some(webhook::send(&url, secret, &job.notice, limit).await)
+        });
+        ways.push((Way::Webhook, task));
+    }
+    if settings.bell {
+        ways.push((Way::Bell, spawn_blocking(|| Some(bell::ring()))));
+    }
+    ways
+}
+
+/// Shows the notice on the desktop, tells what became of that, and takes the answer.
+async fn show(
+    job: &Job,
+    bus: Option<&str>,
+    tell: oneshot::Sender<WayOutcome>,
+) -> Option<NoticeAnswer> {
+    let mut shown = match desktop::show(bus, &job.notice, job.settings.timeout()).await {
+        Ok(shown) => shown,
+        Err(outcome) => {
+            let _ = tell.send(outcome);
+            return None;
+        }
+    };
+    let _ = tell.send(WayOutcome::delivered(Way::Desktop));
+    let number = shown.answer(&job.notice).await?;
+    let (binary, notice) = (job.binary.clone(), job.notice.clone());
+    let failure = spawn_blocking(move || resolve(&binary, &notice, number)).await.ok().flatten();
+    if let Some(why) = &failure {
+        let limit = job.settings.timeout();
+        let _ = tokio::time::timeout(limit, shown.complain(why)).await;
+    }
+    Some(NoticeAnswer { number, failure })
+}
+
+/// Makes the decision as the person would: `anyhook decision resolve ID NUMBER`. Says why not.
+fn resolve(binary: &Path, notice: &Notice, number: u32) -> Option<String> {
+    let id = notice.decision.as_ref()?.as_str();
+    // Nothing that could be taken for an option.
+    if !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return Some("the decision's id is none".to_owned());
+    }
+    let arguments = ["decision", "resolve", id, &number.to_string()].map(Into::into).to_vec();
+    let command = Command::of_program(binary.into(), arguments, PathBuf::from("/"), Vec::new());
+    let result = Runner::default().run(&command, "", RESOLVE_WITHIN);
+    command::failure(&result.outcome, &result.stderr)
+}

@@ -1,0 +1,202 @@
+//! A notification on the desktop: `org.freedesktop.Notifications` on the session's bus. Where the
+//! desktop has buttons, a person can answer with them.
+
+use std::collections::HashMap;
+use std::future::poll_fn;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::pin::Pin;
+use std::time::Duration;
+
+use anyhook_model::Notice;
+use anyhook_model::notice::{NoticeKind, Way, WayOutcome};
+use futures_core::Stream;
+use jiff::Timestamp;
+use zbus::names::MemberName;
+use zbus::proxy::SignalStream;
+use zbus::{Connection, Proxy, Variant, connection, fdo};
+
+use super::text;
+
+const NAME: &str = "org.freedesktop.Notifications";
+const PATH: &str = "/org/freedesktop/Notifications";
+/// An answer without a deadline is waited for no longer than this.
+const ANSWER_WITHIN: Duration = Duration::from_secs(12 * 60 * 60);
+
+/// Returns the address of a bus whose socket is at `path`.
+pub fn bus_at(path: &Path) -> String {
+    let mut address = "unix:path=".to_owned();
+    for byte in path.as_os_str().as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_/.".contains(byte) {
+            address.push(char::from(*byte));
+        } else {
+            address.push_str(&format!("%{byte:02x}"));
+        }
+    }
+    address
+}
+
+/// A notification that is shown.
+#[derive(Debug)]
+pub struct Shown {
+    proxy: Proxy<'static>,
+    number: u32,
+    signals: SignalStream<'static>,
+    has_buttons: bool,
+    is_markup: bool,
+}
+
+/// Shows the notice on the bus at `address`.
+pub async fn show(
+    address: Option<&str>,
+    notice: &Notice,
+    limit: Duration,
+) -> Result<Shown, WayOutcome> {
+    let Some(address) = address else {
+        return Err(WayOutcome::absent(Way::Desktop, "no desktop bus"));
+    };
+    let showing = async {
+        let connection = connect(address).await?;
+        Shown::new(&connection, notice).await.map_err(|error| outcome(&error))
+    };
+    tokio::time::timeout(limit, showing).await.unwrap_or_else(|_| {
+        Err(WayOutcome::failed(Way::Desktop, format!("no answer within {} s", limit.as_secs())))
+    })
+}
+
+async fn connect(address: &str) -> Result<Connection, WayOutcome> {
+    connection::Builder::address(address).build().await.map_err(|error| match error {
+        zbus::Error::Connection(..) | zbus::Error::InputOutput(_) => {
+            WayOutcome::absent(Way::Desktop, "no desktop bus")
+        }
+        error => failed(&error),
+    })
+}
+
+/// Says what it means that the bus or the desktop answers this.
+fn outcome(error: &zbus::Error) -> WayOutcome {
+    let is_absent = matches!(error, zbus::Error::FDO(error)
+        if matches!(**error, fdo::Error::ServiceUnknown(_) | fdo::Error::NameHasNoOwner(_)));
+    if is_absent {
+        return WayOutcome::absent(Way::Desktop, "nobody shows notifications on the desktop");
+    }
+    failed(error)
+}
+
+fn failed(error: &zbus::Error) -> WayOutcome {
+    WayOutcome::failed(Way::Desktop, text::line(&error.to_string(), text::TITLE))
+}
+
+impl Shown {
+    async fn new(connection: &Connection, notice: &Notice) -> zbus::Result<Self> {
+        // Of signals, the proxy lets those through that come from the desktop itself.
+        let proxy = Proxy::new_owned(connection.clone(), NAME, PATH, NAME).await?;
+        let capabilities: Vec<String> = proxy.call("GetCapabilities", &()).await?;
+        let can = |what: &str| capabilities.iter().any(|known| known == what);
+        let (has_buttons, is_markup) = (can("actions"), can("body-markup"));
+        let signals = proxy.receive_all_signals().await?;
+        let has_buttons = has_buttons && notice.decision.is_some() && !notice.options.is_empty();
+        let mut shown = Self { proxy, number: 0, signals, has_buttons, is_markup };
+        let buttons = notice.options.iter().filter(|_| has_buttons);
+        let actions: Vec<String> =
+            buttons.flat_map(|option| [option.number.to_string(), option.name.clone()]).collect();
+        let lasts = notice.until.map(|until| left(until).as_millis());
+        let lasts = lasts.map_or(-1, |lasts| i32::try_from(lasts).unwrap_or(i32::MAX).max(1));
+        let urgency = urgency(notice.kind);
+        shown.number = shown.notify(&notice.title, &notice.body, &actions, urgency, lasts).await?;
+        Ok(shown)
+    }
+
+    async fn notify(
+        &self,
+        title: &str,
+        body: &str,
+        actions: &[String],
+        urgency: u8,
+        lasts: i32,
+    ) -> zbus::Result<u32> {
+        let body = if self.is_markup { text::escaped(body) } else { body.to_owned() };
+        let hints = HashMap::from([("urgency", Variant::from(urgency))]);
+        let arguments = ("anyhook", 0_u32, "", title, body, actions, hints, lasts);
+        self.proxy.call("Notify", &arguments).await
+    }
+
+    /// Waits for the button that is pressed. None if there are no buttons, if the notification is
+    /// closed, or if nobody waits for the answer any more: then it is taken away.
+    pub async fn answer(&mut self, notice: &Notice) -> Option<u32> {
+        if !self.has_buttons {
+            return None;
+        }
+        let limit = notice.until.map_or(ANSWER_WITHIN, left).min(ANSWER_WITHIN);
+        let Ok(pressed) = tokio::time::timeout(limit, self.pressed()).await else {
+            // Best effort: what cannot be answered should not ask.
+            let _: zbus::Result<()> = self.proxy.call("CloseNotification", &self.number).await;
+            return None;
+        };
+        // Only what we offered counts, whatever the desktop says.
+        notice
+            .options
+            .iter()
+            .map(|option| option.number)
+            .find(|number| pressed.as_deref() == Some(number.to_string().as_str()))
+    }
+
+    /// Shows that an answer did not get through: whoever pressed a button relies on it.
+    pub async fn complain(&self, why: &str) {
+        let why = text::line(why, text::TITLE);
+        let _ = self.notify("anyhook: your answer did not get through", &why, &[], 1, -1).await;
+    }
+
+    async fn pressed(&mut self) -> Option<String> {
+        loop {
+            let next = poll_fn(|context| Pin::new(&mut self.signals).poll_next(context)).await?;
+            let body = next.body();
+            match next.header().member().map(MemberName::as_str) {
+                Some("ActionInvoked") => {
+                    if let Ok((number, action)) = body.deserialize::<(u32, String)>()
+                        && number == self.number
+                    {
+                        return Some(action);
+                    }
+                }
+                Some("NotificationClosed") => {
+                    if let Ok((number, _)) = body.deserialize::<(u32, u32)>()
+                        && number == self.number
+                    {
+                        return None;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Returns how urgent such a notice is: 2 stays until it is seen to.
+fn urgency(kind: NoticeKind) -> u8 {
+    match kind {
+        NoticeKind::Decision | NoticeKind::Prompt => 2,
+        NoticeKind::Failed | NoticeKind::Gone => 1,
+        NoticeKind::Idle => 0,
+    }
+}
+
+fn left(until: Timestamp) -> Duration {
+    Duration::try_from(until.duration_since(Timestamp::now())).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_an_address() {
+        assert_eq!(bus_at(Path::new("/run/user/0/bus")), "unix:path=/run/user/0/bus");
+        assert_eq!(bus_at(Path::new("/a b,c;d")), "unix:path=/a%20b%2cc%3bd");
+    }
+
+    #[test]
+    fn what_nobody_waits_for_any_more_has_no_time_left() {
+        assert_eq!(left(Timestamp::UNIX_EPOCH), Duration::ZERO);
+    }
+}

@@ -1,0 +1,356 @@
+//! A signed request to a server.
+//!
+//! The other side knows a notice it has had before by `X-Anyhook-Notice`, and that it is ours by
+//! `X-Anyhook-Signature`: `sha256=` and the HMAC-SHA256 of `TIMESTAMP.BODY` under the shared
+//! secret, in hexadecimal digits.
+
+use std::error::Error;
+use std::fs::File;
+use std::io::{self, Read};
+use std::net::IpAddr;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhook_model::Notice;
+use anyhook_model::notice::{Way, WayOutcome};
+use hyper::client::conn::http1;
+use hyper::{Request, StatusCode, Uri};
+use hyper_util::rt::TokioIo;
+use ring::hmac;
+use rustix::fs::{Mode, OFlags};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep, timeout_at};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto};
+
+use super::text;
+
+const TRIES: u32 = 3;
+/// Before another try; a server that has only just fallen over is not hit at once.
+const PAUSE: Duration = Duration::from_millis(300);
+/// A secret is shorter than this.
+const SECRET_LIMIT: u64 = 4096;
+
+/// What goes wrong, and whether another try may help.
+#[derive(Debug)]
+struct Failure {
+    why: String,
+    is_passing: bool,
+}
+
+fn passing(why: impl Into<String>) -> Failure {
+    Failure { why: why.into(), is_passing: true }
+}
+
+fn lasting(why: impl Into<String>) -> Failure {
+    Failure { why: why.into(), is_passing: false }
+}
+
+/// Sends the notice to the server at `url`.
+pub async fn send(
+    url: &str,
+    secret: Option<&Path>,
+    notice: &Notice,
+    limit: Duration,
+) -> WayOutcome {
+    let deadline = Instant::now() + limit;
+    match prepare(url, secret, notice) {
+        Ok(post) => match post.send(deadline).await {
+            Ok(()) => WayOutcome::delivered(Way::Webhook),
+            Err(why) => WayOutcome::failed(Way::Webhook, text::line(&why, text::TITLE)),
+        },
+        Err(why) => WayOutcome::failed(Way::Webhook, text::line(&why, text::TITLE)),
+    }
+}
+
+/// Everything that is the same for every try.
+struct Post {
+    server: Server,
+    encryption: Option<Arc<ClientConfig>>,
+    key: Option<hmac::Key>,
+    id: String,
+    body: String,
+}
+
+fn prepare(url: &str, secret: Option<&Path>, notice: &Notice) -> Result<Post, String> {
+    let server = Server::parse(url)?;
+    let key = match secret {
+        Some(path) => {
+            let secret = read_secret(path)
+                .map_err(|why| format!("the secret file `{}` {why}", path.display()))?;
+            Some(hmac::Key::new(hmac::HMAC_SHA256, &secret))
+        }
+        None => None,
+    };
+    let encryption = if server.encrypted { Some(Arc::new(encryption()?)) } else { None };
+    let body = serde_json::to_string(notice).map_err(|error| error.to_string())?;
+    Ok(Post { server, encryption, key, id: notice.id.clone(), body })
+}
+
+impl Post {
+    async fn send(&self, deadline: Instant) -> Result<(), String> {
+        let mut why = String::new();
+        for tries_left in (0..TRIES).rev() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            // A server that does not answer gets a second try while there is time for it.
+            let end = if tries_left == 0 { deadline } else { Instant::now() + left / 2 };
+            let failure = match timeout_at(end, self.try_once()).await {
+                Ok(Ok(())) => return Ok(()),
+                Ok(Err(failure)) => failure,
+                Err(_) => passing("no answer in time"),
+            };
+            why = failure.why;
+            if !failure.is_passing || Instant::now() + PAUSE >= deadline {
+                break;
+            }
+            if tries_left > 0 {
+                sleep(PAUSE).await;
+            }
+        }
+        Err(format!("{}: {why}", self.server.host))
+    }
+
+    async fn try_once(&self) -> Result<(), Failure> {
+        let transport = self.connect().await?;
+        let (mut sender, connection) = http1::handshake(TokioIo::new(transport))
+            .await
+            .map_err(|error| passing(with_cause(&error)))?;
+        // It ends with the answer or with the try.
+        let mut connection = std::pin::pin!(connection);
+        let mut answer = std::pin::pin!(sender.send_request(self.request()?));
+        let mut is_over = false;
+        let response = std::future::poll_fn(|context| {
+            // What goes wrong with it is told to whoever waits for the answer.
+            is_over = is_over || connection.as_mut().poll(context).is_ready();
+            answer.as_mut().poll(context)
+        })
+        .await
+        .map_err(|error| passing(with_cause(&error)))?;
+        judge(response.status())
+    }
+
+    fn request(&self) -> Result<Request<String>, Failure> {
+        let timestamp = jiff::Timestamp::now().as_second();
+        let mut request = Request::post(&self.server.target)
+            .header("Host", &self.server.authority)
+            .header("User-Agent", concat!("anyhook/", env!("CARGO_PKG_VERSION")))
+            .header("Content-Type", "application/json")
+            .header("Connection", "close")
+            .header("X-Anyhook-Timestamp", timestamp)
+            .header("X-Anyhook-Notice", &self.id);
+        if let Some(key) = &self.key {
+            request = request.header("X-Anyhook-Signature", signature(key, timestamp, &self.body));
+        }
+        request.body(self.body.clone()).map_err(|error| lasting(error.to_string()))
+    }
+
+    async fn connect(&self) -> Result<Box<dyn Transport>, Failure> {
+        let server = &self.server;
+        let stream = TcpStream::connect((server.host.as_str(), server.port))
+            .await
+            .map_err(|error| passing(error.to_string()))?;
+        let Some(encryption) = &self.encryption else {
+            // Whatever `localhost` resolves to: what is not encrypted stays on this machine.
+            let is_here = stream.peer_addr().is_ok_and(|peer| peer.ip().is_loopback());
+            return if is_here { Ok(Box::new(stream)) } else { Err(lasting(NOT_ENCRYPTED)) };
+        };
+        let name = ServerName::try_from(server.host.clone())
+            .map_err(|error| lasting(error.to_string()))?;
+        let connector = TlsConnector::from(Arc::clone(encryption));
+        match connector.connect(name, stream).await {
+            Ok(stream) => Ok(Box::new(stream)),
+            // A certificate does not get better by asking again.
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                Err(lasting(error.to_string()))
+            }
+            Err(error) => Err(passing(error.to_string())),
+        }
+    }
+}
+
+trait Transport: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Transport for T {}
+
+const NOT_ENCRYPTED: &str = "http:// is for this machine alone; use https://";
+
+fn judge(status: StatusCode) -> Result<(), Failure> {
+    let code = status.as_u16();
+    if status.is_success() {
+        Ok(())
+    } else if status.is_redirection() {
+        Err(lasting(format!("status {code}: redirects are not followed")))
+    } else if status.is_server_error() || matches!(code, 408 | 425 | 429) {
+        Err(passing(format!("status {code}")))
+    } else {
+        Err(lasting(format!("status {code}")))
+    }
+}
+
+fn signature(key: &hmac::Key, timestamp: i64, body: &str) -> String {
+    let tag = hmac::sign(key, format!("{timestamp}.{body}").as_bytes());
+    format!("sha256={}", text::hex(tag.as_ref()))
+}
+
+/// Where the server is.
+#[derive(Debug, PartialEq, Eq)]
+struct Server {
+    encrypted: bool,
+    /// As a resolver takes it.
+    host: String,
+    port: u16,
+    /// As the `Host` header says it.
+    authority: String,
+    /// Path and query.
+    target: String,
+}
+
+impl Server {
+    /// The text itself is not repeated in what is wrong: there may be a secret in it.
+    fn parse(url: &str) -> Result<Self, String> {
+        let wrong = |why: &str| Err(format!("the webhook {why}"));
+        let Ok(uri) = url.parse::<Uri>() else { return wrong("is not a URL") };
+        let encrypted = match uri.scheme_str() {
+            Some("https") => true,
+            Some("http") => false,
+            _ => return wrong("must begin with https:// or http://"),
+        };
+        let Some(authority) = uri.authority() else { return wrong("names no host") };
+        if authority.as_str().contains('@') {
+            return wrong("must not name a user; use `webhook_secret_file`");
+        }
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
+        if host.is_empty() {
+            return wrong("names no host");
+        }
+        let is_here = host
+            .parse::<IpAddr>()
+            .map_or(host.eq_ignore_ascii_case("localhost"), |address| address.is_loopback());
+        if !encrypted && !is_here {
+            return Err(NOT_ENCRYPTED.to_owned());
+        }
+        let port = authority.port_u16().unwrap_or(if encrypted { 443 } else { 80 });
+        let target = uri.path_and_query().map_or("/", |target| target.as_str()).to_owned();
+        Ok(Self { encrypted, host, port, authority: authority.as_str().to_owned(), target })
+    }
+}
+
+/// Reads a secret that nobody else can.
+fn read_secret(path: &Path) -> Result<Vec<u8>, String> {
+    let cannot = |error: &dyn std::fmt::Display| format!("cannot be read: {error}");
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(
+        rustix::fs::open(path, flags, Mode::empty())
+            .map_err(|error| cannot(&io::Error::from(error)))?,
+    );
+    let data = file.metadata().map_err(|error| cannot(&error))?;
+    let own = rustix::process::geteuid().as_raw();
+    if !data.is_file() {
+        return Err("is not a file".to_owned());
+    }
+    if data.uid() != own && data.uid() != 0 {
+        return Err("belongs to somebody else".to_owned());
+    }
+    if data.mode() & 0o077 != 0 {
+        return Err("can be read by others: chmod 600 it".to_owned());
+    }
+    let mut secret = Vec::new();
+    file.take(SECRET_LIMIT + 1).read_to_end(&mut secret).map_err(|error| cannot(&error))?;
+    if secret.len() as u64 > SECRET_LIMIT {
+        return Err(format!("is longer than {SECRET_LIMIT} bytes"));
+    }
+    // Editors end a file with a line's end.
+    let secret = secret.trim_ascii_end().to_vec();
+    if secret.is_empty() { Err("is empty".to_owned()) } else { Ok(secret) }
+}
+
+/// Gets ready to encrypt, with the machine's certificates.
+fn encryption() -> Result<ClientConfig, String> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if roots.is_empty() {
+        return Err("this machine has no root certificates (package ca-certificates)".to_owned());
+    }
+    let provider = Arc::new(crypto::ring::default_provider());
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(config)
+}
+
+fn with_cause(error: &dyn Error) -> String {
+    match error.source() {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_url_is_taken_apart() {
+        let server = Server::parse("https://example.com/hook?to=me").unwrap();
+        assert_eq!((server.host.as_str(), server.port), ("example.com", 443));
+        assert_eq!((server.target.as_str(), server.encrypted), ("/hook?to=me", true));
+        let server = Server::parse("http://[::1]:8080").unwrap();
+        assert_eq!((server.host.as_str(), server.port), ("::1", 8080));
+        assert_eq!((server.authority.as_str(), server.target.as_str()), ("[::1]:8080", "/"));
+    }
+
+    #[test]
+    fn what_is_not_encrypted_stays_on_this_machine() {
+        for url in ["http://localhost/", "http://127.0.0.1:9/", "http://127.8.8.8", "http://[::1]/"]
+        {
+            assert!(Server::parse(url).is_ok(), "{url}");
+        }
+        for url in ["http://example.com", "http://10.0.0.1/", "http://localhost.example.com/"] {
+            assert_eq!(Server::parse(url), Err(NOT_ENCRYPTED.to_owned()), "{url}");
+        }
+        for url in ["", "hunter2", "ftp://hunter2", "https://me:hunter2@host/", "https:///x"] {
+            let why = Server::parse(url).unwrap_err();
+            assert!(why.starts_with("the webhook") && !why.contains("hunter2"), "{url}: {why}");
+        }
+    }
+
+    #[test]
+    fn a_signature_is_the_one_that_others_compute() {
+        // printf '1700000000.{"a":1}' | openssl dgst -sha256 -hmac key
+        let key = hmac::Key::new(hmac::HMAC_SHA256, b"key");
+        assert_eq!(
+            signature(&key, 1_700_000_000, "{\"a\":1}"),
+            "sha256=a438e398bfafc57e4396bb7fc2304422f0f768e965d073ca313cb52e22e6ad03"
+        );
+    }
+
+    #[test]
+    fn a_secret_that_others_can_read_is_none() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("key");
+        let refused = |path: &Path| read_secret(path).unwrap_err();
+        assert!(refused(&path).contains("cannot be read"));
+        fs::write(&path, "s3cret\n").unwrap();
+        for mode in [0o644, 0o640, 0o604, 0o620] {
+            fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            assert!(refused(&path).contains("by others"), "{mode:o}");
+        }
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+        assert_eq!(read_secret(&path).unwrap(), b"s3cret");
+        fs::write(&path, "\n").unwrap();
+        assert!(refused(&path).contains("empty"));
+        fs::write(&path, vec![b'x'; 5000]).unwrap();
+        assert!(refused(&path).contains("longer"));
+        assert!(refused(scratch.path()).contains("not a file"));
+    }
+}

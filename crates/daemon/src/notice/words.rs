@@ -1,0 +1,305 @@
+//! What a person is told: notices made of inquiries and of agents' states.
+
+use std::path::Path;
+
+use anyhook_flow::State;
+use anyhook_flow::agents::Agent;
+use anyhook_flow::notices::NoticeName;
+use anyhook_model::inquiry::InquiryKind;
+use anyhook_model::notice::{NOTICE_VERSION, NoticeKind, NoticeOption};
+use anyhook_model::{AgentState, FailureKind, Inquiry, Notice, PromptType};
+
+use super::{claim, text};
+
+/// What a call is about may be long; what to do about it must still fit.
+const ABOUT: usize = 400;
+
+/// Makes the notice of something that waits for a person's decision. Its id is the inquiry's.
+pub fn of_inquiry(inquiry: &Inquiry, agent: Option<&Agent>) -> Notice {
+    let host = agent.and_then(|agent| agent.host.as_deref());
+    let name = name(&inquiry.agent, host);
+    let title = match (inquiry.kind, &inquiry.tool) {
+        (InquiryKind::Escalation, _) => format!("{name} needs you"),
+        (_, Some(tool)) => format!("{name} asks: may it run {tool}?"),
+        (_, None) => format!("{name} asks for permission"),
+    };
+    // A permission's question says no more than the title.
+    let question = (inquiry.kind != InquiryKind::Permission || inquiry.about.is_none())
+        .then_some(inquiry.question.as_str());
+    let options = numbered(inquiry);
+    let project = agent.and_then(|agent| agent.project.as_deref());
+    let body = body(&[
+        question.map(|question| text::line(question, ABOUT)),
+        inquiry.about.as_deref().map(|about| text::line(about, ABOUT)),
+        project.map(place),
+        how_to_answer(inquiry.id.as_str(), &options),
+    ]);
+    Notice {
+        v: NOTICE_VERSION,
+        id: inquiry.id.as_str().to_owned(),
+        kind: NoticeKind::Decision,
+        agent: inquiry.agent.clone(),
+        title: text::line(&title, text::TITLE),
+        body,
+        decision: Some(inquiry.id.clone()),
+        options,
+        until: inquiry.until,
+        host: host.map(str::to_owned),
+        project: project.map(str::to_owned),
+        at: inquiry.created,
+    }
+}
+
+/// Makes the notice of what an agent does now; none if that is no trouble of a person.
+///
+/// Its id names the agent, its state and since when: heard of twice, it is one notice.
+pub fn of_agent(id: &str, agent: &Agent) -> Option<Notice> {
+    let name = name(id, agent.host.as_deref());
+    let (kind, says) = match (agent.state, &agent.tool) {
+        (AgentState::Working | AgentState::Exited, _) => return None,
+        (AgentState::Idle | AgentState::Prompting(PromptType::Idle), _) => {
+            (NoticeKind::Idle, " is done and waits for you".to_owned())
+        }
+        (AgentState::Prompting(PromptType::Permission), Some(tool)) => {
+            (NoticeKind::Prompt, format!(" asks: may it run {tool}?"))
+        }
+        (AgentState::Prompting(kind), _) => (NoticeKind::Prompt, prompt(kind).to_owned()),
+        (AgentState::Failed(kind), _) => (NoticeKind::Failed, failure(kind).to_owned()),
+        (AgentState::Gone, _) => (NoticeKind::Gone, " is gone: its process vanished".to_owned()),
+    };
+    let about = agent.about.as_deref().filter(|_| kind == NoticeKind::Prompt);
+    let body =
+        body(&[about.map(|about| text::line(about, ABOUT)), agent.project.as_deref().map(place)]);
+    Some(Notice {
+        v: NOTICE_VERSION,
+        id: format!("{}/{}/{}/{id}", kind.name(), agent.activity, agent.since.as_millisecond()),
+        kind,
+        agent: id.to_owned(),
+        title: text::line(&format!("{name}{says}"), text::TITLE),
+        body,
+        decision: None,
+        options: Vec::new(),
+        until: None,
+        host: agent.host.clone(),
+        project: agent.project.clone(),
+        at: agent.since,
+    })
+}
+
+/// Makes the notice of a name; none if what it is about is over.
+pub fn of_name(name: &NoticeName, state: &State) -> Option<Notice> {
+    match name {
+        NoticeName::Decision(id) => {
+            let held = state.inquiries.get(id).filter(|held| held.resolution.is_none())?;
+            Some(of_inquiry(&held.inquiry, state.agents.get(&held.inquiry.agent)))
+        }
+        NoticeName::Agent(id, kind, activity) => {
+            let agent = state.agents.get(id).filter(|agent| agent.activity == *activity)?;
+            of_agent(id, agent).filter(|notice| notice.kind == *kind)
+        }
+    }
+}
+
+/// Returns the notice as it may be shown, wherever its texts came from.
+pub fn made_fit(mut notice: Notice) -> Notice {
+    let fit = |text: Option<String>| text.map(|text| text::line(&text, text::BODY));
+    notice.id = claim::short_id(&notice.id);
+    notice.host = fit(notice.host);
+    notice.project = fit(notice.project);
+    notice.agent = text::line(&notice.agent, text::NAME);
+    notice.title = text::line(&notice.title, text::TITLE);
+    notice.body = text::line(&notice.body, text::BODY);
+    for option in &mut notice.options {
+        option.name = text::line(&option.name, text::NAME);
+        option.does = text::line(&option.does, text::TITLE);
+    }
+    notice
+}
+
+fn prompt(kind: PromptType) -> &'static str {
+    match kind {
+        PromptType::Permission => " asks for permission",
+        PromptType::PlanApproval => " has a plan and wants to begin",
+        PromptType::Question => " has a question",
+        PromptType::Idle | PromptType::Other => " waits for you",
+    }
+}
+
+fn failure(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::Unauthorized => " failed: its key or login is not accepted",
+        FailureKind::OutOfCredits => " failed: out of credits",
+        FailureKind::NoNetwork => " failed: the model cannot be reached",
+        FailureKind::RateLimited => " failed: it asked too often",
+        FailureKind::Other => " failed",
+    }
+}
+
+/// Returns what a person calls the agent: its host, if its id is only the host and a session.
+fn name(id: &str, host: Option<&str>) -> String {
+    let host = host.filter(|host| {
+        id.strip_prefix(host).is_some_and(|session| session.is_empty() || session.starts_with(':'))
+    });
+    text::line(host.unwrap_or(id), text::NAME / 2)
+}
+
+fn numbered(inquiry: &Inquiry) -> Vec<NoticeOption> {
+    (1..)
+        .zip(&inquiry.options)
+        .map(|(number, choice)| NoticeOption {
+            number,
+            name: text::line(&choice.name, text::NAME),
+            does: text::line(&choice.does, text::TITLE),
+        })
+        .collect()
+}
+
+fn how_to_answer(id: &str, options: &[NoticeOption]) -> Option<String> {
+    let choices: Vec<_> =
+        options.iter().map(|option| format!("{} ({})", option.number, option.name)).collect();
+    let (last, others) = choices.split_last()?;
+    let choices =
+        if others.is_empty() { last.clone() } else { format!("{} or {last}", others.join(", ")) };
+    Some(format!("anyhook decision resolve {id} {choices}"))
+}
+
+fn place(project: &str) -> String {
+    let folder = Path::new(project)
+        .file_name()
+        .map_or_else(|| project.into(), |name| name.to_string_lossy());
+    format!("in {}", text::line(&folder, text::NAME))
+}
+
+fn body(parts: &[Option<String>]) -> String {
+    let parts: Vec<_> =
+        parts.iter().flatten().map(String::as_str).filter(|part| !part.is_empty()).collect();
+    text::line(&parts.join(" · "), text::BODY)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use anyhook_flow::agents::Agents;
+    use anyhook_model::Happening;
+    use anyhook_model::RecordId;
+    use anyhook_model::inquiry::Choice;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Returns a notice of a decision with that id.
+    pub(crate) fn notice(id: &str) -> Notice {
+        Notice { id: id.to_owned(), ..of_inquiry(&inquiry(), None) }
+    }
+
+    fn inquiry() -> Inquiry {
+        Inquiry {
+            id: RecordId::from_text("7k2m9x4q"),
+            kind: InquiryKind::Permission,
+            agent: "claude-code:s1".to_owned(),
+            question: "May it run Shell?".to_owned(),
+            tool: Some("Shell".to_owned()),
+            about: Some("rm -rf build".to_owned()),
+            digest: None,
+            options: vec![Choice::new("allow", "it runs"), Choice::new("deny", "it does not")],
+            created: "2026-01-01T00:00:00Z".parse().unwrap(),
+            until: Some("2026-01-01T00:05:00Z".parse().unwrap()),
+        }
+    }
+
+    fn agent(mut event: Value) -> Agent {
+        event["agent"] = "claude-code:s1".into();
+        event["host"] = "claude-code".into();
+        event["project"] = "/home/me/shop".into();
+        event["source"] = "hook".into();
+        event["at"] = "2026-01-01T00:00:00Z".into();
+        let happening: Happening = serde_json::from_value(event).unwrap();
+        let mut agents = Agents::default();
+        agents.hear(&happening, "2026-01-01T00:00:00Z".parse().unwrap());
+        agents.get("claude-code:s1").unwrap().clone()
+    }
+
+    #[test]
+    fn a_permission_says_what_it_is_about_and_how_to_answer() {
+        let agent = agent(json!({"type": "agent:working"}));
+        let notice = of_inquiry(&inquiry(), Some(&agent));
+        assert_eq!(notice.title, "claude-code asks: may it run Shell?");
+        assert_eq!(
+            notice.body,
+            "rm -rf build · in shop · anyhook decision resolve 7k2m9x4q 1 (allow) or 2 (deny)"
+        );
+        assert_eq!((notice.id.as_str(), notice.kind), ("7k2m9x4q", NoticeKind::Decision));
+        assert_eq!(notice.options[1].number, 2);
+        assert_eq!(notice.until, inquiry().until);
+    }
+
+    #[test]
+    fn an_escalation_says_what_the_agent_said() {
+        let inquiry = Inquiry {
+            kind: InquiryKind::Escalation,
+            agent: "reviewer".to_owned(),
+            question: "Which of the two?".to_owned(),
+            tool: None,
+            about: None,
+            options: vec![Choice::new("dismiss", "nothing")],
+            ..inquiry()
+        };
+        let notice = of_inquiry(&inquiry, None);
+        assert_eq!(notice.title, "reviewer needs you");
+        assert_eq!(
+            notice.body,
+            "Which of the two? · anyhook decision resolve 7k2m9x4q 1 (dismiss)"
+        );
+    }
+
+    #[test]
+    fn what_is_hostile_is_shown_as_text_and_leaves_room_for_the_answer() {
+        let inquiry = Inquiry {
+            about: Some("\u{1b}[2J$(touch x)\n' \u{202e}".to_owned() + &"x".repeat(100_000)),
+            tool: Some("Sh\nell".to_owned()),
+            ..inquiry()
+        };
+        let notice = of_inquiry(&inquiry, None);
+        assert_eq!(notice.title, "claude-code:s1 asks: may it run Sh ell?");
+        assert!(notice.body.starts_with("[2J$(touch x) ' xxx"), "{}", notice.body);
+        assert!(notice.body.ends_with("7k2m9x4q 1 (allow) or 2 (deny)"), "{}", notice.body);
+    }
+
+    #[test]
+    fn states_that_need_a_person_have_words() {
+        for (event, kind, title) in [
+            (json!({"type": "agent:idle"}), NoticeKind::Idle, "is done and waits for you"),
+            (
+                json!({"type": "agent:prompt", "prompt_type": "permission", "tool": "Shell"}),
+                NoticeKind::Prompt,
+                "asks: may it run Shell?",
+            ),
+            (
+                json!({"type": "agent:prompt", "prompt_type": "question"}),
+                NoticeKind::Prompt,
+                "has a question",
+            ),
+            (
+                json!({"type": "agent:failed", "kind": "rate_limited"}),
+                NoticeKind::Failed,
+                "failed: it asked too often",
+            ),
+            (json!({"type": "agent:gone"}), NoticeKind::Gone, "is gone: its process vanished"),
+        ] {
+            let notice = of_agent("claude-code:s1", &agent(event)).unwrap();
+            assert_eq!((notice.kind, notice.title), (kind, format!("claude-code {title}")));
+            assert_eq!(notice.body, "in shop");
+        }
+        for event in [json!({"type": "agent:working"}), json!({"type": "agent:exited"})] {
+            assert_eq!(of_agent("claude-code:s1", &agent(event)), None);
+        }
+    }
+
+    #[test]
+    fn the_same_rest_is_the_same_notice() {
+        let idle = agent(json!({"type": "agent:idle"}));
+        let id = |agent: &Agent| of_agent("claude-code:s1", agent).unwrap().id;
+        assert_eq!(id(&idle), id(&idle.clone()));
+        assert_ne!(id(&idle), id(&Agent { activity: idle.activity + 1, ..idle.clone() }));
+        assert_ne!(id(&idle), id(&agent(json!({"type": "agent:gone"}))));
+    }
+}

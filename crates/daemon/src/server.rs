@@ -1,0 +1,192 @@
+//! The socket: who may connect, the greeting, requests in and answers out.
+
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhook_model::RecordId;
+use anyhook_model::daemon::{Hello, PROTOCOL_VERSION, RefusalCode, Request, Response, Told};
+use tokio::io::AsyncReadExt;
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{Semaphore, mpsc, oneshot};
+
+use crate::core::{Input, refusal};
+use crate::folder::Folder;
+use crate::frame::{self, FrameError};
+use crate::peer;
+
+/// So many connections are open at once; more wait.
+const CONNECTIONS: usize = 2048;
+/// Whoever connects greets within this time.
+const GREETING: Duration = Duration::from_secs(5);
+/// The socket is looked at so often.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// So many events may wait for a follower; one that is further behind is let go. Some portions of the
+/// journal: these come at once.
+const FOLLOWER_QUEUE: usize = 8192;
+
+/// Makes the socket, for us alone. What an earlier daemon left is removed: whoever has the store's
+/// lock is the only one.
+pub fn listen(folder: &Folder) -> io::Result<UnixListener> {
+    let path = folder.socket();
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let listener = UnixListener::bind(&path)?;
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
+    Ok(listener)
+}
+
+/// Ends the daemon when its socket is gone or another's: nobody could reach it any more.
+pub async fn watch_socket(folder: Folder, inputs: mpsc::Sender<Input>) {
+    let inode = || std::fs::symlink_metadata(folder.socket()).map(|metadata| metadata.ino()).ok();
+    let ours = inode();
+    while ours.is_some() && inode() == ours {
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+    tracing::warn!("the socket is gone");
+    let _ = inputs.send(Input::Stop).await;
+}
+
+/// Takes connections until the loop is gone; no more at once than there are files for them.
+pub async fn serve(listener: UnixListener, inputs: mpsc::Sender<Input>, files: usize) {
+    let room = Arc::new(Semaphore::new(CONNECTIONS.min(files)));
+    loop {
+        let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
+        let stream = tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    // Out of file descriptors, most likely: some will be free again.
+                    tracing::warn!("a connection could not be taken: {error}");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                    continue;
+                }
+            },
+            () = inputs.closed() => return,
+        };
+        let inputs = inputs.clone();
+        tokio::spawn(async move {
+            let _place = place;
+            // Whatever one side of a connection does wrong ends that connection alone.
+            if let Err(error) = talk(stream, inputs).await {
+                tracing::debug!("a connection ended: {error}");
+            }
+        });
+    }
+}
+
+async fn talk(mut stream: UnixStream, inputs: mpsc::Sender<Input>) -> Result<(), FrameError> {
+    if !peer::is_ours(&stream) {
+        tracing::warn!("another user's process tried to connect");
+        return Ok(());
+    }
+    let greeting = tokio::time::timeout(GREETING, frame::receive::<Hello>(&mut stream));
+    let Ok(hello) = greeting.await else { return Ok(()) };
+    let hello = hello?;
+    frame::send(&mut stream, &Hello::ours()).await?;
+    if hello.protocol != PROTOCOL_VERSION {
+        return Ok(());
+    }
+    loop {
+        let request = match frame::receive::<Request>(&mut stream).await {
+            Ok(request) => request,
+            Err(FrameError::NotJson(error)) => {
+                let refused = refusal(RefusalCode::BadRequest, &error.to_string());
+                frame::send(&mut stream, &Response::Refused(refused)).await?;
+                continue;
+            }
+            Err(FrameError::Io(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        match request {
+            Request::Stop => {
+                let _ = inputs.send(Input::Stop).await;
+                // The answer is that we are gone: the store is closed by then.
+                inputs.closed().await;
+                return frame::send(&mut stream, &Response::Done).await;
+            }
+            Request::Follow { after } => return follow(stream, &inputs, after).await,
+            Request::Ask(ask) => {
+                let id = ask.inquiry.id.clone();
+                let Some(answer) = wait(&mut stream, &inputs, Request::Ask(ask), id).await? else {
+                    return Ok(());
+                };
+                frame::send(&mut stream, &answer).await?;
+            }
+            request => {
+                let (answer, answered) = oneshot::channel();
+                let input = match request {
+                    Request::Resolve(resolve) => {
+                        Input::Resolve(resolve, peer::process(&stream), answer)
+                    }
+                    request => Input::Request(request, answer),
+                };
+                if inputs.send(input).await.is_err() {
+                    return Ok(());
+                }
+                let Ok(answer) = answered.await else { return Ok(()) };
+                match frame::send(&mut stream, &answer).await {
+                    Err(FrameError::TooLong(length)) => {
+                        let why = format!("the answer has {length} bytes, which is too long");
+                        let refused = Response::Refused(refusal(RefusalCode::Busy, &why));
+                        frame::send(&mut stream, &refused).await?;
+                    }
+                    sent => sent?,
+                }
+            }
+        }
+    }
+}
+
+/// Waits for a person's answer; none if whoever asked is gone, which the loop is told.
+async fn wait(
+    stream: &mut UnixStream,
+    inputs: &mpsc::Sender<Input>,
+    request: Request,
+    id: RecordId,
+) -> Result<Option<Response>, FrameError> {
+    let (answer, mut answered) = oneshot::channel();
+    if inputs.send(Input::Request(request, answer)).await.is_err() {
+        return Ok(None);
+    }
+    // Nothing may be said while waiting: whatever can be read is the end of it.
+    let mut byte = [0];
+    tokio::select! {
+        answer = &mut answered => Ok(answer.ok()),
+        _ = stream.read(&mut byte) => {
+            drop(answered);
+            let _ = inputs.send(Input::Waived(id)).await;
+            Ok(None)
+        }
+    }
+}
+
+async fn follow(
+    mut stream: UnixStream,
+    inputs: &mpsc::Sender<Input>,
+    after: Option<u64>,
+) -> Result<(), FrameError> {
+    let (sender, mut told) = mpsc::channel::<Told>(FOLLOWER_QUEUE);
+    if inputs.send(Input::Follow(after, sender)).await.is_err() {
+        return Ok(());
+    }
+    let mut byte = [0];
+    loop {
+        tokio::select! {
+            next = told.recv() => match next {
+                Some(told) => frame::send(&mut stream, &Response::Told(Box::new(told))).await?,
+                // Too slow, or it asked for what is no longer there.
+                None => {
+                    let refused = refusal(RefusalCode::Busy, "events were missed: ask for the state, then follow again");
+                    return frame::send(&mut stream, &Response::Refused(refused)).await;
+                }
+            },
+            _ = stream.read(&mut byte) => return Ok(()),
+        }
+    }
+}

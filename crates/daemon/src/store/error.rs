@@ -1,0 +1,116 @@
+//! Why the store cannot do something: which file, what, why, and what helps.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Where the store is damaged.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{}` is damaged at line {line}, byte {byte}: {why}", file.display())]
+pub struct Damage {
+    /// The file.
+    pub file: PathBuf,
+    /// The line, from 1.
+    pub line: u64,
+    /// The byte that line begins with, from 0.
+    pub byte: u64,
+    /// What is wrong.
+    pub why: String,
+}
+
+/// Why the store cannot do something.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Another process has it.
+    #[error("`{}` is in use{}", folder.display(), by(*pid))]
+    Locked {
+        /// The store's folder.
+        folder: PathBuf,
+        /// Who has it, as far as that is known.
+        pid: Option<u32>,
+    },
+    /// Something in the middle of it is not what was written. Nothing was changed.
+    #[error(transparent)]
+    Damaged(#[from] Damage),
+    /// A newer program wrote it. Nothing was changed.
+    #[error("`{}` has version {version}, and this program knows versions up to {known}", file.display())]
+    Newer {
+        /// The file.
+        file: PathBuf,
+        /// Its version.
+        version: u64,
+        /// The newest version known here.
+        known: u32,
+    },
+    /// What an older program wrote cannot be brought to this version. Nothing was changed.
+    #[error("`{}` cannot be brought from version {from} to the next: {why}", file.display())]
+    Migration {
+        /// The file.
+        file: PathBuf,
+        /// The version it could not be brought from.
+        from: u32,
+        /// What was wrong.
+        why: String,
+    },
+    /// The system refused.
+    #[error("`{}` cannot be {doing}: {source}", file.display())]
+    Io {
+        /// The file or folder.
+        file: PathBuf,
+        /// What was to be done with it: `written`, `read`, …
+        doing: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// What was to be kept cannot be put as JSON that could be read again. Nothing was written.
+    #[error("this cannot be kept as JSON: {0}")]
+    NotJson(String),
+    /// An earlier failure left the store in doubt: nothing is written before it is opened again.
+    #[error("the store in `{}` must be opened again, because {why}", folder.display())]
+    Poisoned {
+        /// The store's folder.
+        folder: PathBuf,
+        /// What happened.
+        why: String,
+    },
+}
+
+fn by(pid: Option<u32>) -> String {
+    pid.map(|pid| format!(" by process {pid}")).unwrap_or_default()
+}
+
+impl StoreError {
+    /// Returns what helps.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Locked { .. } => {
+                "only one daemon may use it: `anyhook daemon status` shows which"
+            }
+            Self::Damaged(_) => {
+                "`anyhook daemon start --repair` keeps all up to there and moves the rest aside"
+            }
+            Self::Newer { .. } => "update anyhook",
+            Self::Migration { .. } => "start the version that wrote it, or move the folder aside",
+            Self::Io { source, .. } if is_full(source) => "make room on the disk",
+            Self::Io { .. } => "look at the folder's rights, and at the disk",
+            Self::NotJson(_) => "this is a fault of anyhook: please report it",
+            Self::Poisoned { .. } => "`anyhook daemon stop`, then `anyhook daemon start`",
+        }
+    }
+
+    /// Tells whether the disk is full, so that the same may succeed once there is room.
+    pub fn is_disk_full(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if is_full(source))
+    }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::WriteZero
+    )
+}
+
+/// Makes an error of the system one of ours: `.map_err(cannot("read", path))`.
+pub(super) fn cannot(doing: &'static str, file: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    move |source| StoreError::Io { file: file.to_owned(), doing, source }
+}

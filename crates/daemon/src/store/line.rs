@@ -1,0 +1,174 @@
+//! The lines in the store's files: JSON objects that end with their checksum, as in the journal.
+//!
+//! ```text
+//! {"anyhook":"store","v":1,"first":7,"sum":"…"}          a segment's first line
+//! {"n":7,"entry":{…},"sum":"…"}                          an entry
+//! {"n":8,"batch":7,"entry":{…},"sum":"…"}                one appended together with entry 7
+//! {"anyhook":"snapshot","v":1,"through":8,"state":{…},"sum":"…"}   all of a snapshot
+//! ```
+//!
+//! They are written and taken apart by place, without a tree between: the sum says that each byte is
+//! where we put it, and an entry may be nested as deep as JSON may be anywhere.
+
+use std::io::Write as _;
+use std::str;
+
+use anyhook_engine::journal::line::{Line, LineFault, end_with_sum};
+use serde::Serialize;
+use serde_json::Value;
+
+/// How deep an entry or a state may be nested: deeper, `serde_json` would not read it again.
+const DEPTH_LIMIT: usize = 127;
+
+/// What a segment and a snapshot begin with.
+const STORE: &[u8] = b"{\"anyhook\":\"store\",\"v\":";
+const SNAPSHOT: &[u8] = b"{\"anyhook\":\"snapshot\",\"v\":";
+
+/// A segment's first line, read, or what a snapshot begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    pub version: u32,
+    /// The first sequence in it, or of a snapshot the last it covers.
+    pub sequence: u64,
+}
+
+/// An entry's line, taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct EntryLine<'text> {
+    pub sequence: u64,
+    /// The first of those it was appended with.
+    pub batch: u64,
+    /// The entry itself, as JSON.
+    pub text: &'text [u8],
+}
+
+/// Adds a segment's first line.
+pub(super) fn write_header(version: u32, first: u64, lines: &mut Vec<u8>) {
+    let start = lines.len();
+    // Writing to memory cannot fail.
+    lines.extend_from_slice(STORE);
+    let _ = write!(lines, "{version},\"first\":{first}");
+    end_with_sum(lines, start);
+}
+
+/// Adds an entry's line.
+pub(super) fn write_entry(
+    sequence: u64,
+    batch: u64,
+    entry: &impl Serialize,
+    lines: &mut Vec<u8>,
+) -> Result<(), String> {
+    let start = lines.len();
+    if sequence == batch {
+        let _ = write!(lines, "{{\"n\":{sequence},\"entry\":");
+    } else {
+        let _ = write!(lines, "{{\"n\":{sequence},\"batch\":{batch},\"entry\":");
+    }
+    write_value(entry, lines)?;
+    end_with_sum(lines, start);
+    Ok(())
+}
+
+/// Returns a snapshot's only line.
+pub(super) fn snapshot(
+    version: u32,
+    through: u64,
+    state: &impl Serialize,
+) -> Result<Vec<u8>, String> {
+    let mut line = Vec::with_capacity(64 * 1024);
+    line.extend_from_slice(SNAPSHOT);
+    let _ = write!(line, "{version},\"through\":{through},\"state\":");
+    write_value(state, &mut line)?;
+    end_with_sum(&mut line, 0);
+    Ok(line)
+}
+
+fn write_value(value: &impl Serialize, line: &mut Vec<u8>) -> Result<(), String> {
+    let start = line.len();
+    serde_json::to_writer(&mut *line, value).map_err(|error| error.to_string())?;
+    if depth(&line[start..]) > DEPTH_LIMIT {
+        return Err(format!("it is nested deeper than {DEPTH_LIMIT} levels"));
+    }
+    Ok(())
+}
+
+/// Returns how deep a JSON text is nested.
+fn depth(text: &[u8]) -> usize {
+    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
+    for byte in text {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+/// Returns the version that a segment or a snapshot begins with.
+///
+/// A newer program may end its lines in another way and is to be known as newer all the same; in a
+/// line of our form the sum must be right.
+pub(super) fn version_of(file: &[u8]) -> Option<u64> {
+    let line = file.split(|byte| *byte == b'\n').next()?;
+    if Line::of_segment(line).err() == Some(LineFault::Changed) {
+        return None;
+    }
+    let kinds: [&[u8]; 2] = [STORE, SNAPSHOT];
+    kinds.iter().find_map(|kind| Some(digits(line.strip_prefix(*kind)?)?.0))
+}
+
+/// Reads a segment's first line, without its line break.
+pub(super) fn read_header(line: &[u8]) -> Result<Header, LineFault> {
+    let text = Line::of_segment(line)?.text();
+    let (header, rest) = head(text, STORE, b",\"first\":").ok_or(LineFault::NoRecord)?;
+    if rest.is_empty() { Ok(header) } else { Err(LineFault::NoRecord) }
+}
+
+/// Reads a snapshot: its head, and its state as JSON.
+pub(super) fn read_snapshot(file: &[u8]) -> Result<(Header, &[u8]), LineFault> {
+    let line = file.strip_suffix(b"\n").ok_or(LineFault::Torn)?;
+    let text = Line::of_segment(line)?.text();
+    let (header, rest) = head(text, SNAPSHOT, b",\"through\":").ok_or(LineFault::NoRecord)?;
+    let state = rest.strip_prefix(b",\"state\":").ok_or(LineFault::NoRecord)?;
+    Ok((header, state))
+}
+
+/// Reads what a segment or a snapshot begins with; returns what follows, too.
+fn head<'text>(text: &'text [u8], kind: &[u8], number: &[u8]) -> Option<(Header, &'text [u8])> {
+    let (version, text) = digits(text.strip_prefix(kind)?)?;
+    let (sequence, text) = digits(text.strip_prefix(number)?)?;
+    Some((Header { version: version.try_into().ok()?, sequence }, text))
+}
+
+/// Takes an entry's line apart, without its line break.
+pub(super) fn read_entry(line: &[u8]) -> Result<EntryLine<'_>, LineFault> {
+    let text = Line::of_segment(line)?.text();
+    let take = || {
+        let (sequence, text) = digits(text.strip_prefix(b"{\"n\":")?)?;
+        let (batch, text) = match text.strip_prefix(b",\"batch\":") {
+            Some(text) => digits(text)?,
+            None => (sequence, text),
+        };
+        Some(EntryLine { sequence, batch, text: text.strip_prefix(b",\"entry\":")? })
+    };
+    take().ok_or(LineFault::NoRecord)
+}
+
+/// Reads an entry or a state.
+pub(super) fn read_value(text: &[u8]) -> Result<Value, LineFault> {
+    serde_json::from_slice(text).map_err(|_| LineFault::NoRecord)
+}
+
+/// Splits a number from what follows it.
+fn digits(text: &[u8]) -> Option<(u64, &[u8])> {
+    let length = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (number, rest) = text.split_at(length);
+    Some((str::from_utf8(number).ok()?.parse().ok()?, rest))
+}

@@ -1,0 +1,378 @@
+//! The durable store: an append-only log of JSON entries with snapshots.
+//!
+//! ```text
+//! store/
+//!   lock                             locked as long as a process has the store; its id
+//!   log-0000000000000001.jsonl       a segment, named by its first entry
+//!   snapshot-0000000000000420.json   the state after entry 420
+//!   damaged-TIME-NAME                what was cut off or moved aside, never read again
+//! ```
+//!
+//! - Entries have sequence numbers from 1, without a hole. What [`Store::append`] confirmed is there
+//!   after `kill -9` at any moment; with [`Options::sync`] after a power loss, too. Of an append that
+//!   was not confirmed a beginning may be there: whole entries, in order.
+//! - Files appear complete or not at all: written under another name, synced, renamed.
+//! - The two newest snapshots are kept, and the log since the older of them: if the newest cannot be
+//!   read, the state is made from the other.
+//! - A torn end is cut off when the store is opened, into a `damaged-` file. It is torn if nothing
+//!   follows that was appended later; so of entries that were confirmed, only those of the very last
+//!   append can be lost to a disk that changes bytes. Any other damage is refused, and
+//!   [`Store::repair`] keeps what is valid.
+//! - Where appends wait for the disk, line breaks are written ahead, and entries over them: a segment
+//!   in use may end in empty lines.
+//! - Every line ends with a checksum (`line.rs`); versions and their migrations are in
+//!   [`schema`].
+
+mod error;
+mod files;
+mod line;
+mod recovery;
+mod repair;
+pub mod schema;
+mod segment;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::{self, File, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::Value;
+
+pub use error::{Damage, StoreError};
+
+use crate::faults;
+use error::cannot;
+use files::{segment_name, snapshot_name};
+use schema::{Kind, Schema};
+use writer::Segment;
+
+/// How a store is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Whether an append waits until the disk has it.
+    pub sync: bool,
+    /// How many bytes a segment has before the next is begun.
+    pub segment_bytes: u64,
+    /// After how many entries a snapshot is due; 0 for never.
+    pub snapshot_every: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { sync: true, segment_bytes: 8 * 1024 * 1024, snapshot_every: 10_000 }
+    }
+}
+
+/// What was in a store when it was opened.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recovered {
+    /// The state in the snapshot, if there is one.
+    pub snapshot: Option<Value>,
+    /// What was appended after it, each with its sequence number.
+    pub entries: Vec<(u64, Value)>,
+    /// What was cut off, passed over or brought to a newer version, in words.
+    pub notes: Vec<String>,
+}
+
+/// How far a read could go back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Everything was read.
+    Complete,
+    /// Nothing was read: the log begins later now, with this entry.
+    BeginsAt(u64),
+}
+
+/// A store, for this process alone.
+#[derive(Debug)]
+pub struct Store {
+    folder: PathBuf,
+    options: Options,
+    schema: Schema,
+    segment: Segment,
+    /// The last sequence that was confirmed.
+    last: u64,
+    /// The last sequence that a snapshot covers.
+    covered: u64,
+    /// The sequence at which a snapshot is due.
+    snapshot_due: u64,
+    /// Lines on their way, kept for its room.
+    lines: Vec<u8>,
+    poisoned: Option<String>,
+    _lock: File,
+}
+
+/// A store that is closed in order has no line breaks at its end.
+impl Drop for Store {
+    fn drop(&mut self) {
+        if self.poisoned.is_none() && self.segment.reserved > self.segment.end {
+            let _ = self.segment.cut();
+        }
+    }
+}
+
+impl Store {
+    /// Opens the store in a folder, which is made if it is missing, and takes it for this process.
+    pub fn open(folder: &Path, options: Options) -> Result<(Self, Recovered), StoreError> {
+        Self::open_as(folder, options, schema::CURRENT)
+    }
+
+    /// Keeps what is valid of a damaged store and moves the rest aside, in words. Nothing is deleted,
+    /// and a store that is whole stays as it is.
+    ///
+    /// What is kept is a state that once was: the newest readable snapshot and what follows it
+    /// without a hole. Entries after that are no longer counted, their numbers are given anew.
+    pub fn repair(folder: &Path) -> Result<Vec<String>, StoreError> {
+        repair::repair(folder)
+    }
+
+    fn open_as(
+        folder: &Path,
+        options: Options,
+        schema: Schema,
+    ) -> Result<(Self, Recovered), StoreError> {
+        files::make_folder(folder)?;
+        let lock = files::lock(folder)?;
+        let mut survey = recovery::survey(folder, &schema)?;
+        let mut notes = survey.settle(folder)?;
+        if let Some(version) = survey.oldest_version.filter(|version| *version < schema.version) {
+            notes.push(format!("read from version {version}; now it is {}", schema.version));
+        }
+        let covered = survey.covered();
+        // One that an older program began is not written on, nor one that the snapshot covers.
+        let usable = survey
+            .open
+            .as_ref()
+            .filter(|open| open.version == schema.version && open.first > covered);
+        let segment = match usable {
+            Some(open) => {
+                let path = folder.join(segment_name(open.first));
+                let file = OpenOptions::new().read(true).write(true).open(&path);
+                let file = file.map_err(cannot("opened", &path))?;
+                let reserved = file.metadata().map_err(cannot("read", &path))?.len();
+                Segment { file, path, first: open.first, end: open.end as u64, reserved }
+            }
+            None => Segment::begin(folder, &schema, survey.last + 1)?,
+        };
+        let store = Self {
+            folder: folder.to_owned(),
+            options,
+            schema,
+            segment,
+            last: survey.last,
+            covered,
+            snapshot_due: covered.saturating_add(options.snapshot_every),
+            lines: Vec::new(),
+            poisoned: None,
+            _lock: lock,
+        };
+        store.tidy()?;
+        let snapshot = survey.snapshot.map(|(_, state)| state);
+        Ok((store, Recovered { snapshot, entries: survey.entries, notes }))
+    }
+
+    /// Returns the last sequence number that was given; 0 if there is none.
+    pub fn last(&self) -> u64 {
+        self.last
+    }
+
+    /// Returns the folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Appends entries with one write, and waits for the disk once. Returns the last one's sequence
+    /// number.
+    ///
+    /// If it fails, none of them counts, and what was written of them is taken back; where even that
+    /// fails, nothing more is written before the store is opened again.
+    pub fn append(&mut self, entries: &[impl Serialize]) -> Result<u64, StoreError> {
+        self.refuse_if_poisoned()?;
+        if entries.is_empty() {
+            return Ok(self.last);
+        }
+        let mut lines = std::mem::take(&mut self.lines);
+        lines.clear();
+        let appended = self.encode(entries, &mut lines).and_then(|()| self.write(&mut lines));
+        self.lines = lines;
+        appended?;
+        self.last += entries.len() as u64;
+        Ok(self.last)
+    }
+
+    fn encode(&self, entries: &[impl Serialize], lines: &mut Vec<u8>) -> Result<(), StoreError> {
+        let batch = self.last + 1;
+        for (sequence, entry) in (batch..).zip(entries) {
+            line::write_entry(sequence, batch, entry, lines).map_err(StoreError::NotJson)?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, lines: &mut Vec<u8>) -> Result<(), StoreError> {
+        let length = lines.len() as u64;
+        let is_full = self.segment.end + length > self.options.segment_bytes;
+        if self.last >= self.segment.first && (is_full || self.segment.first <= self.covered) {
+            self.rotate()?;
+        }
+        faults::point("store.append.begun");
+        let segment = &mut self.segment;
+        let fill_to = if self.options.sync { self.options.segment_bytes } else { 0 };
+        if let Err(error) = segment.write(lines, fill_to) {
+            let error = cannot("written", &segment.path)(error);
+            if let Err(second) = segment.cut() {
+                self.poisoned = Some(format!("{error}, and it cannot be cut back: {second}"));
+            }
+            return Err(error);
+        }
+        faults::point("store.append.written");
+        if self.options.sync
+            && let Err(error) = segment.file.sync_data()
+        {
+            // The system may have dropped what it could not write, and says so only once: what is on
+            // the disk is known only after reading it again.
+            let error = cannot("synced", &segment.path)(error);
+            let _ = segment.cut();
+            self.poisoned = Some(error.to_string());
+            return Err(error);
+        }
+        faults::point("store.append.synced");
+        segment.end += length;
+        Ok(())
+    }
+
+    /// Tells whether it is time for a snapshot.
+    pub fn wants_snapshot(&self) -> bool {
+        self.options.snapshot_every > 0 && self.last >= self.snapshot_due
+    }
+
+    /// Keeps the state after everything appended so far, and removes what is no longer needed for
+    /// making it.
+    ///
+    /// If it fails, the log still has everything, and the next snapshot is due as if it had not.
+    pub fn snapshot(&mut self, state: &impl Serialize) -> Result<(), StoreError> {
+        self.refuse_if_poisoned()?;
+        faults::point("store.snapshot.begun");
+        self.snapshot_due = self.last.saturating_add(self.options.snapshot_every);
+        let text = line::snapshot(self.schema.version, self.last, state);
+        let text = text.map_err(StoreError::NotJson)?;
+        self.sync_segment()?;
+        let path = self.folder.join(snapshot_name(self.last));
+        let (file, unfinished) = files::begin(&path, &text)?;
+        faults::point("store.snapshot.written");
+        let synced = file.sync_all().map_err(cannot("synced", &path));
+        faults::point("store.snapshot.synced");
+        let renamed =
+            synced.and_then(|()| fs::rename(&unfinished, &path).map_err(cannot("renamed", &path)));
+        if let Err(error) = renamed {
+            let _ = files::remove(&unfinished);
+            return Err(error);
+        }
+        faults::point("store.snapshot.renamed");
+        files::sync_folder(&self.folder)?;
+        faults::point("store.snapshot.folder_synced");
+        self.covered = self.last;
+        if self.last >= self.segment.first {
+            self.rotate()?;
+        }
+        faults::point("store.snapshot.rotated");
+        self.tidy()
+    }
+
+    /// Reads what was appended after a sequence number, in order.
+    pub fn read_after(
+        &self,
+        sequence: u64,
+        take: &mut dyn FnMut(u64, Value),
+    ) -> Result<Reach, StoreError> {
+        if sequence >= self.last {
+            return Ok(Reach::Complete);
+        }
+        let segments = files::list(&self.folder)?.segments;
+        match segments.first() {
+            Some(oldest) if *oldest <= sequence + 1 => {}
+            oldest => return Ok(Reach::BeginsAt(oldest.copied().unwrap_or(self.last + 1))),
+        }
+        let begin = segments.partition_point(|first| *first <= sequence + 1) - 1;
+        for first in &segments[begin..] {
+            let path = self.folder.join(segment_name(*first));
+            let mut bytes = fs::read(&path).map_err(cannot("read", &path))?;
+            if *first == self.segment.first {
+                // Behind that is nothing, or what could not be taken back.
+                bytes.truncate(usize::try_from(self.segment.end).unwrap_or(usize::MAX));
+            }
+            let scan = segment::scan(&bytes, *first, sequence);
+            if let Some(fault) = scan.fault {
+                let (line, byte) = (fault.line, scan.end as u64);
+                return Err(Damage { file: path, line, byte, why: fault.why }.into());
+            }
+            for (sequence, entry) in scan.entries {
+                take(sequence, self.schema.migrate(&path, scan.version, Kind::Entry, entry)?);
+            }
+        }
+        Ok(Reach::Complete)
+    }
+
+    fn refuse_if_poisoned(&self) -> Result<(), StoreError> {
+        match &self.poisoned {
+            None => Ok(()),
+            Some(why) => {
+                Err(StoreError::Poisoned { folder: self.folder.clone(), why: why.clone() })
+            }
+        }
+    }
+
+    /// Makes sure that the disk has all of the segment, where appends did not wait for it.
+    fn sync_segment(&mut self) -> Result<(), StoreError> {
+        if !self.options.sync
+            && let Err(error) = self.segment.file.sync_data()
+        {
+            let error = cannot("synced", &self.segment.path)(error);
+            self.poisoned = Some(error.to_string());
+            return Err(error);
+        }
+        Ok(())
+    }
+
+    /// Goes on in a new segment.
+    fn rotate(&mut self) -> Result<(), StoreError> {
+        self.sync_segment()?;
+        let first = self.last + 1;
+        match Segment::begin(&self.folder, &self.schema, first) {
+            Ok(segment) => {
+                let mut closed = std::mem::replace(&mut self.segment, segment);
+                // Only for the looks of it.
+                let _ = closed.cut();
+            }
+            Err(error) => {
+                // Two segments for the same entries would be damage.
+                if self.folder.join(segment_name(first)).exists() {
+                    self.poisoned = Some(error.to_string());
+                }
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes snapshots but the two newest, and segments that the older of these covers.
+    fn tidy(&self) -> Result<(), StoreError> {
+        let listing = files::list(&self.folder)?;
+        let Some(kept) = listing.snapshots.len().checked_sub(2) else { return Ok(()) };
+        for through in &listing.snapshots[..kept] {
+            files::remove(&self.folder.join(snapshot_name(*through)))?;
+            faults::point("store.tidy.snapshot_removed");
+        }
+        let fallback = listing.snapshots[kept];
+        // Oldest first: stopped in between, what is left has no hole.
+        for pair in listing.segments.windows(2) {
+            if pair[1] <= fallback + 1 {
+                files::remove(&self.folder.join(segment_name(pair[0])))?;
+                faults::point("store.tidy.segment_removed");
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,80 @@
+//! The way back from damage that a store is not opened with.
+
+use std::path::Path;
+
+use super::error::StoreError;
+use super::files::{self, segment_name, snapshot_name};
+use super::recovery::{Refusal, Remedy, cut, survey};
+use super::schema::{self, Schema};
+use super::writer::Segment;
+use crate::faults;
+
+/// Keeps what is valid and moves the rest aside. Returns what was done, in words: nothing if the
+/// store is whole.
+pub(super) fn repair(folder: &Path) -> Result<Vec<String>, StoreError> {
+    files::make_folder(folder)?;
+    let _lock = files::lock(folder)?;
+    let schema = schema::CURRENT;
+    let mut notes = Vec::new();
+    loop {
+        let broken = match survey(folder, &schema) {
+            Ok(_) => return Ok(notes),
+            Err(Refusal::Broken(broken)) => broken,
+            Err(Refusal::Other(error)) => return Err(error),
+        };
+        faults::point("store.repair.surveyed");
+        notes.push(broken.damage.to_string());
+        apply(folder, &schema, broken.remedy, &mut notes)?;
+        files::sync_folder(folder)?;
+    }
+}
+
+/// Each remedy takes files or bytes away or adds the segment that is missing: there is an end to it.
+fn apply(
+    folder: &Path,
+    schema: &Schema,
+    remedy: Remedy,
+    notes: &mut Vec<String>,
+) -> Result<(), StoreError> {
+    match remedy {
+        Remedy::MoveSnapshots(snapshots) => {
+            for through in snapshots {
+                move_aside(folder, &snapshot_name(through), notes)?;
+                faults::point("store.repair.snapshot_moved");
+            }
+        }
+        Remedy::MoveSegments(segments) => move_segments(folder, segments, notes)?,
+        Remedy::Cut { segment, end } => {
+            // The last first: stopped in between, what is left still has no hole.
+            let mut after = files::list(folder)?.segments;
+            after.retain(|first| *first > segment);
+            after.reverse();
+            move_segments(folder, after, notes)?;
+            let name = segment_name(segment);
+            if let Some((bytes, aside)) = cut(&folder.join(&name), end)? {
+                notes.push(format!("the last {bytes} bytes of `{name}` are now in `{aside}`"));
+            }
+            faults::point("store.repair.tail_moved");
+        }
+        Remedy::Begin(first) => drop(Segment::begin(folder, schema, first)?),
+    }
+    Ok(())
+}
+
+fn move_segments(
+    folder: &Path,
+    segments: Vec<u64>,
+    notes: &mut Vec<String>,
+) -> Result<(), StoreError> {
+    for first in segments {
+        move_aside(folder, &segment_name(first), notes)?;
+        faults::point("store.repair.segment_moved");
+    }
+    Ok(())
+}
+
+fn move_aside(folder: &Path, name: &str, notes: &mut Vec<String>) -> Result<(), StoreError> {
+    let aside = files::move_aside(&folder.join(name))?;
+    notes.push(format!("`{name}` is now `{aside}`"));
+    Ok(())
+}

@@ -1,0 +1,62 @@
+//! The version of what is on disk, and how older ones are brought to it.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::StoreError;
+
+/// The version of segments and snapshots, of their form and of what is in them.
+///
+/// - 1: the first.
+pub const VERSION: u32 = 1;
+
+/// What a migration is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// One entry of the log.
+    Entry,
+    /// The state in a snapshot.
+    Snapshot,
+}
+
+/// A step from one version to the next.
+#[derive(Clone, Copy, Debug)]
+pub struct Migration {
+    /// The version it begins with.
+    pub from: u32,
+    /// What it makes of an entry or a state; in words what it cannot read.
+    pub apply: fn(Kind, Value) -> Result<Value, String>,
+}
+
+/// A version, and the way to it from each older one.
+#[derive(Clone, Copy, Debug)]
+pub struct Schema {
+    /// What is written.
+    pub version: u32,
+    /// One step for each older version that is still read.
+    pub migrations: &'static [Migration],
+}
+
+/// What this program writes, and the older versions it reads.
+pub const CURRENT: Schema = Schema { version: VERSION, migrations: &[] };
+
+impl Schema {
+    /// Brings what a file of version `from` holds to this version.
+    pub(super) fn migrate(
+        &self,
+        file: &Path,
+        from: u32,
+        kind: Kind,
+        mut value: Value,
+    ) -> Result<Value, StoreError> {
+        for version in from..self.version {
+            let failed =
+                |why: String| StoreError::Migration { file: file.to_owned(), from: version, why };
+            let step = self.migrations.iter().find(|step| step.from == version);
+            let step = step.ok_or_else(|| failed("it is too old".to_owned()))?;
+            value = (step.apply)(kind, value).map_err(failed)?;
+        }
+        Ok(value)
+    }
+}

@@ -1,0 +1,87 @@
+//! The segment that is written: begun whole, filled ahead, cut back.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+
+use super::error::{StoreError, cannot};
+use super::files::{self, segment_name};
+use super::line;
+use super::schema::Schema;
+use crate::faults;
+
+/// The segment that is written.
+#[derive(Debug)]
+pub(super) struct Segment {
+    pub file: File,
+    pub path: PathBuf,
+    pub first: u64,
+    /// Where the next line goes.
+    pub end: u64,
+    /// Where the file ends: what is between are line breaks.
+    pub reserved: u64,
+}
+
+/// How many bytes are filled ahead with line breaks when appends wait for the disk.
+///
+/// Writing over them changes bytes of one file and nothing of the file system's own, which would have
+/// to wait for what everybody else has written.
+const RESERVE: u64 = 1024 * 1024;
+
+impl Segment {
+    /// Makes a segment that begins with a sequence.
+    pub fn begin(folder: &Path, schema: &Schema, first: u64) -> Result<Self, StoreError> {
+        faults::point("store.rotate.begun");
+        let path = folder.join(segment_name(first));
+        let mut header = Vec::with_capacity(128);
+        line::write_header(schema.version, first, &mut header);
+        let (file, unfinished) = files::begin(&path, &header)?;
+        faults::point("store.rotate.written");
+        let synced = file.sync_all().map_err(cannot("synced", &path));
+        faults::point("store.rotate.synced");
+        let renamed =
+            synced.and_then(|()| fs::rename(&unfinished, &path).map_err(cannot("renamed", &path)));
+        if let Err(error) = renamed {
+            let _ = files::remove(&unfinished);
+            return Err(error);
+        }
+        faults::point("store.rotate.renamed");
+        files::sync_folder(folder)?;
+        faults::point("store.rotate.done");
+        let end = header.len() as u64;
+        Ok(Self { file, path, first, end, reserved: end })
+    }
+
+    /// Writes lines at the end, and line breaks behind them if there are none left there, but not
+    /// beyond `fill_to`.
+    pub fn write(&mut self, lines: &mut Vec<u8>, fill_to: u64) -> io::Result<()> {
+        let length = lines.len();
+        if faults::is_due("store.append.half") {
+            let _ = self.file.write_all_at(&lines[..length / 2], self.end);
+            faults::end();
+        }
+        let end = self.end + length as u64;
+        if end > self.reserved && end < fill_to {
+            let fill = RESERVE.min(fill_to - end);
+            lines.resize(length + usize::try_from(fill).unwrap_or(0), b'\n');
+            if self.file.write_all_at(lines, self.end).is_ok() {
+                self.reserved = end + fill;
+                return Ok(());
+            }
+            // There may be room for the lines alone.
+            lines.truncate(length);
+            self.cut()?;
+        }
+        self.file.write_all_at(lines, self.end)?;
+        self.reserved = self.reserved.max(end);
+        Ok(())
+    }
+
+    /// Takes away what is behind the end.
+    pub fn cut(&mut self) -> io::Result<()> {
+        self.file.set_len(self.end)?;
+        self.reserved = self.end;
+        Ok(())
+    }
+}

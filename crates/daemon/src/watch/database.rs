@@ -1,0 +1,372 @@
+//! OpenCode's database as a log: read only, without a lock that anybody waits for, and only when
+//! it changed.
+//!
+//! A session's newest messages are looked up by index. Which sessions to look at is known from the
+//! time in their own row, which changes when somebody asks something, and from what they did last:
+//! one that works is looked at until it rests.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhook_hosts::log::{Doing, LogSays, LogState};
+use jiff::Timestamp;
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
+
+use super::places::Host;
+use super::position::{FileId, LogPosition, LogPositions, Row};
+use super::told::{Outlet, Over};
+
+/// So many sessions are remembered, and so many read in a turn.
+const SESSIONS: u32 = 1_000;
+
+/// So many messages of a session are read in a turn.
+const MESSAGES: u32 = 200;
+
+/// Data that is longer is not read, in bytes: no line of a log is.
+const LONGEST: u32 = 16 * 1024 * 1024;
+
+/// How long after a change it is read once more.
+const FOLLOW_UP: Duration = Duration::from_millis(200);
+
+/// So often it is tried again to read it.
+const RETRIES: u32 = 6;
+
+/// A database of many sessions.
+#[derive(Debug)]
+pub(super) struct Database {
+    host: Host,
+    path: PathBuf,
+    file: FileId,
+    mark: Option<Mark>,
+    sessions: BTreeMap<String, Session>,
+    /// The times in the rows of the newest sessions when they were last read, in milliseconds.
+    times: BTreeMap<String, i64>,
+    /// Sessions that were silent since are left alone until they change.
+    from: Timestamp,
+    /// Sessions that were made later are read from their start.
+    since: Timestamp,
+    /// When it is to be read again.
+    due: Option<Instant>,
+    read: Option<Instant>,
+    /// How often in a row it could not be read.
+    failures: u32,
+}
+
+/// How the files look: their times and lengths.
+type Mark = [Option<(SystemTime, u64)>; 2];
+
+#[derive(Debug, Default)]
+struct Session {
+    row: Option<Row>,
+    state: LogState,
+    doing: Option<Doing>,
+}
+
+impl Session {
+    fn is_at_rest(&self) -> bool {
+        matches!(self.doing, Some(Doing::Idle | Doing::Failed(..)))
+    }
+}
+
+/// Sessions that changed, and the times of all.
+type Changed = (Vec<String>, BTreeMap<String, i64>);
+
+/// Why reading did not go on.
+enum Halt {
+    Failed,
+    Over,
+}
+
+impl From<rusqlite::Error> for Halt {
+    fn from(_: rusqlite::Error) -> Self {
+        Self::Failed
+    }
+}
+
+impl From<Over> for Halt {
+    fn from(_: Over) -> Self {
+        Self::Over
+    }
+}
+
+impl Database {
+    /// Makes the log; sessions that were silent before `from` are ignored until they change, and
+    /// those made after `since` are told of from their start.
+    pub fn new(
+        host: Host,
+        path: PathBuf,
+        status: &fs::Metadata,
+        (from, since): (Timestamp, Timestamp),
+        positions: &mut LogPositions,
+    ) -> Self {
+        let file = FileId::of(status);
+        let restored = positions.take_sessions(&path.to_string_lossy()).into_iter();
+        let sessions = restored.filter(|position| position.file == file).filter_map(|position| {
+            let LogPosition { session, row, state, doing, .. } = position;
+            Some((session?, Session { row, state, doing }))
+        });
+        Self {
+            host,
+            sessions: sessions.collect(),
+            path,
+            file,
+            mark: None,
+            times: BTreeMap::new(),
+            from,
+            since,
+            due: Some(Instant::now()),
+            read: None,
+            failures: 0,
+        }
+    }
+
+    /// Takes in that it may have changed.
+    pub fn ring(&mut self, pause: Duration) {
+        let now = Instant::now();
+        let earliest = self.read.map_or(now, |read| (read + pause).max(now));
+        self.failures = 0;
+        self.due = Some(self.due.map_or(earliest, |due| due.min(earliest)));
+    }
+
+    /// Takes in how its files look now; rings if they may have changed.
+    pub fn look(&mut self, pause: Duration) {
+        if self.mark.is_none() || self.mark != Some(mark(&self.path)) {
+            self.ring(pause);
+        }
+    }
+
+    /// Returns when it is to be read.
+    pub fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// Reads what is new, and tells it.
+    pub fn turn(&mut self, outlet: &Outlet, pause: Duration) -> Result<(), Over> {
+        self.due = None;
+        self.read = Some(Instant::now());
+        let mark = mark(&self.path);
+        // Another one in its place.
+        if let Ok(status) = fs::metadata(&self.path)
+            && FileId::of(&status) != self.file
+        {
+            self.file = FileId::of(&status);
+            self.sessions.clear();
+            self.times.clear();
+        }
+        self.mark = None;
+        match self.read_all(outlet) {
+            Ok(false) if is_settled(&mark) => self.mark = Some(mark),
+            Ok(false) => self.due = Some(Instant::now() + FOLLOW_UP),
+            Ok(true) => self.ring(pause),
+            // Busy, or being made: it is tried again a few times, then when it changes.
+            Err(Halt::Failed) if self.failures < RETRIES => {
+                self.failures += 1;
+                let wait = pause.max(Duration::from_millis(10)) * 2_u32.pow(self.failures);
+                self.due = Some(Instant::now() + wait);
+            }
+            Err(Halt::Failed) => self.mark = Some(mark),
+            Err(Halt::Over) => return Err(Over),
+        }
+        Ok(())
+    }
+
+    /// Reads all sessions that may have changed; tells whether there is more.
+    fn read_all(&mut self, outlet: &Outlet) -> Result<bool, Halt> {
+        let connection = open(&self.path)?;
+        let tables: i64 = connection.query_row(
+            "SELECT count(*) FROM sqlite_master \
+             WHERE type = 'table' AND name IN ('session', 'message', 'part')",
+            [],
+            |row| row.get(0),
+        )?;
+        if tables != 3 {
+            return Ok(false);
+        }
+        let (changed, times) = self.changed(&connection)?;
+        let at_work = self.sessions.iter().filter(|(_, session)| !session.is_at_rest());
+        let mut due: Vec<String> = at_work.map(|(id, _)| id.clone()).collect();
+        due.extend(changed);
+        due.sort_unstable();
+        due.dedup();
+        let mut has_more = false;
+        for id in due {
+            has_more |= self.read_session(&connection, &id, outlet)?;
+        }
+        self.times = times;
+        self.forget();
+        Ok(has_more)
+    }
+
+    /// Finds the sessions whose own row changed, and begins with those that are new.
+    fn changed(&mut self, connection: &Connection) -> Result<Changed, Halt> {
+        let mut statement = connection.prepare(
+            "SELECT id, directory, time_created, time_updated FROM session \
+             WHERE parent_id IS NULL AND octet_length(id) <= 200 \
+             ORDER BY time_updated DESC LIMIT ?1",
+        )?;
+        let mut rows = statement.query([SESSIONS])?;
+        let mut changed = Vec::new();
+        let mut times = BTreeMap::new();
+        while let Some(row) = rows.next()? {
+            let id: String = row.get(0)?;
+            let folder: Option<String> = row.get(1)?;
+            let (created, updated): (i64, i64) = (row.get(2)?, row.get(3)?);
+            times.insert(id.clone(), updated);
+            let is_known = self.sessions.contains_key(&id);
+            let is_due = match self.times.get(&id) {
+                Some(time) => *time != updated,
+                None => is_known || updated >= self.from.as_millisecond(),
+            };
+            if !is_due {
+                continue;
+            }
+            if !is_known {
+                let mut state = LogState::of_session(&id);
+                state.work_dir = folder.filter(|folder| folder.len() <= 4096);
+                let is_new = created >= self.since.as_millisecond();
+                let row = is_new.then(Row::default);
+                self.sessions.insert(id.clone(), Session { row, state, doing: None });
+            }
+            changed.push(id);
+        }
+        Ok((changed, times))
+    }
+
+    /// Reads a session's messages from the last one that was read, which may have changed, or only
+    /// the newest one; tells whether there are more.
+    fn read_session(
+        &mut self,
+        connection: &Connection,
+        id: &str,
+        outlet: &Outlet,
+    ) -> Result<bool, Halt> {
+        let Some(session) = self.sessions.get_mut(id) else { return Ok(false) };
+        let messages = messages(connection, id, session.row.as_ref())?;
+        let count = messages.len();
+        for (number, (row, data)) in messages.into_iter().enumerate() {
+            session.state.waits.clear();
+            let mut says = self.host.0.read_log_line(&mut session.state, &data);
+            if number + 1 == count && says.as_ref().is_some_and(|says| says.doing == Doing::Working)
+            {
+                for part in parts(connection, &row.id)? {
+                    says = self.host.0.read_log_line(&mut session.state, &part).or(says);
+                }
+            }
+            session.row = Some(row);
+            let Some(says) = says.filter(|says| session.doing.as_ref() != Some(&says.doing)) else {
+                continue;
+            };
+            session.doing = Some(says.doing.clone());
+            let position = LogPosition {
+                path: self.path.to_string_lossy().into_owned(),
+                session: Some(id.to_owned()),
+                file: self.file,
+                head: super::position::Head::default(),
+                offset: 0,
+                row: session.row.clone(),
+                state: session.state.clone(),
+                doing: session.doing.clone(),
+                read: Timestamp::now(),
+                since: self.since,
+            };
+            outlet.tell(self.host, LogSays { is_certain: true, ..says }, position)?;
+        }
+        Ok(count == MESSAGES as usize)
+    }
+
+    /// Forgets sessions at rest if there are too many; one that goes on is found again.
+    fn forget(&mut self) {
+        let kept = SESSIONS as usize;
+        if self.sessions.len() <= 2 * kept {
+            return;
+        }
+        let time = |session: &Session| session.row.as_ref().map_or(0, |row| row.time);
+        let mut times: Vec<i64> = self.sessions.values().map(time).collect();
+        times.sort_unstable();
+        let oldest = times[times.len() - kept];
+        self.sessions.retain(|_, session| !session.is_at_rest() || time(session) >= oldest);
+    }
+}
+
+/// Returns messages with their data, oldest first.
+fn messages(
+    connection: &Connection,
+    session: &str,
+    from: Option<&Row>,
+) -> Result<Vec<(Row, String)>, rusqlite::Error> {
+    let read = |row: &rusqlite::Row<'_>| {
+        let data: Option<String> = row.get(2)?;
+        Ok((Row { id: row.get(0)?, time: row.get(1)? }, data.unwrap_or_default()))
+    };
+    let Some(from) = from else {
+        let mut statement = connection.prepare(
+            "SELECT id, time_created, CASE WHEN octet_length(data) <= ?2 THEN data END \
+             FROM message WHERE session_id = ?1 ORDER BY time_created DESC, id DESC LIMIT 1",
+        )?;
+        return Ok(statement.query_row((session, LONGEST), read).optional()?.into_iter().collect());
+    };
+    let mut statement = connection.prepare(
+        "SELECT id, time_created, CASE WHEN octet_length(data) <= ?4 THEN data END \
+         FROM message WHERE session_id = ?1 AND (time_created, id) >= (?2, ?3) \
+         ORDER BY time_created, id LIMIT ?5",
+    )?;
+    statement.query_map((session, from.time, &from.id, LONGEST, MESSAGES), read)?.collect()
+}
+
+/// Returns the data of a message's last parts, oldest first.
+fn parts(connection: &Connection, message: &str) -> Result<Vec<String>, rusqlite::Error> {
+    let mut statement = connection.prepare(
+        "SELECT CASE WHEN octet_length(data) <= ?2 THEN data ELSE '' END \
+         FROM part WHERE message_id = ?1 ORDER BY id DESC LIMIT 8",
+    )?;
+    let mut parts: Vec<String> =
+        statement.query_map((message, LONGEST), |row| row.get(0))?.collect::<Result<_, _>>()?;
+    parts.reverse();
+    Ok(parts)
+}
+
+fn mark(path: &Path) -> Mark {
+    [path.to_path_buf(), beside(path, "-wal")].map(|path| {
+        let status = fs::metadata(path).ok()?;
+        Some((status.modified().ok()?, status.len()))
+    })
+}
+
+/// Tells whether the files did not change just now.
+///
+/// If they did, they are read once more: what is new is written before it can be read, and of the
+/// moment when it can the system tells nothing. A further change may also look the same, as the
+/// clock of a file system is coarse and the file beside the database is written over.
+fn is_settled(mark: &Mark) -> bool {
+    let ages = mark.iter().flatten().map(|(time, _)| time.elapsed().unwrap_or_default());
+    ages.min().is_some_and(|age| age > Duration::from_secs(1))
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+/// Opens the database so that nothing is written, not even beside it.
+fn open(path: &Path) -> Result<Connection, Halt> {
+    let path_text = path.to_str().ok_or(Halt::Failed)?;
+    // Without its index nobody has it open: then it is as it is, and SQLite would make one.
+    let is_open = beside(path, "-shm").exists();
+    let way = if is_open { "readonly_shm=1" } else { "immutable=1" };
+    let name = format!("file:{}?mode=ro&{way}", escaped(path_text));
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(name, flags)?;
+    connection.busy_timeout(Duration::ZERO)?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    Ok(connection)
+}
+
+/// Writes a path as it must be in the name of a database.
+fn escaped(path: &str) -> String {
+    path.replace('%', "%25").replace('?', "%3f").replace('#', "%23")
+}

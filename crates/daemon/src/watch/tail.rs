@@ -1,0 +1,250 @@
+//! A log that is a file of lines: which file it is now, what it has told, and what is held back.
+
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhook_hosts::log::{Doing, LogSays};
+use jiff::Timestamp;
+use rustix::fs::OFlags;
+
+use super::places::Host;
+use super::position::{FileId, LogPosition};
+use super::reading::{Halt, Reading};
+use super::told::{Outlet, Over};
+
+/// So much of a file is read before others get their turn, in bytes.
+pub(super) const TURN: usize = 1024 * 1024;
+
+/// So much of the end of an old file is read, in bytes.
+const END: u64 = 256 * 1024;
+
+/// How a file that was not known is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Beginning {
+    /// From its start: it is new.
+    Start,
+    /// From near its end, and only what it says at last is told.
+    End,
+    /// Not at all until it changes, and then from near its end.
+    Later,
+}
+
+/// A log.
+#[derive(Debug)]
+pub(super) struct Tail {
+    host: Host,
+    path: PathBuf,
+    /// The file and its length when it was last looked at.
+    seen: (FileId, u64),
+    beginning: Beginning,
+    /// When logs were first watched.
+    since: Timestamp,
+    reading: Option<Reading>,
+    doing: Option<Doing>,
+    /// Whether that was only likely.
+    was_unsure: bool,
+    /// Whether what is read was there before anybody watched.
+    is_past: bool,
+    held: Option<Held>,
+}
+
+/// What is not told yet.
+#[derive(Debug)]
+struct Held {
+    says: LogSays,
+    position: LogPosition,
+    due: Instant,
+}
+
+/// What a turn came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// All was read.
+    Done,
+    /// There is more.
+    More,
+    /// The file is gone.
+    Gone,
+}
+
+impl Tail {
+    pub fn new(
+        host: Host,
+        path: PathBuf,
+        status: &Metadata,
+        beginning: Beginning,
+        since: Timestamp,
+    ) -> Self {
+        let seen = (FileId::of(status), status.len());
+        let (reading, doing, held) = (None, None, None);
+        let (is_past, was_unsure) = (false, false);
+        Self { host, path, seen, beginning, since, reading, doing, was_unsure, is_past, held }
+    }
+
+    /// Goes on where the log was left before a restart.
+    pub fn restore(&mut self, position: &LogPosition) {
+        self.beginning = Beginning::Start;
+        self.reading = Some(Reading::from_position(position));
+        self.doing.clone_from(&position.doing);
+    }
+
+    /// Tells whether the log is to be read at once.
+    pub fn is_awake(&self) -> bool {
+        self.beginning != Beginning::Later
+    }
+
+    /// Takes in how the file looks now; tells whether it changed.
+    pub fn look(&mut self, status: &Metadata) -> bool {
+        let seen = (FileId::of(status), status.len());
+        let has_changed = std::mem::replace(&mut self.seen, seen) != seen;
+        if has_changed && self.beginning == Beginning::Later {
+            self.beginning = Beginning::End;
+        }
+        has_changed
+    }
+
+    /// Reads what is new, and tells it.
+    pub fn turn(&mut self, outlet: &Outlet, quiet: Duration) -> Result<Turn, Over> {
+        let opened = open(&self.path);
+        let (file, status) = match opened {
+            Ok(opened) => opened,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Turn::Gone),
+            // Not readable, at least for now.
+            Err(_) => return Ok(Turn::Done),
+        };
+        self.look(&status);
+        if !self.is_awake() {
+            return Ok(Turn::Done);
+        }
+        let Some(mut reading) = self.reading_of(&file, &status) else { return Ok(Turn::Done) };
+        let result = reading.read_on(self.host, &file, status.len(), TURN, &mut |reading, says| {
+            self.take(reading, says, outlet, quiet)
+        });
+        self.reading = Some(reading);
+        match result {
+            Ok(true) => Ok(Turn::More),
+            Ok(false) => {
+                self.catch_up(outlet)?;
+                Ok(Turn::Done)
+            }
+            Err(Halt::Failed) => Ok(Turn::Done),
+            Err(Halt::Over) => Err(Over),
+        }
+    }
+
+    /// Returns where to read on, or begins anew if it is another file or one that got shorter.
+    fn reading_of(&mut self, file: &File, status: &Metadata) -> Option<Reading> {
+        let (id, length) = (FileId::of(status), status.len());
+        if let Some(mut reading) = self.reading.take() {
+            if reading.is_same(id, file, length) {
+                return Some(reading);
+            }
+            (self.doing, self.held, self.is_past) = (None, None, false);
+            self.was_unsure = false;
+            self.beginning = Beginning::Start;
+        }
+        let name = self.path.file_name()?.to_str()?;
+        let mut reading = match self.beginning {
+            Beginning::Start => Reading::from_start(self.host, name, id),
+            Beginning::Later => return None,
+            Beginning::End => {
+                self.is_past = true;
+                match length.checked_sub(END) {
+                    None | Some(0) => Reading::from_start(self.host, name, id),
+                    Some(offset) => Reading::from_end(self.host, name, id, file, offset),
+                }
+            }
+        };
+        self.beginning = Beginning::Start;
+        // Takes in how the file begins.
+        reading.is_same(id, file, length).then_some(reading)
+    }
+
+    fn take(
+        &mut self,
+        reading: &Reading,
+        says: LogSays,
+        outlet: &Outlet,
+        quiet: Duration,
+    ) -> Result<(), Over> {
+        self.held = None;
+        let is_news = says.is_certain && self.was_unsure;
+        if !self.is_past && self.doing.as_ref() == Some(&says.doing) && !is_news {
+            return Ok(());
+        }
+        let now = Timestamp::now();
+        let position = LogPosition {
+            path: self.path.to_string_lossy().into_owned(),
+            session: None,
+            file: reading.id,
+            head: reading.head,
+            offset: reading.offset,
+            row: None,
+            state: reading.state.clone(),
+            doing: Some(says.doing.clone()),
+            read: now,
+            since: self.since,
+        };
+        if self.is_past || !says.is_certain {
+            // What was written long ago need not be waited for.
+            let age = says.at.map_or(Duration::ZERO, |at| {
+                Duration::try_from(now.duration_since(at)).unwrap_or_default()
+            });
+            let due = Instant::now() + quiet.saturating_sub(age);
+            self.held = Some(Held { says, position, due });
+            return Ok(());
+        }
+        self.doing = Some(says.doing.clone());
+        self.was_unsure = false;
+        outlet.tell(self.host, says, position)
+    }
+
+    /// All that was there is read: of what was there before anybody watched, the last counts.
+    fn catch_up(&mut self, outlet: &Outlet) -> Result<(), Over> {
+        let was_past = std::mem::take(&mut self.is_past);
+        match self.held.take() {
+            Some(held) if was_past && held.says.is_certain => self.tell(held, outlet),
+            held => {
+                self.held = held;
+                Ok(())
+            }
+        }
+    }
+
+    /// Returns when what is held back is to be told.
+    pub fn due(&self) -> Option<Instant> {
+        self.held.as_ref().map(|held| held.due)
+    }
+
+    /// Tells what was held back long enough.
+    pub fn tell_held(&mut self, now: Instant, outlet: &Outlet) -> Result<(), Over> {
+        match self.held.take() {
+            Some(held) if held.due <= now => self.tell(held, outlet),
+            held => {
+                self.held = held;
+                Ok(())
+            }
+        }
+    }
+
+    fn tell(&mut self, held: Held, outlet: &Outlet) -> Result<(), Over> {
+        self.doing = Some(held.says.doing.clone());
+        self.was_unsure = !held.says.is_certain;
+        outlet.tell(self.host, held.says, held.position)
+    }
+}
+
+/// Opens a file without waiting for whatever it may be.
+fn open(path: &Path) -> io::Result<(File, Metadata)> {
+    let mut options = fs::OpenOptions::new();
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let file = options.read(true).custom_flags(flags).open(path)?;
+    let status = file.metadata()?;
+    if !status.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    Ok((file, status))
+}

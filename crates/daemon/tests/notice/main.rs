@@ -1,0 +1,87 @@
+//! Notices on their way to a person, with real parts: a bus, a server, programs.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot set up its world has failed")]
+
+mod command;
+mod desktop;
+mod webhook;
+
+use std::path::{Path, PathBuf};
+
+use anyhook_daemon::notice::{Delivery, Job, Surroundings, deliver, words};
+use anyhook_engine::settings::NotifySettings;
+use anyhook_model::inquiry::{Choice, Inquiry, InquiryKind};
+use anyhook_model::notice::{NoticeOutcome, Way, WayOutcome, WayResult};
+use anyhook_model::{Notice, RecordId};
+
+/// What an agent may say, and nobody may run, obey or believe.
+const HOSTILE: &str = "'\"; $(touch NOW) `touch NOW` <b>&amp;</b>\r\n\u{1b}]0;x\u{7} \u{202e}%s\\";
+/// The same, as it may be shown.
+const SHOWN: &str = "'\"; $(touch NOW) `touch NOW` <b>&amp;</b> ]0;x %s\\";
+
+/// Returns a job with the hostile notice of a decision and no way to deliver it.
+fn job(scratch: &Path) -> Job {
+    let settings =
+        NotifySettings { desktop: false, timeout_seconds: 60, ..NotifySettings::default() };
+    Job {
+        notice: notice(),
+        settings,
+        folder: scratch.join("notices"),
+        binary: PathBuf::from("/nowhere/anyhook"),
+    }
+}
+
+fn notice() -> Notice {
+    let inquiry = Inquiry {
+        id: RecordId::from_text("7k2m9x4q"),
+        kind: InquiryKind::Permission,
+        agent: "codex:s".to_owned(),
+        question: "May it?".to_owned(),
+        tool: Some("Shell".to_owned()),
+        about: None,
+        digest: None,
+        options: vec![Choice::new("allow", "it runs"), Choice::new("deny", "it does not")],
+        created: "2026-01-01T00:00:00Z".parse().unwrap(),
+        until: None,
+    };
+    // As from a daemon that has not made its texts fit.
+    Notice {
+        title: HOSTILE.to_owned(),
+        body: HOSTILE.to_owned(),
+        ..words::of_inquiry(&inquiry, None)
+    }
+}
+
+/// Delivers, and returns what became of it, which must be what is written down.
+fn delivered(job: Job, bus: Option<&str>) -> NoticeOutcome {
+    let folder = job.folder.clone();
+    let surroundings = Surroundings { bus: bus.map(str::to_owned) };
+    let Delivery::Tried(outcome) = deliver(job, &surroundings).unwrap() else {
+        panic!("somebody else has claimed it")
+    };
+    assert_eq!(anyhook_daemon::notice::outcomes(&folder), [(*outcome).clone()]);
+    *outcome
+}
+
+/// Returns what became of the notice on its only way.
+fn only(outcome: &NoticeOutcome, way: Way) -> &WayOutcome {
+    let [only] = outcome.ways.as_slice() else { panic!("{outcome:?}") };
+    assert_eq!(only.way, way);
+    only
+}
+
+/// Says why it failed on its only way.
+fn failure(outcome: &NoticeOutcome, way: Way) -> String {
+    let only = only(outcome, way);
+    assert_eq!(only.result, WayResult::Failed);
+    only.why.clone().unwrap()
+}
+
+#[test]
+fn without_a_way_it_is_tried_and_not_delivered() {
+    let scratch = tempfile::tempdir().unwrap();
+    let outcome = delivered(job(scratch.path()), None);
+    assert!(outcome.tried.is_some() && outcome.ways.is_empty() && !outcome.is_delivered());
+    let again = deliver(job(scratch.path()), &Surroundings::default()).unwrap();
+    assert!(matches!(again, Delivery::Claimed));
+}

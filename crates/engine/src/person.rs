@@ -1,0 +1,252 @@
+//! A person who is asked while the agent waits for its reply.
+//!
+//! The engine decides alone: who is asked, how, and that there is a daemon is not its business. It
+//! knows when a person may be asked (`[decisions]` in the settings), what about, and for how long.
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+use anyhook_model::inquiry::{Choice, Ending, InquiryKind};
+use anyhook_model::json::{shorten, to_spaced};
+use anyhook_model::{Effect, Event, EventKind, Inquiry, Record, Resolution, Verdict};
+use jiff::SignedDuration;
+use sha2::{Digest, Sha256};
+
+use crate::redact::without_secrets;
+use crate::settings::{DecisionSettings, WaitFor};
+use crate::trust::hex;
+
+/// What a question is about is told to this length.
+const QUESTION_LIMIT: usize = 1000;
+
+/// So much time is left for the reply when nobody answers.
+const MARGIN: Duration = Duration::from_secs(1);
+
+/// The name of the option that lets a call go on.
+pub const ALLOW: &str = "allow";
+/// The name of the option that stops a call.
+pub const DENY: &str = "deny";
+
+/// Somebody who can reach a person.
+pub trait Person: Debug + Send + Sync {
+    /// Asks, and waits for an answer until the inquiry's `until`; none if nobody answered.
+    fn ask(&self, inquiry: &Inquiry, record: &Record) -> Option<Resolution>;
+}
+
+/// Returns what a person is to be asked, if the settings say so and somebody could still wait.
+pub fn inquiry(
+    events: &[Event],
+    verdict: &Verdict,
+    record: &Record,
+    settings: &DecisionSettings,
+    left: Option<Duration>,
+) -> Option<Inquiry> {
+    let event = events.first()?;
+    let (kind, wait) = wanted(event, verdict)?;
+    let limit = Duration::from_secs(settings.wait_seconds);
+    let limit = left.map_or(limit, |left| limit.min(left.saturating_sub(MARGIN)));
+    if !settings.wait.contains(&wait) || limit.is_zero() {
+        return None;
+    }
+    let tool = event.tool.as_ref()?;
+    let clean = |text: &str| shorten(&without_secrets(text.to_owned()), QUESTION_LIMIT);
+    let question = match (&verdict.reason, kind) {
+        (Some(reason), InquiryKind::Ask) => clean(reason),
+        _ => format!("{} wants to use {}", event.host, tool.name),
+    };
+    let created = crate::now();
+    let until =
+        SignedDuration::try_from(limit).ok().and_then(|limit| created.checked_add(limit).ok());
+    Some(Inquiry {
+        id: record.id.clone(),
+        kind,
+        agent: agent_of(record)?,
+        question,
+        tool: Some(tool.name.clone()),
+        about: about(events).map(|about| clean(&about)),
+        digest: Some(digest(events)),
+        options: vec![
+            Choice::new(ALLOW, "the call goes on"),
+            Choice::new(DENY, "the call is stopped; the agent is told why"),
+        ],
+        created,
+        until,
+    })
+}
+
+/// Returns what kind of question an event is, if it is one.
+pub fn wanted(event: &Event, verdict: &Verdict) -> Option<(InquiryKind, WaitFor)> {
+    let is_call = matches!(event.kind, EventKind::BeforeTool | EventKind::PermissionRequest);
+    match verdict.effect {
+        Some(Effect::Ask) if is_call => Some((InquiryKind::Ask, WaitFor::Ask)),
+        None if event.kind == EventKind::PermissionRequest => {
+            Some((InquiryKind::Permission, WaitFor::Permission))
+        }
+        _ => None,
+    }
+}
+
+/// Takes an answer into the verdict. One that is about another call does not count.
+pub fn take(verdict: &mut Verdict, inquiry: &Inquiry, answer: &Resolution) -> bool {
+    if answer.id != inquiry.id || answer.digest != inquiry.digest || answer.ending != Ending::Chosen
+    {
+        return false;
+    }
+    let effect = match answer.choice.as_deref() {
+        Some(ALLOW) => Effect::Allow,
+        Some(DENY) => Effect::Deny,
+        _ => return false,
+    };
+    let word = if effect == Effect::Allow { "allowed" } else { "denied" };
+    let said = answer.message.as_ref().map(|message| format!(": {message}")).unwrap_or_default();
+    verdict.effect = Some(effect);
+    verdict.by = Some(format!("decision {}", inquiry.id));
+    verdict.reason = Some(format!("{} {word} it{said}", answer.by));
+    true
+}
+
+/// Returns the agent a record is about: the id it was given, else its host and session.
+pub fn agent_of(record: &Record) -> Option<String> {
+    record.agent_id.clone().or_else(|| {
+        let session = record.session.as_deref()?;
+        Some(anyhook_model::agent::agent_id(&record.host, session))
+    })
+}
+
+/// Returns what a call is about: one that is several, as a patch of many files, names them all.
+fn about(events: &[Event]) -> Option<String> {
+    let [event] = events else {
+        let of_call = |event: &Event| {
+            let tool = event.tool.as_ref().map_or("", |tool| &tool.name);
+            format!("{tool} {}", event.headline().unwrap_or_default())
+        };
+        let all: Vec<String> = events.iter().map(of_call).collect();
+        return Some(format!("{} changes: {}", all.len(), all.join(", ")));
+    };
+    event.headline()
+}
+
+fn digest(events: &[Event]) -> String {
+    let mut hash = Sha256::new();
+    for (index, tool) in events.iter().filter_map(|event| event.tool.as_ref()).enumerate() {
+        if index > 0 {
+            hash.update(b"\n");
+        }
+        hash.update(tool.name.as_bytes());
+        hash.update(b"\n");
+        hash.update(to_spaced(&tool.input).as_bytes());
+    }
+    hex(&hash.finalize())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use anyhook_model::{RecordId, ToolCall};
+    use jiff::Timestamp;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn event(kind: EventKind, command: &str) -> Event {
+        let mut event = Event::new(kind, "claude-code", Path::new("/p"), Timestamp::UNIX_EPOCH);
+        event.session = Some("s".to_owned());
+        event.tool = Some(ToolCall {
+            name: "Shell".to_owned(),
+            input: json!({"command": command}),
+            use_id: None,
+            files: Value::Null,
+            native: None,
+            fixed: None,
+        });
+        event
+    }
+
+    fn record() -> Record {
+        let id = RecordId::from_text("7k2m9x4q");
+        let mut record =
+            Record::new(id, Timestamp::UNIX_EPOCH, "claude-code", EventKind::BeforeTool);
+        record.session = Some("s".to_owned());
+        record
+    }
+
+    fn asked(
+        event: &Event,
+        effect: Option<Effect>,
+        settings: &DecisionSettings,
+    ) -> Option<Inquiry> {
+        let verdict = Verdict { effect, reason: Some("why".to_owned()), ..Verdict::default() };
+        inquiry(std::slice::from_ref(event), &verdict, &record(), settings, None)
+    }
+
+    fn both() -> DecisionSettings {
+        DecisionSettings { wait: vec![WaitFor::Permission, WaitFor::Ask], wait_seconds: 60 }
+    }
+
+    #[test]
+    fn a_person_is_asked_only_where_the_settings_say_so() {
+        let permission = event(EventKind::PermissionRequest, "ls");
+        let call = event(EventKind::BeforeTool, "ls");
+        assert!(asked(&permission, None, &DecisionSettings::default()).is_none(), "opt-in");
+        assert!(asked(&call, Some(Effect::Ask), &DecisionSettings::default()).is_none());
+        let inquiry = asked(&permission, None, &both()).unwrap();
+        assert_eq!(
+            (inquiry.kind, inquiry.agent.as_str()),
+            (InquiryKind::Permission, "claude-code:s")
+        );
+        assert_eq!(asked(&call, Some(Effect::Ask), &both()).unwrap().question, "why");
+        assert!(asked(&call, None, &both()).is_none(), "nobody asks");
+        assert!(asked(&permission, Some(Effect::Deny), &both()).is_none(), "a hook has decided");
+        assert!(asked(&event(EventKind::AfterTool, "ls"), Some(Effect::Ask), &both()).is_none());
+    }
+
+    #[test]
+    fn the_wait_ends_before_the_deadline() {
+        let permission = [event(EventKind::PermissionRequest, "ls")];
+        let ask = |left| inquiry(&permission, &Verdict::default(), &record(), &both(), Some(left));
+        let inquiry = ask(Duration::from_secs(11)).unwrap();
+        let wait = inquiry.until.unwrap().duration_since(inquiry.created);
+        assert_eq!(wait, SignedDuration::from_secs(10));
+        assert!(ask(Duration::from_millis(500)).is_none(), "there is no time to wait");
+    }
+
+    #[test]
+    fn a_call_that_is_several_is_asked_about_as_a_whole() {
+        let ask = |events: &[Event]| {
+            inquiry(events, &Verdict::default(), &record(), &both(), None).unwrap()
+        };
+        let one = event(EventKind::PermissionRequest, "ls");
+        let other = event(EventKind::PermissionRequest, "rm -rf /");
+        let both = ask(&[one.clone(), other]);
+        assert_eq!(both.about.as_deref(), Some("2 changes: Shell ls, Shell rm -rf /"));
+        assert_ne!(both.digest, ask(&[one]).digest);
+    }
+
+    #[test]
+    fn an_answer_counts_for_its_own_call_alone() {
+        let inquiry = asked(&event(EventKind::PermissionRequest, "ls"), None, &both()).unwrap();
+        let other = asked(&event(EventKind::PermissionRequest, "rm -rf /"), None, &both()).unwrap();
+        assert_ne!(inquiry.digest, other.digest);
+        let answer = Resolution {
+            id: inquiry.id.clone(),
+            agent: inquiry.agent.clone(),
+            ending: Ending::Chosen,
+            choice: Some(ALLOW.to_owned()),
+            message: None,
+            by: "ann".to_owned(),
+            at: Timestamp::UNIX_EPOCH,
+            digest: inquiry.digest.clone(),
+        };
+        let mut verdict = Verdict::default();
+        assert!(!take(&mut verdict, &other, &answer));
+        assert_eq!(verdict, Verdict::default());
+        let late = Resolution { ending: Ending::Expired, ..answer.clone() };
+        assert!(!take(&mut verdict, &inquiry, &late));
+        let odd = Resolution { choice: Some("whatever".to_owned()), ..answer.clone() };
+        assert!(!take(&mut verdict, &inquiry, &odd));
+        assert!(take(&mut verdict, &inquiry, &answer));
+        assert_eq!(verdict.effect, Some(Effect::Allow));
+        assert_eq!(verdict.reason.as_deref(), Some("ann allowed it"));
+    }
+}

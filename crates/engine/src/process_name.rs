@@ -1,0 +1,137 @@
+//! Which process an agent is: found from the hook process it started.
+
+use anyhook_model::ProcessName;
+
+/// A chain of processes that is longer is nobody's session.
+#[cfg(target_os = "linux")]
+const MOST_ANCESTORS: usize = 256;
+
+/// An agent calls us directly, or through so many shells and wrappers at most.
+#[cfg(target_os = "linux")]
+const MOST_BETWEEN: usize = 8;
+
+/// Returns the agent that started this process: the nearest ancestor of such a name.
+///
+/// None where the system does not tell, or where nobody above has such a name: whoever it is then
+/// may be gone long before the agent is.
+#[cfg(target_os = "linux")]
+pub fn of_agent(names: &[&str]) -> Option<ProcessName> {
+    let mut pid = u32::try_from(rustix::process::getppid()?.as_raw_nonzero().get()).ok()?;
+    for _ in 0..MOST_BETWEEN {
+        let stat = Stat::read(pid)?;
+        if names.contains(&stat.name.as_str()) {
+            return stat.into_name();
+        }
+        pid = stat.parent;
+    }
+    None
+}
+
+/// Returns the process that has a number now.
+#[cfg(target_os = "linux")]
+pub fn of(pid: u32) -> Option<ProcessName> {
+    Stat::read(pid)?.into_name()
+}
+
+/// Returns a process and those above it, nearest first, each with the name of its program.
+#[cfg(target_os = "linux")]
+pub fn with_ancestors(pid: u32) -> Vec<(ProcessName, String)> {
+    let mut found = Vec::new();
+    let mut pid = pid;
+    while let Some(stat) = Stat::read(pid).filter(|_| pid > 0 && found.len() < MOST_ANCESTORS) {
+        pid = stat.parent;
+        let program = stat.name.clone();
+        found.extend(stat.into_name().map(|name| (name, program)));
+    }
+    found
+}
+
+/// As there is no `/proc`, nobody's ancestors are known.
+#[cfg(not(target_os = "linux"))]
+pub fn with_ancestors(_pid: u32) -> Vec<(ProcessName, String)> {
+    Vec::new()
+}
+
+/// As there is no `/proc`, an agent's process is not known.
+#[cfg(not(target_os = "linux"))]
+pub fn of_agent(_names: &[&str]) -> Option<ProcessName> {
+    None
+}
+
+/// As there is no `/proc`, a process has no name.
+#[cfg(not(target_os = "linux"))]
+pub fn of(_pid: u32) -> Option<ProcessName> {
+    None
+}
+
+/// What `/proc/PID/stat` tells.
+#[cfg(target_os = "linux")]
+struct Stat {
+    pid: u32,
+    name: String,
+    parent: u32,
+    started: u64,
+}
+
+#[cfg(target_os = "linux")]
+impl Stat {
+    fn read(pid: u32) -> Option<Self> {
+        let bytes = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+        Self::parse(pid, &String::from_utf8_lossy(&bytes))
+    }
+
+    fn parse(pid: u32, text: &str) -> Option<Self> {
+        // The name is in parentheses and may itself have some.
+        let (before, after) = (text.split_once('(')?.1, text.rsplit_once(") ")?.1);
+        let name = before.rsplit_once(") ")?.0.to_owned();
+        let mut fields = after.split(' ');
+        let state = fields.next()?;
+        // A zombie is no agent any more.
+        if matches!(state, "Z" | "X") {
+            return None;
+        }
+        let parent = fields.next()?.parse().ok()?;
+        let started = fields.nth(17)?.parse().ok()?;
+        Some(Self { pid, name, parent, started })
+    }
+
+    fn into_name(self) -> Option<ProcessName> {
+        let namespace = std::fs::read_link(format!("/proc/{}/ns/pid", self.pid)).ok()?;
+        let namespace = Some(namespace.to_string_lossy().into_owned());
+        Some(ProcessName { pid: self.pid, started: self.started, namespace })
+    }
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_known_by_its_start() {
+        let ours = of(std::process::id()).unwrap();
+        assert_eq!(ours.pid, std::process::id());
+        assert!(ours.started > 0 && ours.namespace.is_some());
+        assert_eq!(of(std::process::id()), Some(ours));
+        assert_eq!(of(u32::MAX), None);
+    }
+
+    #[test]
+    fn ancestors_begin_with_the_process_itself() {
+        let all = with_ancestors(std::process::id());
+        assert_eq!(Some(&all[0].0), of(std::process::id()).as_ref());
+        assert!(all.len() > 1, "{all:?}");
+        assert!(with_ancestors(u32::MAX).is_empty());
+    }
+
+    #[test]
+    fn a_name_may_look_like_the_rest_of_the_line() {
+        let text = "7 (a) S (b) R 3 7 7 0 -1 4 1 0 0 0 0 0 0 0 20 0 1 0 991 5 5";
+        let stat = Stat::parse(7, text).unwrap();
+        assert_eq!((stat.name.as_str(), stat.parent, stat.started), ("a) S (b", 3, 991));
+        assert!(Stat::parse(7, "7 (a) Z 3 7 7 0 -1 4 1 0 0 0 0 0 0 0 20 0 1 0 991 5").is_none());
+        for torn in ["", "7", "7 (a", "7 (a) S", "7 (a) S 3 7"] {
+            assert!(Stat::parse(7, torn).is_none(), "{torn}");
+        }
+    }
+}

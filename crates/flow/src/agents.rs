@@ -1,0 +1,419 @@
+//! Every agent somebody has heard of, and what it does.
+//!
+//! Several sources tell of one agent, late, twice or out of order. What they say is weighed here
+//! once: native hook events are the truth in the order they come; notifications, logs and the
+//! process are second-hand. A *rest* is the time an agent waits for a person, from the last thing
+//! it did to the next: everything that is done about it is keyed by it, so that two sources that
+//! tell of one rest are one.
+
+use std::collections::BTreeMap;
+
+use anyhook_model::bus::AgentReport;
+use anyhook_model::{AgentState, Happening, ProcessName, PromptType, Source};
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// An agent that is over is forgotten after so long.
+const FORGET_AFTER: SignedDuration = SignedDuration::from_hours(24);
+
+/// So many agents are remembered at most; those that are over go first, then the most silent.
+const REMEMBERED: usize = 10_000;
+
+/// An agent, as far as it is known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Agent {
+    /// What it does.
+    pub state: AgentState,
+    /// Where that is known from.
+    pub source: Source,
+    /// Since when it does it.
+    pub since: Timestamp,
+    /// When it was last heard of.
+    pub seen: Timestamp,
+    /// Counts what it did: a rest is named by the number before it.
+    pub activity: u64,
+    /// Whether its host's own events are heard, so that guesses need not be made.
+    #[serde(default)]
+    pub hooked: bool,
+    /// Whether it has only just started, so that its idleness is no rest.
+    #[serde(default)]
+    pub fresh: bool,
+    /// Its host.
+    pub host: Option<String>,
+    /// Its session.
+    pub session: Option<String>,
+    /// The folder it works in.
+    pub work_dir: Option<String>,
+    /// The project.
+    pub project: Option<String>,
+    /// The tool it runs or asks about.
+    pub tool: Option<String>,
+    /// What it is about.
+    pub about: Option<String>,
+    /// The digest of the call.
+    #[serde(default)]
+    pub call: Option<String>,
+    /// The subagent that does it or asks, where it is not the agent itself.
+    #[serde(default)]
+    pub subagent: Option<String>,
+    /// Its process.
+    pub process: Option<ProcessName>,
+    /// The log its host writes.
+    pub log: Option<String>,
+}
+
+impl Agent {
+    /// Returns the rest it is in, if it waits for a person after having done something.
+    pub fn rest(&self) -> Option<u64> {
+        (self.state.needs_person() && !self.fresh).then_some(self.activity)
+    }
+}
+
+/// What an event did to an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// It does something else now.
+    Changed,
+    /// It does what it did.
+    Same,
+    /// The event does not count.
+    Dropped(Why),
+}
+
+/// Why an event does not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// A better source has told something newer.
+    Late,
+    /// The agent is at a prompt or its turn failed, which outranks that it is idle.
+    Outranked,
+    /// The agent is over; only its host can bring it back.
+    Over,
+    /// It is about another process than the agent's.
+    OtherProcess,
+    /// It is only likely, and the host itself will tell: a stop gate may be at work.
+    Unsure,
+}
+
+impl Why {
+    /// Returns it in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Late => "a better source has told something newer",
+            Self::Outranked => "the agent is at a prompt or its turn failed, which outranks it",
+            Self::Over => "the agent is over",
+            Self::OtherProcess => "it is about another process than the agent's",
+            Self::Unsure => "it is only likely, and the agent's hooks will tell",
+        }
+    }
+}
+
+/// Every agent, by id.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Agents {
+    by_id: BTreeMap<String, Agent>,
+}
+
+impl Agents {
+    /// Returns an agent.
+    pub fn get(&self, id: &str) -> Option<&Agent> {
+        self.by_id.get(id)
+    }
+
+    /// Returns the id of the agent that has a host's session; the latest, if several had it.
+    pub fn of_session(&self, host: &str, session: &str) -> Option<&str> {
+        let is_it = |(_, agent): &(&String, &Agent)| {
+            agent.host.as_deref() == Some(host) && agent.session.as_deref() == Some(session)
+        };
+        let latest = self.by_id.iter().filter(is_it).max_by_key(|(_, agent)| agent.seen);
+        latest.map(|(id, _)| id.as_str())
+    }
+
+    /// Returns every agent, by id.
+    pub fn iter(&self) -> impl Iterator<Item = (&String, &Agent)> {
+        self.by_id.iter()
+    }
+
+    /// Returns how many there are.
+    pub fn len(&self) -> usize {
+        self.by_id.len()
+    }
+
+    /// Tells whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.by_id.is_empty()
+    }
+
+    /// Returns an event with another id if it comes from an agent inside an agent, which inherits
+    /// the id it was given; the inner one is known by its host and session.
+    pub fn of_inner_agent(&self, happening: &Happening) -> Option<Happening> {
+        let report = happening.report()?;
+        let (host, session) = (report.host.as_deref()?, report.session.as_deref()?);
+        let outer = self.by_id.get(&report.agent).filter(|outer| !outer.state.is_over())?;
+        let (known_host, known_session) = (outer.host.as_deref()?, outer.session.as_deref()?);
+        if (known_host, known_session) == (host, session) {
+            return None;
+        }
+        // A process that begins another session is no inner agent.
+        if report.fresh && (outer.process.is_none() || report.process == outer.process) {
+            return None;
+        }
+        let mut inner = happening.clone();
+        let id = anyhook_model::agent::agent_id(host, session);
+        if let Some(report) = inner.report_mut() {
+            report.agent = id;
+        }
+        Some(inner)
+    }
+
+    /// Takes in what happened to an agent; `now` is when it was heard of.
+    ///
+    /// What is about no agent changes nothing and gives none.
+    pub fn hear(&mut self, happening: &Happening, now: Timestamp) -> Option<Heard> {
+        let report = happening.report()?;
+        let says = says(happening)?;
+        let at = report.at.unwrap_or(now);
+        let Some(agent) = self.by_id.get_mut(&report.agent) else {
+            self.make_room(now);
+            self.by_id.insert(report.agent.clone(), begin(report, says, at));
+            return Some(Heard::Changed);
+        };
+        let heard = agent.hear(report, says, at);
+        if !matches!(heard, Heard::Dropped(_)) {
+            agent.learn(report);
+        }
+        agent.seen = agent.seen.max(at);
+        Some(heard)
+    }
+
+    /// Forgets agents that have long been over, and the most silent if there are too many.
+    fn make_room(&mut self, now: Timestamp) {
+        self.by_id.retain(|_, agent| {
+            !agent.state.is_over() || now.duration_since(agent.seen) < FORGET_AFTER
+        });
+        while self.by_id.len() >= REMEMBERED {
+            let most_silent = self
+                .by_id
+                .iter()
+                .min_by_key(|(_, agent)| (!agent.state.is_over(), agent.seen))
+                .map(|(id, _)| id.clone());
+            let Some(id) = most_silent else { return };
+            self.by_id.remove(&id);
+        }
+    }
+}
+
+/// What an event says of an agent's state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Says {
+    /// A person told it something to do.
+    Begins,
+    /// It did something, and works.
+    Works,
+    /// It is in that state.
+    Is(AgentState),
+    /// It is there.
+    Lives,
+}
+
+fn says(happening: &Happening) -> Option<Says> {
+    Some(match happening {
+        Happening::AgentInput(_) => Says::Begins,
+        Happening::AgentWorking(_) | Happening::AgentStop(_) => Says::Works,
+        Happening::AgentIdle(_) => Says::Is(AgentState::Idle),
+        Happening::AgentPrompt(prompt) if prompt.prompt_type == PromptType::Idle => {
+            Says::Is(AgentState::Idle)
+        }
+        Happening::AgentPrompt(prompt) => Says::Is(AgentState::Prompting(prompt.prompt_type)),
+        Happening::AgentFailed(failed) => Says::Is(AgentState::Failed(failed.kind)),
+        Happening::AgentExited(_) => Says::Is(AgentState::Exited),
+        Happening::AgentGone(_) => Says::Is(AgentState::Gone),
+        // What it says of its work is no state.
+        Happening::AgentSignal(_) => Says::Lives,
+        Happening::DecisionCreated(_) | Happening::DecisionResolved(_) | Happening::Other(_) => {
+            return None;
+        }
+    })
+}
+
+fn begin(report: &AgentReport, says: Says, at: Timestamp) -> Agent {
+    let state = match says {
+        Says::Begins | Says::Works | Says::Lives => AgentState::Working,
+        Says::Is(state) => state,
+    };
+    let mut agent = Agent {
+        state,
+        source: report.source,
+        since: at,
+        seen: at,
+        activity: u64::from(!report.fresh),
+        fresh: report.fresh,
+        hooked: report.source == Source::Hook,
+        host: None,
+        session: None,
+        work_dir: None,
+        project: None,
+        tool: None,
+        about: None,
+        call: None,
+        subagent: None,
+        process: None,
+        log: None,
+    };
+    agent.learn(report);
+    agent
+}
+
+impl Agent {
+    fn hear(&mut self, report: &AgentReport, says: Says, at: Timestamp) -> Heard {
+        let is_first_hand = report.source <= Source::Hook;
+        if says == Says::Lives {
+            return Heard::Same;
+        }
+        if report.source == Source::Process {
+            return self.hear_of_process(report, says, at);
+        }
+        if self.state.is_over() && !is_first_hand {
+            return Heard::Dropped(Why::Over);
+        }
+        // Hook processes run side by side: the one of the last stop may tell after the end.
+        // One that begins anew does so whatever the clock says.
+        let begins = report.fresh || says == Says::Begins;
+        if self.state.is_over() && at < self.since && !begins {
+            return Heard::Dropped(Why::Late);
+        }
+        // A log is written and read when there is time for it: what it tells may be long over.
+        if report.likely && self.hooked {
+            return Heard::Dropped(Why::Unsure);
+        }
+        if report.source == Source::Log && at <= self.since {
+            return Heard::Dropped(Why::Late);
+        }
+        let is_at_prompt = matches!(self.state, AgentState::Prompting(_));
+        match says {
+            Says::Is(AgentState::Idle) if is_at_prompt && !is_first_hand && !report.broken_off => {
+                Heard::Dropped(Why::Outranked)
+            }
+            // Some hosts tell of a failed turn first and then that it is over.
+            Says::Is(AgentState::Idle)
+                if matches!(self.state, AgentState::Failed(_)) && !report.fresh =>
+            {
+                Heard::Dropped(Why::Outranked)
+            }
+            Says::Is(AgentState::Failed(kind)) if self.fresh => {
+                // It tried: a rest of its own, even if nobody saw it work.
+                self.activity += 1;
+                self.fresh = false;
+                self.become_state(AgentState::Failed(kind), report, at)
+            }
+            Says::Is(AgentState::Prompting(kind)) => self.prompt(kind, report, at),
+            Says::Is(AgentState::Idle) if is_at_prompt => {
+                // The host says that the turn is over, so somebody answered.
+                self.activity += 1;
+                self.become_state(AgentState::Idle, report, at)
+            }
+            Says::Is(state) => self.become_state(state, report, at),
+            // Another call that ran beside it has ended, or another subagent does something: the
+            // prompt still stands.
+            Says::Works
+                if is_at_prompt
+                    && (report.call_ended && report.call != self.call
+                        || is_first_hand && report.subagent != self.subagent) =>
+            {
+                Heard::Dropped(Why::Outranked)
+            }
+            Says::Begins | Says::Works | Says::Lives => {
+                self.activity += 1;
+                self.fresh = false;
+                self.become_state(AgentState::Working, report, at)
+            }
+        }
+    }
+
+    /// A prompt is something the agent did, and a rest of its own.
+    fn prompt(&mut self, kind: PromptType, report: &AgentReport, at: Timestamp) -> Heard {
+        if let AgentState::Prompting(shown) = self.state {
+            // A question asks for a permission, too, and is told of again by notifications.
+            let is_known = shown == kind
+                || shown != PromptType::Other
+                    && (kind == PromptType::Permission || kind == PromptType::Other);
+            if is_known
+                && (shown != kind || report.source != Source::Hook || self.is_same_call(report))
+            {
+                return Heard::Same;
+            }
+        }
+        self.activity += 1;
+        self.fresh = false;
+        self.set(AgentState::Prompting(kind), report, at);
+        Heard::Changed
+    }
+
+    /// Tells whether a prompt is about the call that is shown.
+    fn is_same_call(&self, report: &AgentReport) -> bool {
+        match (&self.call, &report.call) {
+            (Some(one), Some(other)) => one == other,
+            _ => self.tool == report.tool && self.about == report.about,
+        }
+    }
+
+    fn hear_of_process(&mut self, report: &AgentReport, says: Says, at: Timestamp) -> Heard {
+        if report.process.is_some() && report.process != self.process {
+            return Heard::Dropped(Why::OtherProcess);
+        }
+        match says {
+            Says::Is(state) if state.is_over() && !self.state.is_over() => {
+                self.set(state, report, at);
+                Heard::Changed
+            }
+            _ => Heard::Same,
+        }
+    }
+
+    fn become_state(&mut self, state: AgentState, report: &AgentReport, at: Timestamp) -> Heard {
+        if self.state == state {
+            return Heard::Same;
+        }
+        self.set(state, report, at);
+        Heard::Changed
+    }
+
+    fn set(&mut self, state: AgentState, report: &AgentReport, at: Timestamp) {
+        self.state = state;
+        self.source = report.source;
+        self.since = at;
+        if report.fresh {
+            self.fresh = true;
+        }
+    }
+
+    /// Takes over what a report tells beside the state.
+    fn learn(&mut self, report: &AgentReport) {
+        self.hooked |= report.source == Source::Hook;
+        let keep = |known: &mut Option<String>, told: &Option<String>| {
+            if told.is_some() {
+                known.clone_from(told);
+            }
+        };
+        keep(&mut self.host, &report.host);
+        keep(&mut self.session, &report.session);
+        keep(&mut self.work_dir, &report.work_dir);
+        keep(&mut self.project, &report.project);
+        keep(&mut self.log, &report.log);
+        if report.process.is_some() {
+            self.process.clone_from(&report.process);
+        }
+        // A call is over when its end is told, or the next event does not name it.
+        if report.source <= Source::Hook {
+            let goes_on = |text: &Option<String>| text.clone().filter(|_| !report.call_ended);
+            self.tool = goes_on(&report.tool);
+            self.about = goes_on(&report.about);
+            self.call.clone_from(&report.call);
+            self.subagent.clone_from(&report.subagent);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

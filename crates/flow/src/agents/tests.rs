@@ -1,0 +1,296 @@
+use anyhook_model::FailureKind;
+use anyhook_model::bus::{AgentFailed, AgentPrompt, AgentSignal};
+
+use super::*;
+
+fn second(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+fn report(source: Source, at: i64) -> AgentReport {
+    AgentReport { agent: "a".to_owned(), source, at: Some(second(at)), ..AgentReport::default() }
+}
+
+fn works(source: Source, at: i64) -> Happening {
+    Happening::AgentWorking(report(source, at))
+}
+
+fn idle(source: Source, at: i64) -> Happening {
+    Happening::AgentIdle(report(source, at))
+}
+
+fn prompt(source: Source, at: i64, prompt_type: PromptType) -> Happening {
+    Happening::AgentPrompt(AgentPrompt { report: report(source, at), prompt_type })
+}
+
+/// Returns what the last event did, and the agent after it.
+fn after(happenings: &[Happening]) -> (Heard, Agent) {
+    let mut agents = Agents::default();
+    let mut heard = Heard::Same;
+    for happening in happenings {
+        heard = agents.hear(happening, second(1_000)).unwrap();
+    }
+    (heard, agents.get("a").unwrap().clone())
+}
+
+#[test]
+fn two_sources_of_one_rest_are_one() {
+    let (heard, agent) = after(&[
+        works(Source::Hook, 1),
+        idle(Source::Hook, 2),
+        idle(Source::Notification, 62),
+        idle(Source::Log, 3),
+    ]);
+    assert_eq!(heard, Heard::Same);
+    assert_eq!(
+        (agent.state, agent.source, agent.since),
+        (AgentState::Idle, Source::Hook, second(2))
+    );
+    assert_eq!(agent.rest(), Some(1));
+    let (_, agent) = after(&[
+        works(Source::Hook, 1),
+        idle(Source::Hook, 2),
+        works(Source::Hook, 3),
+        idle(Source::Hook, 4),
+    ]);
+    assert_eq!(agent.rest(), Some(2), "a new rest");
+}
+
+#[test]
+fn a_late_log_does_not_wake_an_agent() {
+    let (heard, agent) =
+        after(&[works(Source::Hook, 1), idle(Source::Hook, 5), works(Source::Log, 4)]);
+    assert_eq!(heard, Heard::Dropped(Why::Late));
+    assert_eq!((agent.state, agent.rest()), (AgentState::Idle, Some(1)));
+    let (_, agent) = after(&[works(Source::Hook, 1), idle(Source::Hook, 5), works(Source::Log, 6)]);
+    assert_eq!(agent.state, AgentState::Working, "a newer one does");
+}
+
+#[test]
+fn a_prompt_outranks_second_hand_idleness_and_ends_with_the_turn() {
+    let asks = prompt(Source::Hook, 2, PromptType::Permission);
+    for source in [Source::Notification, Source::Log] {
+        let (heard, agent) = after(&[works(Source::Hook, 1), asks.clone(), idle(source, 3)]);
+        assert_eq!(heard, Heard::Dropped(Why::Outranked));
+        assert_eq!(agent.state, AgentState::Prompting(PromptType::Permission));
+    }
+    let (_, agent) = after(&[works(Source::Hook, 1), asks, idle(Source::Hook, 3)]);
+    assert_eq!((agent.state, agent.rest()), (AgentState::Idle, Some(3)));
+}
+
+#[test]
+fn a_guess_does_not_count_where_hooks_will_tell() {
+    let likely = || Happening::AgentIdle(AgentReport { likely: true, ..report(Source::Log, 3) });
+    let (heard, agent) = after(&[works(Source::Hook, 1), likely()]);
+    assert_eq!((heard, agent.state), (Heard::Dropped(Why::Unsure), AgentState::Working));
+    let (_, agent) = after(&[works(Source::Log, 1), likely()]);
+    assert_eq!(agent.state, AgentState::Idle);
+    let (_, agent) = after(&[works(Source::Hook, 1), idle(Source::Log, 3)]);
+    assert_eq!(agent.state, AgentState::Idle, "a log that is certain counts");
+}
+
+#[test]
+fn a_turn_that_a_person_broke_off_leaves_no_prompt() {
+    let asks = prompt(Source::Hook, 2, PromptType::Permission);
+    let report = AgentReport { broken_off: true, ..report(Source::Log, 3) };
+    let (heard, agent) = after(&[works(Source::Hook, 1), asks, Happening::AgentIdle(report)]);
+    assert_eq!((heard, agent.state), (Heard::Changed, AgentState::Idle));
+}
+
+#[test]
+fn a_question_outranks_a_permission() {
+    let question = prompt(Source::Hook, 2, PromptType::Question);
+    let permission = prompt(Source::Hook, 3, PromptType::Permission);
+    let (heard, agent) = after(&[question.clone(), permission.clone()]);
+    assert_eq!((heard, agent.state), (Heard::Same, AgentState::Prompting(PromptType::Question)));
+    let (heard, agent) = after(&[permission, question]);
+    assert_eq!((heard, agent.state), (Heard::Changed, AgentState::Prompting(PromptType::Question)));
+}
+
+#[test]
+fn a_prompt_told_of_again_is_the_same() {
+    let permission = |source, at| prompt(source, at, PromptType::Permission);
+    let (heard, agent) =
+        after(&[permission(Source::Hook, 2), permission(Source::Notification, 10)]);
+    assert_eq!((heard, agent.since), (Heard::Same, second(2)));
+    let mut other = report(Source::Hook, 20);
+    other.about = Some("another call".to_owned());
+    let other = AgentPrompt { report: other, prompt_type: PromptType::Permission };
+    let (heard, agent) = after(&[permission(Source::Hook, 2), Happening::AgentPrompt(other)]);
+    assert_eq!((heard, agent.rest()), (Heard::Changed, Some(2)), "another call is another prompt");
+}
+
+#[test]
+fn a_call_that_ends_beside_a_prompt_does_not_end_it() {
+    let of_call = |call: &str, at, call_ended| {
+        let call = Some(call.to_owned());
+        AgentReport { call, call_ended, ..report(Source::Hook, at) }
+    };
+    let asks = |call| {
+        let prompt_type = PromptType::Permission;
+        Happening::AgentPrompt(AgentPrompt { report: of_call(call, 2, false), prompt_type })
+    };
+    let ended = |call| Happening::AgentWorking(of_call(call, 3, true));
+    let (heard, agent) = after(&[works(Source::Hook, 1), asks("one"), ended("other")]);
+    assert_eq!(heard, Heard::Dropped(Why::Outranked));
+    assert_eq!(agent.state, AgentState::Prompting(PromptType::Permission));
+    let (_, agent) = after(&[works(Source::Hook, 1), asks("one"), ended("one")]);
+    assert_eq!(agent.state, AgentState::Working);
+    let begins = Happening::AgentWorking(of_call("other", 3, false));
+    let (_, agent) = after(&[works(Source::Hook, 1), asks("one"), begins]);
+    assert_eq!(agent.state, AgentState::Working, "the next call begins: somebody answered");
+}
+
+#[test]
+fn a_tool_is_named_while_it_runs() {
+    let of_shell = |at, call_ended| {
+        let tool = Some("Shell".to_owned());
+        Happening::AgentWorking(AgentReport { tool, call_ended, ..report(Source::Hook, at) })
+    };
+    let (_, agent) = after(&[of_shell(1, false)]);
+    assert_eq!(agent.tool.as_deref(), Some("Shell"));
+    let (_, agent) = after(&[of_shell(1, false), of_shell(2, true)]);
+    assert_eq!((agent.state, agent.tool), (AgentState::Working, None));
+}
+
+#[test]
+fn another_subagent_does_not_end_a_prompt() {
+    let of = |subagent: &str, at| {
+        let subagent = Some(subagent.to_owned());
+        AgentReport { subagent, ..report(Source::Hook, at) }
+    };
+    let prompt_type = PromptType::Permission;
+    let asks = Happening::AgentPrompt(AgentPrompt { report: of("one", 2), prompt_type });
+    let (heard, agent) =
+        after(&[works(Source::Hook, 1), asks.clone(), Happening::AgentWorking(of("two", 3))]);
+    assert_eq!(heard, Heard::Dropped(Why::Outranked));
+    assert_eq!(agent.state, AgentState::Prompting(PromptType::Permission));
+    let (_, agent) = after(&[works(Source::Hook, 1), asks, Happening::AgentWorking(of("one", 3))]);
+    assert_eq!(agent.state, AgentState::Working);
+}
+
+#[test]
+fn a_clock_that_goes_back_keeps_nobody_from_beginning_anew() {
+    let exited = Happening::AgentExited(report(Source::Hook, 100));
+    let (_, agent) = after(&[exited.clone(), Happening::AgentInput(report(Source::Hook, 50))]);
+    assert_eq!(agent.state, AgentState::Working);
+    let (heard, _) = after(&[exited, works(Source::Hook, 50)]);
+    assert_eq!(heard, Heard::Dropped(Why::Late));
+}
+
+#[test]
+fn a_prompt_of_type_idle_is_idleness() {
+    let (_, agent) =
+        after(&[works(Source::Hook, 1), prompt(Source::Notification, 2, PromptType::Idle)]);
+    assert_eq!(agent.state, AgentState::Idle);
+}
+
+#[test]
+fn an_agent_that_is_over_comes_back_by_its_host_alone() {
+    let gone = Happening::AgentGone(report(Source::Process, 3));
+    let (_, agent) = after(&[works(Source::Hook, 1), gone.clone()]);
+    assert_eq!((agent.state, agent.source), (AgentState::Gone, Source::Process));
+    let (heard, _) = after(&[works(Source::Hook, 1), gone.clone(), idle(Source::Notification, 9)]);
+    assert_eq!(heard, Heard::Dropped(Why::Over));
+    let (_, agent) = after(&[works(Source::Hook, 1), gone, works(Source::Hook, 9)]);
+    assert_eq!(agent.state, AgentState::Working, "its session was resumed");
+}
+
+#[test]
+fn an_orderly_end_is_not_made_a_disorderly_one() {
+    let exited = Happening::AgentExited(report(Source::Hook, 2));
+    let (heard, agent) = after(&[exited, Happening::AgentGone(report(Source::Process, 3))]);
+    assert_eq!((heard, agent.state), (Heard::Same, AgentState::Exited));
+}
+
+#[test]
+fn another_process_of_the_same_number_is_not_the_agents() {
+    let process = |started| Some(ProcessName { pid: 7, started, namespace: None });
+    let mut first = report(Source::Hook, 1);
+    first.process = process(100);
+    let mut other = report(Source::Process, 2);
+    other.process = process(200);
+    let (heard, _) = after(&[Happening::AgentWorking(first), Happening::AgentGone(other)]);
+    assert_eq!(heard, Heard::Dropped(Why::OtherProcess));
+}
+
+#[test]
+fn a_fresh_agent_is_idle_and_rests_not() {
+    let mut fresh = report(Source::Hook, 1);
+    fresh.fresh = true;
+    let (_, agent) = after(&[Happening::AgentIdle(fresh.clone())]);
+    assert_eq!((agent.state, agent.rest()), (AgentState::Idle, None));
+    let (_, agent) =
+        after(&[Happening::AgentIdle(fresh), works(Source::Hook, 2), idle(Source::Hook, 3)]);
+    assert_eq!(agent.rest(), Some(1));
+}
+
+#[test]
+fn a_failed_turn_is_a_rest_and_a_signal_is_no_state() {
+    let failed = Happening::AgentFailed(AgentFailed {
+        report: report(Source::Hook, 2),
+        kind: FailureKind::RateLimited,
+        message: None,
+    });
+    let signal = Happening::AgentSignal(AgentSignal {
+        report: report(Source::Signal, 3),
+        ..AgentSignal::default()
+    });
+    let (heard, agent) = after(&[works(Source::Hook, 1), failed, signal]);
+    assert_eq!(heard, Heard::Same);
+    assert_eq!(
+        (agent.state, agent.rest()),
+        (AgentState::Failed(FailureKind::RateLimited), Some(1))
+    );
+}
+
+fn failed(at: i64) -> Happening {
+    Happening::AgentFailed(AgentFailed {
+        report: report(Source::Hook, at),
+        ..AgentFailed::default()
+    })
+}
+
+#[test]
+fn a_failed_turn_outranks_that_it_is_over() {
+    for source in [Source::Hook, Source::Notification, Source::Log] {
+        let (heard, agent) = after(&[works(Source::Hook, 1), failed(2), idle(source, 3)]);
+        assert_eq!(heard, Heard::Dropped(Why::Outranked));
+        assert_eq!(agent.state, AgentState::Failed(FailureKind::Other));
+    }
+    let mut fresh = report(Source::Hook, 3);
+    fresh.fresh = true;
+    let (_, agent) = after(&[works(Source::Hook, 1), failed(2), Happening::AgentIdle(fresh)]);
+    assert_eq!((agent.state, agent.rest()), (AgentState::Idle, None), "it was started again");
+}
+
+#[test]
+fn a_fresh_agent_that_fails_rests_each_time() {
+    let fresh = |at| {
+        let report = AgentReport { fresh: true, ..report(Source::Hook, at) };
+        Happening::AgentIdle(report)
+    };
+    let (_, agent) = after(&[fresh(1), failed(2)]);
+    assert_eq!(agent.rest(), Some(1));
+    let (_, agent) = after(&[fresh(1), failed(2), fresh(3), failed(4)]);
+    assert_eq!(agent.rest(), Some(2), "another rest");
+}
+
+#[test]
+fn what_happened_before_the_end_brings_nobody_back() {
+    let exited = Happening::AgentExited(report(Source::Hook, 3));
+    let (heard, agent) = after(&[works(Source::Hook, 1), exited, idle(Source::Hook, 2)]);
+    assert_eq!((heard, agent.state), (Heard::Dropped(Why::Late), AgentState::Exited));
+}
+
+#[test]
+fn there_is_room_for_so_many_agents() {
+    let mut agents = Agents::default();
+    for number in 0..REMEMBERED + 10 {
+        let mut report = report(Source::Hook, i64::try_from(number).unwrap());
+        report.agent = format!("agent-{number}");
+        agents.hear(&Happening::AgentWorking(report), second(0));
+    }
+    assert_eq!(agents.len(), REMEMBERED);
+    assert!(agents.get("agent-0").is_none(), "the most silent went first");
+}

@@ -1,0 +1,342 @@
+//! What waits for a person, and what became of it. The first answer wins.
+
+use std::collections::BTreeMap;
+
+use anyhook_model::bus::AgentSignal;
+use anyhook_model::inquiry::{Choice, Ending, InquiryKind};
+use anyhook_model::json::shorten;
+use anyhook_model::{Inquiry, RecordId, Resolution};
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// What was decided is remembered for so long: whoever waited may ask again.
+const REMEMBER: SignedDuration = SignedDuration::from_hours(24);
+/// So many that are decided are remembered at most.
+const REMEMBERED: usize = 1000;
+/// So many may be open at once.
+pub const OPEN_AT_ONCE: usize = 10_000;
+
+/// What an agent asks for is told to this length.
+const QUESTION_LIMIT: usize = 1000;
+
+/// Every inquiry, by id.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Inquiries {
+    by_id: BTreeMap<RecordId, Held>,
+}
+
+/// An inquiry and what became of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Held {
+    /// What is asked.
+    pub inquiry: Inquiry,
+    /// What became of it; none while it is open.
+    pub resolution: Option<Resolution>,
+}
+
+/// Why an answer does not count.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum AnswerError {
+    /// There is no such decision.
+    #[error("there is no decision `{0}`")]
+    Unknown(String),
+    /// Several begin like that.
+    #[error("several decisions begin with `{0}`: {1}")]
+    Ambiguous(String, String),
+    /// There is no such option.
+    #[error("decision {0} has no option `{1}`: {2}")]
+    NoSuchChoice(RecordId, String, String),
+    /// Somebody was first.
+    #[error("decision {} is already made: {}", .0.id, ended(.0))]
+    AlreadyResolved(Box<Resolution>),
+}
+
+/// Returns how a decision ended, in words.
+pub fn ended(resolution: &Resolution) -> String {
+    match (&resolution.choice, resolution.ending) {
+        (Some(choice), Ending::Chosen) => format!("{choice}, by {}", resolution.by),
+        (_, Ending::Expired) => "nobody answered in time".to_owned(),
+        (_, Ending::Dismissed | Ending::Chosen) => format!("dismissed: {}", resolution.by),
+    }
+}
+
+impl Inquiries {
+    /// Returns one by its id.
+    pub fn get(&self, id: &RecordId) -> Option<&Held> {
+        self.by_id.get(id)
+    }
+
+    /// Returns all of them, by id.
+    pub fn iter(&self) -> impl Iterator<Item = &Held> {
+        self.by_id.values()
+    }
+
+    /// Returns those that are open.
+    pub fn open(&self) -> impl Iterator<Item = &Inquiry> {
+        self.iter().filter(|held| held.resolution.is_none()).map(|held| &held.inquiry)
+    }
+
+    /// Returns the open ones about an agent.
+    pub fn open_about<'all>(&'all self, agent: &'all str) -> impl Iterator<Item = &'all Inquiry> {
+        self.open().filter(move |inquiry| inquiry.agent == agent)
+    }
+
+    /// Takes in a new one; one that is already there stays as it is. Tells whether it is new.
+    pub fn add(&mut self, inquiry: &Inquiry, now: Timestamp) -> bool {
+        if self.by_id.contains_key(&inquiry.id) {
+            return false;
+        }
+        self.forget(now);
+        let held = Held { inquiry: inquiry.clone(), resolution: None };
+        self.by_id.insert(inquiry.id.clone(), held);
+        true
+    }
+
+    /// Takes in what became of one. Tells whether it is the first answer.
+    pub fn end(&mut self, resolution: &Resolution) -> bool {
+        match self.by_id.get_mut(&resolution.id) {
+            Some(held) if held.resolution.is_none() => {
+                held.resolution = Some(resolution.clone());
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Reads a person's answer: an id or the beginning of one, an option's number or name.
+    pub fn answer(
+        &self,
+        id: &str,
+        choice: &str,
+        message: Option<String>,
+        by: String,
+        now: Timestamp,
+    ) -> Result<Resolution, AnswerError> {
+        let held = self.find(id)?;
+        if let Some(resolution) = &held.resolution {
+            return Err(AnswerError::AlreadyResolved(Box::new(resolution.clone())));
+        }
+        let inquiry = &held.inquiry;
+        let numbered = choice.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        let chosen = match numbered {
+            Some(index) => inquiry.options.get(index),
+            None => inquiry.options.iter().find(|option| option.name == choice),
+        };
+        let Some(chosen) = chosen else {
+            let error = AnswerError::NoSuchChoice(
+                inquiry.id.clone(),
+                choice.to_owned(),
+                listed(&inquiry.options),
+            );
+            return Err(error);
+        };
+        Ok(Resolution {
+            id: inquiry.id.clone(),
+            agent: inquiry.agent.clone(),
+            ending: Ending::Chosen,
+            choice: Some(chosen.name.clone()),
+            message,
+            by,
+            at: now,
+            digest: inquiry.digest.clone(),
+        })
+    }
+
+    /// Finds one by its id or the beginning of it; an open one before those that are made.
+    pub fn find(&self, id: &str) -> Result<&Held, AnswerError> {
+        if let Some(held) = self.by_id.get(&RecordId::from_text(id)) {
+            return Ok(held);
+        }
+        let begins = |held: &&Held| !id.is_empty() && held.inquiry.id.as_str().starts_with(id);
+        let mut found: Vec<&Held> = self.iter().filter(begins).collect();
+        if found.iter().any(|held| held.resolution.is_none()) {
+            found.retain(|held| held.resolution.is_none());
+        }
+        match found[..] {
+            [] => Err(AnswerError::Unknown(id.to_owned())),
+            [held] => Ok(held),
+            _ => {
+                let ids: Vec<&str> = found.iter().map(|held| held.inquiry.id.as_str()).collect();
+                Err(AnswerError::Ambiguous(id.to_owned(), ids.join(", ")))
+            }
+        }
+    }
+
+    /// Returns when the next one expires.
+    pub fn next_end(&self) -> Option<Timestamp> {
+        self.open().filter_map(|inquiry| inquiry.until).min()
+    }
+
+    /// Returns the ends of those whose time is over.
+    pub fn expired(&self, now: Timestamp) -> Vec<Resolution> {
+        let is_over = |inquiry: &&Inquiry| inquiry.until.is_some_and(|until| until <= now);
+        self.open()
+            .filter(is_over)
+            .map(|inquiry| without_answer(inquiry, Ending::Expired, "nobody", now))
+            .collect()
+    }
+
+    fn forget(&mut self, now: Timestamp) {
+        self.by_id.retain(|_, held| {
+            let over = held.resolution.as_ref();
+            over.is_none_or(|resolution| now.duration_since(resolution.at) < REMEMBER)
+        });
+        let mut over: Vec<(Timestamp, RecordId)> = self
+            .by_id
+            .iter()
+            .filter_map(|(id, held)| Some((held.resolution.as_ref()?.at, id.clone())))
+            .collect();
+        over.sort();
+        let too_many = over.len().saturating_sub(REMEMBERED);
+        for (_, id) in over.drain(..too_many) {
+            self.by_id.remove(&id);
+        }
+    }
+}
+
+/// Returns how an inquiry ends that nobody answered.
+pub fn without_answer(inquiry: &Inquiry, ending: Ending, by: &str, now: Timestamp) -> Resolution {
+    Resolution {
+        id: inquiry.id.clone(),
+        agent: inquiry.agent.clone(),
+        ending,
+        choice: None,
+        message: None,
+        by: by.to_owned(),
+        at: now,
+        digest: inquiry.digest.clone(),
+    }
+}
+
+/// Returns the inquiry an agent makes itself by asking for a person.
+pub fn escalation(signal: &AgentSignal, id: RecordId, now: Timestamp) -> Inquiry {
+    Inquiry {
+        id,
+        kind: InquiryKind::Escalation,
+        agent: signal.report.agent.clone(),
+        question: match &signal.message {
+            Some(message) => shorten(message, QUESTION_LIMIT),
+            None => "it asks for a person".to_owned(),
+        },
+        tool: None,
+        about: None,
+        digest: None,
+        options: vec![
+            Choice::new("done", "it is taken care of"),
+            Choice::new("dismiss", "nothing is to be done"),
+        ],
+        created: now,
+        until: None,
+    }
+}
+
+/// Returns options as people see them: `1 allow, 2 deny`.
+pub fn listed(options: &[Choice]) -> String {
+    let numbered: Vec<String> = options
+        .iter()
+        .enumerate()
+        .map(|(index, option)| format!("{} {}", index + 1, option.name))
+        .collect();
+    numbered.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn second(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn inquiry(id: &str) -> Inquiry {
+        Inquiry {
+            id: RecordId::from_text(id),
+            kind: InquiryKind::Permission,
+            agent: "a".to_owned(),
+            question: "May it?".to_owned(),
+            tool: None,
+            about: None,
+            digest: Some("d".to_owned()),
+            options: vec![Choice::new("allow", ""), Choice::new("deny", "")],
+            created: second(0),
+            until: Some(second(60)),
+        }
+    }
+
+    fn two() -> Inquiries {
+        let mut inquiries = Inquiries::default();
+        assert!(inquiries.add(&inquiry("abc1"), second(0)));
+        assert!(inquiries.add(&inquiry("abd2"), second(0)));
+        inquiries
+    }
+
+    fn answer(inquiries: &Inquiries, id: &str, choice: &str) -> Result<Resolution, AnswerError> {
+        inquiries.answer(id, choice, None, "ann".to_owned(), second(1))
+    }
+
+    #[test]
+    fn the_first_answer_wins() {
+        let mut inquiries = two();
+        let first = answer(&inquiries, "abc1", "1").unwrap();
+        let second = answer(&inquiries, "abc1", "deny").unwrap();
+        assert_eq!((first.choice.as_deref(), first.digest.as_deref()), (Some("allow"), Some("d")));
+        assert!(inquiries.end(&first));
+        assert!(!inquiries.end(&second));
+        assert_eq!(
+            answer(&inquiries, "abc1", "2").unwrap_err().to_string(),
+            "decision abc1 is already made: allow, by ann"
+        );
+    }
+
+    #[test]
+    fn an_answer_names_a_decision_and_an_option() {
+        let inquiries = two();
+        for (id, choice, message) in [
+            ("zz", "1", "there is no decision `zz`"),
+            ("", "1", "there is no decision ``"),
+            ("ab", "1", "several decisions begin with `ab`: abc1, abd2"),
+            ("abc", "3", "decision abc1 has no option `3`: 1 allow, 2 deny"),
+            ("abc", "0", "decision abc1 has no option `0`: 1 allow, 2 deny"),
+            ("abc", "perhaps", "decision abc1 has no option `perhaps`: 1 allow, 2 deny"),
+        ] {
+            assert_eq!(answer(&inquiries, id, choice).unwrap_err().to_string(), message);
+        }
+        assert_eq!(answer(&inquiries, "abc", "2").unwrap().choice.as_deref(), Some("deny"));
+    }
+
+    #[test]
+    fn the_beginning_of_an_id_means_an_open_one() {
+        let mut inquiries = two();
+        let made = answer(&inquiries, "abc1", "1").unwrap();
+        inquiries.end(&made);
+        assert_eq!(answer(&inquiries, "ab", "1").unwrap().id.as_str(), "abd2");
+    }
+
+    #[test]
+    fn time_ends_them() {
+        let mut inquiries = two();
+        assert_eq!(inquiries.next_end(), Some(second(60)));
+        assert!(inquiries.expired(second(59)).is_empty());
+        for resolution in inquiries.expired(second(60)) {
+            assert_eq!(resolution.ending, Ending::Expired);
+            assert!(inquiries.end(&resolution));
+        }
+        assert_eq!((inquiries.open().count(), inquiries.next_end()), (0, None));
+    }
+
+    #[test]
+    fn what_is_decided_is_forgotten_in_time() {
+        let mut inquiries = Inquiries::default();
+        for number in 0..REMEMBERED + 5 {
+            let inquiry = inquiry(&format!("{number:08}"));
+            inquiries.add(&inquiry, second(0));
+            let at = second(i64::try_from(number).unwrap());
+            inquiries.end(&without_answer(&inquiry, Ending::Dismissed, "x", at));
+        }
+        inquiries.add(&inquiry("new"), second(2000));
+        assert_eq!(inquiries.iter().count(), REMEMBERED + 1);
+        assert!(inquiries.get(&RecordId::from_text("00000004")).is_none());
+        inquiries.add(&inquiry("newer"), second(200_000));
+        assert_eq!(inquiries.iter().count(), 2, "open ones stay");
+    }
+}

@@ -1,0 +1,202 @@
+//! What is to be done about the agent that works on a step of a pipeline.
+//!
+//! The [book of agents](crate::agents) weighs what sources tell; here it is decided what follows.
+//! Whatever is done is done once for a rest, and everything that is not done has a reason.
+
+use std::collections::BTreeSet;
+
+use anyhook_model::{Happening, ProcessName};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::agents::{Agent, Agents, Heard};
+use crate::reaction::Reactions;
+
+mod decide;
+mod effect;
+mod gate;
+mod signal;
+mod tally;
+mod visit;
+
+pub use effect::{About, Dropped, Effect, Reaction, Ticket};
+use visit::Visit;
+
+/// What an event comes to inside.
+type Answer = Result<Vec<Effect>, Dropped>;
+
+/// Watches over the agents of one pipeline, one after the other.
+///
+/// It is told everything and does nothing itself: whoever holds it does the [effects](Effect) and
+/// tells what came of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Monitor {
+    /// Whether the pipeline is over.
+    ended: bool,
+    /// How many visits there were, the present one among them.
+    visits: u32,
+    /// The agents of steps that are over.
+    former: BTreeSet<String>,
+    /// The step an agent works on.
+    visit: Option<Visit>,
+}
+
+impl Monitor {
+    /// An agent begins to work on a step; what was open about another one is closed.
+    pub fn enter(&mut self, agent: &str, reactions: Reactions, now: Timestamp) -> Reaction {
+        if self.ended {
+            return Reaction::Dropped(Dropped::Ended);
+        }
+        let left = self.leave();
+        self.visits += 1;
+        self.former.remove(agent);
+        self.visit = Some(Visit::new(self.visits, agent, reactions, now));
+        Reaction::from(Ok(left))
+    }
+
+    /// The agent's process was started, or started again after [`Effect::Recover`]: what is older
+    /// than `now` was told of the one before it.
+    pub fn started(&mut self, process: Option<ProcessName>, now: Timestamp) {
+        if let Some(visit) = &mut self.visit {
+            visit.started(process, now);
+        }
+    }
+
+    /// The pipeline is over: completed, failed or cancelled.
+    pub fn end(&mut self) -> Reaction {
+        let left = self.leave();
+        self.ended = true;
+        Reaction::from(Ok(left))
+    }
+
+    /// Takes in an event, after `agents` heard it and said what it did.
+    pub fn hear(
+        &mut self,
+        happening: &Happening,
+        agents: &Agents,
+        heard: Heard,
+        now: Timestamp,
+    ) -> Reaction {
+        let Some(report) = happening.report() else {
+            return Reaction::Dropped(Dropped::NoAgent);
+        };
+        let is_current = self.visit.as_ref().is_some_and(|visit| visit.agent == report.agent);
+        let (false, Some(agent)) =
+            (!is_current && !self.former.contains(&report.agent), agents.get(&report.agent))
+        else {
+            return Reaction::Dropped(Dropped::UnknownAgent);
+        };
+        if self.ended {
+            return Reaction::Dropped(Dropped::Ended);
+        }
+        if !is_current {
+            return Reaction::Dropped(Dropped::Stale);
+        }
+        self.react(|visit| visit.hear(happening, report, agent, heard, now))
+    }
+
+    /// A time that was waited for is there; see [`Effect::WaitUntil`].
+    pub fn timer_fired(&mut self, agents: &Agents, now: Timestamp) -> Reaction {
+        self.react_to(agents, |visit, agent| visit.timer_fired(agent, now))
+    }
+
+    /// A gate ended with an exit code, or with none if it was ended; see [`Effect::RunGate`].
+    pub fn gate_ended(
+        &mut self,
+        agents: &Agents,
+        gate: Ticket,
+        exit: Option<i32>,
+        output: &str,
+        now: Timestamp,
+    ) -> Reaction {
+        self.react_to(agents, |visit, agent| visit.gate_ended(agent, gate, exit, output, now))
+    }
+
+    /// A person chose, and maybe said something; see [`Effect::Escalate`].
+    pub fn decided(
+        &mut self,
+        agents: &Agents,
+        decision: Ticket,
+        choice: &str,
+        message: Option<&str>,
+        now: Timestamp,
+    ) -> Reaction {
+        self.react_to(agents, |visit, agent| visit.decided(agent, decision, choice, message, now))
+    }
+
+    /// Nobody chose, and nobody will: the decision is closed.
+    pub fn given_up(&mut self, agents: &Agents, decision: Ticket, now: Timestamp) -> Reaction {
+        self.react_to(agents, |visit, agent| visit.given_up(agent, decision, now))
+    }
+
+    /// Tells whether a nudge may be typed right now: to be asked just before typing.
+    pub fn may_nudge(&self, agents: &Agents, rest: u64) -> Result<(), Dropped> {
+        let visit = match &self.visit {
+            _ if self.ended => return Err(Dropped::Ended),
+            None => return Err(Dropped::Stale),
+            Some(visit) => visit,
+        };
+        visit.may_nudge(agents.get(&visit.agent), rest)
+    }
+
+    /// Tells whether the pipeline is over.
+    pub fn is_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Returns the agent that works on the step.
+    pub fn agent(&self) -> Option<&str> {
+        self.visit.as_ref().map(|visit| visit.agent.as_str())
+    }
+
+    /// Returns the open decision: the step waits for a person.
+    pub fn waits_for(&self) -> Option<Ticket> {
+        self.visit.as_ref().and_then(Visit::open_decision)
+    }
+
+    /// Returns until when a time is waited for, so that it can be set again.
+    pub fn waits_until(&self) -> Option<Timestamp> {
+        self.visit.as_ref().and_then(Visit::waits_until)
+    }
+
+    /// Returns what the agent is told when it wants to stop, while its stop is held.
+    pub fn holds_stop(&self) -> Option<String> {
+        self.visit.as_ref().and_then(Visit::holds_stop)
+    }
+
+    fn react_to(
+        &mut self,
+        agents: &Agents,
+        act: impl FnOnce(&mut Visit, Option<&Agent>) -> Answer,
+    ) -> Reaction {
+        if self.ended {
+            return Reaction::Dropped(Dropped::Ended);
+        }
+        self.react(|visit| {
+            let agent = agents.get(&visit.agent);
+            act(visit, agent)
+        })
+    }
+
+    fn react(&mut self, act: impl FnOnce(&mut Visit) -> Answer) -> Reaction {
+        let Some(visit) = &mut self.visit else { return Reaction::Dropped(Dropped::Stale) };
+        let answer = act(visit);
+        if let Ok(effects) = &answer
+            && effects.iter().any(Effect::ends_step)
+        {
+            self.leave();
+        }
+        Reaction::from(answer)
+    }
+
+    /// Leaves the step; returns what closes what is open.
+    fn leave(&mut self) -> Vec<Effect> {
+        let Some(mut visit) = self.visit.take() else { return Vec::new() };
+        let closed = visit.dismiss();
+        self.former.insert(visit.agent);
+        closed
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,169 @@
+//! Decisions: how they are made, chosen and dismissed.
+
+use anyhook_model::AgentState;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::gate::Gate;
+use super::visit::{Due, NUDGE, Visit};
+use super::{About, Answer, Dropped, Effect, Ticket};
+use crate::agents::Agent;
+use crate::reaction::Trigger;
+
+/// A decision that is open.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(super) struct Decision {
+    ticket: Ticket,
+    about: About,
+    question: String,
+    /// What the agent had done by then.
+    activity: u64,
+    /// Whether the agent has rested since, so that it works *again* when it works.
+    rested: bool,
+    /// The gate it is about.
+    pub(super) gate: Option<Gate>,
+}
+
+impl Visit {
+    /// Makes a decision in the place of any other.
+    pub(super) fn escalate(
+        &mut self,
+        about: About,
+        question: String,
+        agent: &Agent,
+    ) -> Vec<Effect> {
+        let mut effects = self.dismiss();
+        let ticket = self.ticket();
+        // An agent that signals does something, whatever it was last seen asking.
+        let is_busy = about == About::Signal && matches!(agent.state, AgentState::Prompting(_));
+        self.decision = Some(Decision {
+            ticket,
+            about,
+            question: question.clone(),
+            activity: agent.activity,
+            rested: self.rests_by_itself(agent) && !is_busy,
+            gate: None,
+        });
+        let options = about.options();
+        effects.push(Effect::Escalate { decision: ticket, about, question, options });
+        effects
+    }
+
+    /// Closes the open decision.
+    pub(super) fn dismiss(&mut self) -> Vec<Effect> {
+        self.signal = None;
+        let closed = self.decision.take();
+        closed
+            .map(|decision| Effect::DismissDecision { decision: decision.ticket })
+            .into_iter()
+            .collect()
+    }
+
+    /// Closes the open decision if the agent works again by itself.
+    pub(super) fn dismiss_if_it_works(&mut self, agent: &Agent) -> Vec<Effect> {
+        let rests = self.rests_by_itself(agent);
+        let Some(decision) = &mut self.decision else { return Vec::new() };
+        decision.rested |= rests && agent.activity != decision.activity;
+        let works_again = decision.rested && agent.state == AgentState::Working;
+        if works_again { self.dismiss() } else { Vec::new() }
+    }
+
+    pub(super) fn open_decision(&self) -> Option<Ticket> {
+        self.decision.as_ref().map(|decision| decision.ticket)
+    }
+
+    /// Tells whether that is what a person is asked.
+    pub(super) fn asks(&self, question: &str) -> bool {
+        self.decision.as_ref().is_some_and(|decision| decision.question == question)
+    }
+
+    pub(super) fn given_up(
+        &mut self,
+        agent: Option<&Agent>,
+        ticket: Ticket,
+        now: Timestamp,
+    ) -> Answer {
+        if self.open_decision() != Some(ticket) {
+            return Err(Dropped::NoDecision);
+        }
+        self.dismiss();
+        Ok(self.catch_up(agent, now))
+    }
+
+    pub(super) fn decided(
+        &mut self,
+        agent: Option<&Agent>,
+        ticket: Ticket,
+        choice: &str,
+        message: Option<&str>,
+        now: Timestamp,
+    ) -> Answer {
+        let Some(decision) = self.decision.clone().filter(|open| open.ticket == ticket) else {
+            return Err(Dropped::NoDecision);
+        };
+        if !decision.about.options().iter().any(|option| option.name == choice) {
+            return Err(Dropped::NoSuchChoice);
+        }
+        self.dismiss();
+        let said = message.map(str::to_owned);
+        let why = || said.clone().unwrap_or_else(|| format!("a person chose {choice}"));
+        match (choice, agent) {
+            ("done" | "skip", _) => Ok(vec![Effect::Advance { why: why() }]),
+            ("fail", _) => Ok(vec![Effect::Fail { why: why() }]),
+            ("retry", _) => match decision.gate {
+                Some(gate) => {
+                    let mut effects = self.run_again(gate)?;
+                    effects.extend(self.catch_up(agent, now));
+                    Ok(effects)
+                }
+                None if agent.is_some_and(is_going_on) => self.catch_up_or_drop(agent, now),
+                None => Ok(vec![Effect::Recover { message: said, append: true }]),
+            },
+            ("allow" | "deny", Some(agent)) => {
+                let is_there = matches!(agent.state, AgentState::Prompting(_))
+                    && agent.activity == decision.activity;
+                if is_there {
+                    let allow = choice == "allow";
+                    return Ok(vec![Effect::Answer { rest: agent.activity, allow, message: said }]);
+                }
+                self.catch_up_or_drop(Some(agent), now)
+            }
+            ("attach", _) => {
+                self.leave_be(agent);
+                Ok(vec![Effect::Attach])
+            }
+            ("nudge", Some(agent)) => {
+                let message = said.unwrap_or_else(|| self.reactions.on_idle.say(NUDGE));
+                if agent.state == AgentState::Idle {
+                    let due = Due { trigger: Trigger::OnIdle, rest: agent.activity };
+                    return Ok(self.nudge(due, message));
+                }
+                // Nothing is typed but at rest.
+                self.owed = Some(message);
+                Ok(self.catch_up(Some(agent), now))
+            }
+            _ => {
+                self.leave_be(agent);
+                Ok(Vec::new())
+            }
+        }
+    }
+
+    /// What was chosen comes too late: the agent does something else.
+    fn catch_up_or_drop(&mut self, agent: Option<&Agent>, now: Timestamp) -> Answer {
+        let effects = self.catch_up(agent, now);
+        if effects.is_empty() { Err(Dropped::RestOver) } else { Ok(effects) }
+    }
+
+    /// The present rest is a person's.
+    fn leave_be(&mut self, agent: Option<&Agent>) {
+        if let Some(due) = agent.and_then(|agent| self.due(agent)) {
+            self.mark(due);
+        }
+    }
+}
+
+/// Tells whether an agent that had failed or ended is there again.
+fn is_going_on(agent: &Agent) -> bool {
+    !agent.state.is_over() && !matches!(agent.state, AgentState::Failed(_))
+}

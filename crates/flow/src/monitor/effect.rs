@@ -1,0 +1,243 @@
+//! What the monitor wants done, and why it wants nothing.
+
+use anyhook_model::inquiry::Choice;
+use anyhook_model::{FailureKind, PromptType};
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::agents::Why;
+
+/// Names a decision or a gate's run, for what comes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Ticket {
+    /// The visit it belongs to.
+    pub visit: u32,
+    /// Its number there.
+    pub number: u32,
+}
+
+/// Something to be done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Effect {
+    /// Type a message into the session, if [`Monitor::may_nudge`](super::Monitor::may_nudge) says
+    /// so just before. Whoever types tells `agent:input`, so that the next rest is a new one.
+    Nudge {
+        /// The rest it is for.
+        rest: u64,
+        /// What to type.
+        message: String,
+    },
+    /// The step is done: go on to the next.
+    Advance {
+        /// Why.
+        why: String,
+    },
+    /// The step failed.
+    Fail {
+        /// Why.
+        why: String,
+    },
+    /// Make a decision and notify; the step waits for it.
+    Escalate {
+        /// Its name.
+        decision: Ticket,
+        /// What it is about.
+        about: About,
+        /// What is asked.
+        question: String,
+        /// What can be chosen, numbered from 1.
+        options: Vec<Choice>,
+    },
+    /// The open decision needs no answer any more.
+    DismissDecision {
+        /// Its name.
+        decision: Ticket,
+    },
+    /// Run a command in the workspace.
+    RunGate {
+        /// Its name.
+        gate: Ticket,
+        /// The command.
+        run: String,
+        /// How long it may take.
+        timeout: SignedDuration,
+    },
+    /// Start the agent again in its session, and tell
+    /// [`Monitor::started`](super::Monitor::started) when it runs and the former process is no
+    /// more.
+    Recover {
+        /// What it is prompted with.
+        message: Option<String>,
+        /// Whether that comes after its own prompt, not in its place.
+        append: bool,
+    },
+    /// The agent wants to stop: hold it.
+    BlockStop {
+        /// What it is told.
+        message: String,
+    },
+    /// Call [`Monitor::timer_fired`](super::Monitor::timer_fired) then.
+    WaitUntil(Timestamp),
+    /// Answer the prompt the agent is at, if it is still the same.
+    Answer {
+        /// The rest it is at it.
+        rest: u64,
+        /// Whether it may.
+        allow: bool,
+        /// What the person said.
+        message: Option<String>,
+    },
+    /// Show the person the session.
+    Attach,
+}
+
+impl Effect {
+    /// Tells whether the step is over with it.
+    pub fn ends_step(&self) -> bool {
+        matches!(self, Self::Advance { .. } | Self::Fail { .. })
+    }
+}
+
+/// What a decision is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum About {
+    /// The agent is idle.
+    Idle,
+    /// The agent asks.
+    Prompt(PromptType),
+    /// The agent ended.
+    Dead,
+    /// The agent's turn failed.
+    Error(FailureKind),
+    /// The agent wants to stop.
+    Stop,
+    /// A gate failed.
+    Gate,
+    /// The agent asked for a person.
+    Signal,
+}
+
+impl About {
+    /// Returns what can be chosen.
+    pub fn options(self) -> Vec<Choice> {
+        let options: &[(&str, &str)] = match self {
+            Self::Idle | Self::Stop | Self::Signal => &[
+                ("nudge", "the agent is told to go on, or what you say"),
+                ("done", "the step is done; the next one begins"),
+                ("fail", "the step fails"),
+                ("dismiss", "nothing is done; the step goes on"),
+            ],
+            Self::Prompt(_) => &[
+                ("allow", "the agent may"),
+                ("deny", "the agent may not"),
+                ("attach", "you answer in its session"),
+                ("fail", "the step fails"),
+            ],
+            Self::Gate => &[
+                ("retry", "the gate is run again"),
+                ("skip", "the step counts as done; the next one begins"),
+                ("fail", "the step fails"),
+            ],
+            Self::Dead | Self::Error(_) => &[
+                ("retry", "the agent is started again in its session"),
+                ("skip", "the step counts as done; the next one begins"),
+                ("fail", "the step fails"),
+            ],
+        };
+        options.iter().map(|(name, does)| Choice::new(name, does)).collect()
+    }
+}
+
+/// What an event comes to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Reaction {
+    /// Nothing is done about it.
+    Dropped(Dropped),
+    /// It changed what is known, and there is nothing to do.
+    Noted,
+    /// This is to be done, in order.
+    Act(Vec<Effect>),
+}
+
+impl From<Result<Vec<Effect>, Dropped>> for Reaction {
+    fn from(answer: Result<Vec<Effect>, Dropped>) -> Self {
+        match answer {
+            Err(dropped) => Self::Dropped(dropped),
+            Ok(effects) if effects.is_empty() => Self::Noted,
+            Ok(effects) => Self::Act(effects),
+        }
+    }
+}
+
+impl Reaction {
+    /// Returns what is to be done.
+    pub fn effects(&self) -> &[Effect] {
+        match self {
+            Self::Act(effects) => effects,
+            Self::Dropped(_) | Self::Noted => &[],
+        }
+    }
+}
+
+/// Why nothing is done about an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dropped {
+    /// It is about no agent.
+    NoAgent,
+    /// No step knows the agent.
+    UnknownAgent,
+    /// The pipeline is over.
+    Ended,
+    /// The agent is not the one that works on the step.
+    Stale,
+    /// The agent has signalled.
+    SignalStored,
+    /// The step waits for a person.
+    Waiting,
+    /// Everything about this rest has been done.
+    Duplicate,
+    /// It does not count as news of the agent.
+    Uncounted(Why),
+    /// It is older than the agent's present run.
+    EarlierRun,
+    /// A gate runs, and its result is waited for.
+    GateRuns,
+    /// It waits until the cooldown is over.
+    CoolingDown,
+    /// The rest it was for is over.
+    RestOver,
+    /// No such time is waited for.
+    NoTimer,
+    /// No such gate runs.
+    NoGate,
+    /// No such decision is open.
+    NoDecision,
+    /// The decision has no such option.
+    NoSuchChoice,
+}
+
+impl Dropped {
+    /// Returns it in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::NoAgent => "it is about no agent",
+            Self::UnknownAgent => "no step knows the agent",
+            Self::Ended => "the pipeline is over",
+            Self::Stale => "the agent is not the one that works on the step",
+            Self::SignalStored => "the agent has signalled",
+            Self::Waiting => "the step waits for a person",
+            Self::Duplicate => "what is to be done about this rest has been done",
+            Self::Uncounted(why) => why.words(),
+            Self::EarlierRun => "it is older than the agent's present run",
+            Self::GateRuns => "a gate runs, and its result is waited for",
+            Self::CoolingDown => "it waits until the cooldown is over",
+            Self::RestOver => "the agent does something else by now",
+            Self::NoTimer => "no such time is waited for",
+            Self::NoGate => "no such gate runs",
+            Self::NoDecision => "no such decision is open",
+            Self::NoSuchChoice => "the decision has no such option",
+        }
+    }
+}

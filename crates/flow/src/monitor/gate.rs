@@ -1,0 +1,97 @@
+//! A command that says whether the step is done.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::visit::{Due, Visit};
+use super::{About, Answer, Dropped, Effect, Ticket};
+use crate::agents::Agent;
+use crate::reaction::{Action, Trigger};
+
+/// So much of a gate's output is shown: the end of it, where the failure is.
+const SHOWN: usize = 4_000;
+
+/// A gate that runs, or ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(super) struct Gate {
+    ticket: Ticket,
+    due: Due,
+    rule: usize,
+}
+
+impl Gate {
+    pub(super) fn new(ticket: Ticket, due: Due, rule: usize) -> Self {
+        Self { ticket, due, rule }
+    }
+}
+
+impl Visit {
+    pub(super) fn gate_ended(
+        &mut self,
+        agent: Option<&Agent>,
+        ticket: Ticket,
+        exit: Option<i32>,
+        output: &str,
+        now: Timestamp,
+    ) -> Answer {
+        let Some(gate) = self.gate.take_if(|gate| gate.ticket == ticket) else {
+            return Err(Dropped::NoGate);
+        };
+        let Some(action) = self.gate_action(gate) else { return Err(Dropped::NoGate) };
+        let run = action.run.as_deref().unwrap_or_default();
+        if exit == Some(0) {
+            let mut effects = self.dismiss();
+            effects.push(Effect::Advance { why: format!("the gate `{run}` succeeded") });
+            return Ok(effects);
+        }
+        let Some(agent) = agent else { return Err(Dropped::UnknownAgent) };
+        let is_over = self.due(agent) != Some(gate.due);
+        // The agent went on meanwhile: what it does now may have waited for the gate.
+        let effects = if is_over { self.catch_up(Some(agent), now) } else { Vec::new() };
+        if !effects.is_empty() {
+            return Ok(effects);
+        }
+        if self.decision.is_some() {
+            return Err(Dropped::Waiting);
+        }
+        if is_over {
+            return Err(Dropped::RestOver);
+        }
+        let how = exit.map_or("was ended".to_owned(), |code| format!("failed ({code})"));
+        let own = format!("the gate `{run}` {how}:\n{}", end_of(output));
+        let effects = self.escalate(About::Gate, action.say(own.trim_end()), agent);
+        if let Some(decision) = &mut self.decision {
+            decision.gate = Some(gate);
+        }
+        Ok(effects)
+    }
+
+    /// Runs a gate again.
+    pub(super) fn run_again(&mut self, gate: Gate) -> Answer {
+        let Some(action) = self.gate_action(gate) else { return Err(Dropped::NoGate) };
+        let Some(run) = action.run.clone() else { return Err(Dropped::NoGate) };
+        let ticket = self.ticket();
+        self.gate = Some(Gate { ticket, ..gate });
+        Ok(vec![Effect::RunGate { gate: ticket, run, timeout: action.timeout() }])
+    }
+
+    fn gate_action(&self, gate: Gate) -> Option<Action> {
+        let reactions = &self.reactions;
+        Some(match gate.due.trigger {
+            Trigger::OnIdle => reactions.on_idle.clone(),
+            Trigger::OnPrompt => reactions.on_prompt.clone(),
+            Trigger::OnDead => reactions.on_dead.clone(),
+            Trigger::OnError => reactions.on_error.get(gate.rule)?.action.clone(),
+            Trigger::OnStop => return None,
+        })
+    }
+}
+
+fn end_of(output: &str) -> &str {
+    let output = output.trim_end();
+    let mut from = output.len().saturating_sub(SHOWN);
+    while !output.is_char_boundary(from) {
+        from += 1;
+    }
+    &output[from..]
+}

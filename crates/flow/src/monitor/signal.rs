@@ -1,0 +1,72 @@
+//! What the agent says about its own work, and its stops that are held until it does.
+
+use anyhook_model::bus::{AgentSignal, SignalKind};
+use jiff::Timestamp;
+
+use super::visit::Visit;
+use super::{About, Answer, Dropped, Effect};
+use crate::agents::Agent;
+use crate::reaction::{Trigger, Verb};
+
+/// What an agent is told whose stop is held.
+const HELD: &str = "Before you stop, say how your work stands: `anyhook emit agent:signal \
+    complete`, or `escalate` if you need a person.";
+
+/// What a person is told of an agent that stops.
+const STOPS: &str = "the agent wants to stop and has not said that it is done";
+
+impl Visit {
+    pub(super) fn hear_signal(&mut self, signal: &AgentSignal, agent: &Agent) -> Answer {
+        let message = signal.message.as_deref();
+        match signal.kind {
+            SignalKind::Complete => {
+                let mut effects = self.dismiss();
+                let why = message.unwrap_or("the agent says that it is done").to_owned();
+                effects.push(Effect::Advance { why });
+                Ok(effects)
+            }
+            SignalKind::Escalate => {
+                let question = message.unwrap_or("the agent asks for a person");
+                if self.signal.is_some() && self.asks(question) {
+                    return Err(Dropped::Duplicate);
+                }
+                let effects = self.escalate(About::Signal, question.to_owned(), agent);
+                self.signal = Some(SignalKind::Escalate);
+                Ok(effects)
+            }
+            SignalKind::Continue => {
+                self.tallies.start_anew();
+                Ok(Vec::new())
+            }
+        }
+    }
+
+    /// The agent wanted to stop.
+    pub(super) fn hear_stop(&mut self, agent: &Agent, now: Timestamp) -> Answer {
+        let action = self.reactions.on_stop.clone();
+        match action.verb {
+            Verb::Idle => return Ok(Vec::new()),
+            Verb::Signal if self.signal.is_some() => return Err(Dropped::SignalStored),
+            Verb::Signal if self.may_hold() => {
+                self.tallies.count(Trigger::OnStop, 0, &action, now);
+                return Ok(vec![Effect::BlockStop { message: action.say(HELD) }]);
+            }
+            _ => self.guard()?,
+        }
+        let question = match action.verb {
+            Verb::Escalate => action.say(STOPS),
+            _ => STOPS.to_owned(),
+        };
+        Ok(self.escalate(About::Stop, question, agent))
+    }
+
+    pub(super) fn holds_stop(&self) -> Option<String> {
+        let action = &self.reactions.on_stop;
+        let holds = action.verb == Verb::Signal && self.signal.is_none() && self.may_hold();
+        holds.then(|| action.say(HELD))
+    }
+
+    fn may_hold(&self) -> bool {
+        self.reactions.on_stop.attempts().allow(self.tallies.done(Trigger::OnStop, 0))
+    }
+}

@@ -1,0 +1,58 @@
+//! How often something was done, and when it may be done again.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::reaction::{Action, Trigger};
+
+/// Counts of every action.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(super) struct Tallies(Vec<Tally>);
+
+/// How often an action was done, and until when it is not done again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+struct Tally {
+    trigger: Trigger,
+    /// The rule, where there are several.
+    rule: usize,
+    done: u32,
+    cool_at: Option<Timestamp>,
+}
+
+impl Tallies {
+    /// Returns how often it was done.
+    pub(super) fn done(&self, trigger: Trigger, rule: usize) -> u32 {
+        self.find(trigger, rule).map_or(0, |tally| tally.done)
+    }
+
+    /// Returns when its cooldown is over, if it is not.
+    pub(super) fn cools_until(
+        &self,
+        trigger: Trigger,
+        rule: usize,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        self.find(trigger, rule)?.cool_at.filter(|until| *until > now)
+    }
+
+    /// Counts one more.
+    pub(super) fn count(&mut self, trigger: Trigger, rule: usize, action: &Action, now: Timestamp) {
+        let cool_at = action.cooldown.map(|long| now.checked_add(long).unwrap_or(Timestamp::MAX));
+        let done = self.done(trigger, rule).saturating_add(1);
+        self.0.retain(|tally| (tally.trigger, tally.rule) != (trigger, rule));
+        self.0.push(Tally { trigger, rule, done, cool_at });
+    }
+
+    /// Idleness counts from nothing again.
+    pub(super) fn start_anew(&mut self) {
+        for tally in &mut self.0 {
+            if matches!(tally.trigger, Trigger::OnIdle | Trigger::OnStop) {
+                tally.done = 0;
+            }
+        }
+    }
+
+    fn find(&self, trigger: Trigger, rule: usize) -> Option<&Tally> {
+        self.0.iter().find(|tally| (tally.trigger, tally.rule) == (trigger, rule))
+    }
+}

@@ -1,0 +1,236 @@
+//! What a person can choose, and when nobody needs to any more.
+
+use super::*;
+
+fn names(about: About) -> Vec<String> {
+    about.options().into_iter().map(|option| option.name).collect()
+}
+
+#[test]
+fn the_options_of_every_decision() {
+    for about in [About::Idle, About::Stop, About::Signal] {
+        assert_eq!(names(about), ["nudge", "done", "fail", "dismiss"]);
+    }
+    assert_eq!(names(About::Prompt(PromptType::Other)), ["allow", "deny", "attach", "fail"]);
+    for about in [About::Gate, About::Dead, About::Error(FailureKind::Other)] {
+        assert_eq!(names(about), ["retry", "skip", "fail"]);
+    }
+    let asked = Stage::new(&json!({})).hear(prompt(PromptType::Permission));
+    let [Effect::Escalate { options, .. }] = asked.effects() else { panic!("{asked:?}") };
+    assert_eq!(options[0].name, "allow", "number 1");
+}
+
+#[test]
+fn the_first_choice_counts_and_only_those_there_are() {
+    let mut stage = Stage::new(&json!({"on_idle": "escalate"}));
+    stage.hear(idle(Source::Hook));
+    let decision = stage.monitor.waits_for().unwrap();
+    assert_eq!(stage.decide("allow"), dropped(Dropped::NoSuchChoice));
+    assert_eq!(stage.monitor.waits_for(), Some(decision), "it is open still");
+    assert_eq!(stage.decide("dismiss"), Reaction::Noted);
+    let again = stage.monitor.decided(&stage.agents, decision, "fail", None, second(9));
+    assert_eq!(again, dropped(Dropped::NoDecision));
+}
+
+#[test]
+fn done_skip_and_fail_end_the_step() {
+    for (happening, forward) in [
+        (idle(Source::Hook), Some("done")),
+        (prompt(PromptType::Question), None),
+        (exits(), Some("skip")),
+        (fails(FailureKind::Other), Some("skip")),
+        (signal(SignalKind::Escalate, "x"), Some("done")),
+    ] {
+        let asked = || {
+            let mut stage = Stage::new(&json!({"on_idle": "escalate"}));
+            stage.hear(happening.clone());
+            stage
+        };
+        assert!(fails_the_step(&asked().decide("fail")));
+        if let Some(choice) = forward {
+            assert!(advances(&asked().decide(choice)));
+        }
+    }
+}
+
+#[test]
+fn a_chosen_nudge_says_what_the_person_says() {
+    let mut stage = Stage::new(&json!({"on_idle": "escalate"}));
+    stage.hear(idle(Source::Hook));
+    let decision = stage.monitor.waits_for().unwrap();
+    let told = stage.monitor.decided(&stage.agents, decision, "nudge", Some("use main"), second(9));
+    let nudge = Effect::Nudge { rest: 1, message: "use main".to_owned() };
+    assert_eq!(told, Reaction::Act(vec![nudge]));
+    assert_eq!(stage.monitor.may_nudge(&stage.agents, 1), Ok(()));
+    let again = stage.hear_all([works(), idle(Source::Hook)]);
+    assert_eq!(escalates(&again), Some(About::Idle), "the next rest is another matter");
+}
+
+#[test]
+fn a_chosen_nudge_waits_until_the_agent_is_idle() {
+    let mut stage = Stage::new(&json!({"on_idle": "fail"}));
+    stage.hear(signal(SignalKind::Escalate, "which branch?"));
+    let decision = stage.monitor.waits_for().unwrap();
+    let told = stage.monitor.decided(&stage.agents, decision, "nudge", Some("main"), second(9));
+    assert_eq!(told, Reaction::Noted, "it works still");
+    assert_eq!(stage.hear(works()), Reaction::Noted);
+    let nudged = stage.hear(idle(Source::Hook));
+    assert!(matches!(nudged.effects(), [Effect::Nudge { message, .. }] if message == "main"));
+    assert!(fails_the_step(&stage.hear_all([works(), idle(Source::Hook)])));
+}
+
+#[test]
+fn a_chosen_nudge_is_not_typed_into_a_prompt() {
+    let mut stage = Stage::new(&json!({"on_idle": "escalate"}));
+    stage.hear_all([idle(Source::Hook), prompt(PromptType::Permission)]);
+    let told = stage.decide("nudge");
+    assert_eq!(escalates(&told), Some(About::Prompt(PromptType::Permission)), "it asks, first");
+    let worked = stage.hear(works());
+    assert!(matches!(worked.effects(), [Effect::DismissDecision { .. }]));
+    assert!(nudges(&stage.hear(idle(Source::Hook))));
+}
+
+#[test]
+fn allow_and_deny_answer_that_very_prompt() {
+    for (choice, allow) in [("allow", true), ("deny", false)] {
+        let mut stage = Stage::new(&json!({}));
+        stage.hear(prompt(PromptType::Permission));
+        let rest = stage.agent().rest().unwrap();
+        let answer = Effect::Answer { rest, allow, message: None };
+        assert_eq!(stage.decide(choice), Reaction::Act(vec![answer]));
+        assert_eq!(stage.hear(prompt(PromptType::Permission)), dropped(Dropped::Duplicate));
+    }
+    let mut stage = Stage::new(&json!({"on_idle": {"action": "nudge", "message": "go"}}));
+    stage.hear_all([prompt(PromptType::Permission), idle(Source::Hook)]);
+    assert!(nudges(&stage.decide("allow")), "somebody had answered; it is idle by now");
+}
+
+#[test]
+fn another_prompt_is_asked_about_when_the_first_is_decided() {
+    let mut stage = Stage::new(&json!({}));
+    stage.hear(prompt(PromptType::Permission));
+    assert_eq!(stage.hear(prompt(PromptType::Question)), dropped(Dropped::Waiting));
+    let next = stage.decide("allow");
+    assert_eq!(escalates(&next), Some(About::Prompt(PromptType::Question)));
+}
+
+#[test]
+fn attach_leaves_the_prompt_to_the_person() {
+    let mut stage = Stage::new(&json!({}));
+    stage.hear(prompt(PromptType::Question));
+    assert_eq!(stage.decide("attach"), Reaction::Act(vec![Effect::Attach]));
+    assert_eq!(stage.hear(prompt(PromptType::Question)), dropped(Dropped::Duplicate));
+    assert!(nudges(&stage.hear_all([works(), idle(Source::Hook)])));
+}
+
+#[test]
+fn retry_starts_the_agent_or_the_gate_again() {
+    for happening in [exits(), fails(FailureKind::NoNetwork)] {
+        let mut stage = Stage::new(&json!({}));
+        stage.hear(happening);
+        assert!(matches!(stage.decide("retry").effects(), [Effect::Recover { .. }]));
+    }
+    let mut stage = Stage::new(&json!({"on_idle": {"action": "gate", "run": "make"}}));
+    let gate = runs_gate(&stage.hear(idle(Source::Hook))).unwrap();
+    stage.gate_ends(gate, Some(1));
+    let again = runs_gate(&stage.decide("retry")).unwrap();
+    assert_ne!(again, gate);
+    assert_eq!(escalates(&stage.gate_ends(again, Some(1))), Some(About::Gate));
+    stage.hear(prompt(PromptType::Permission));
+    let both = stage.decide("retry");
+    let [Effect::RunGate { gate, .. }, Effect::Escalate { about, .. }] = both.effects() else {
+        panic!("{both:?}")
+    };
+    assert_eq!(*about, About::Prompt(PromptType::Permission), "it waited for the decision");
+    assert!(advances(&stage.gate_ends(*gate, Some(0))));
+}
+
+#[test]
+fn an_agent_that_went_on_is_not_started_again() {
+    let mut stage = Stage::new(&json!({}));
+    stage.hear_all([fails(FailureKind::NoNetwork), prompt(PromptType::Permission)]);
+    let asked = stage.decide("retry");
+    assert_eq!(escalates(&asked), Some(About::Prompt(PromptType::Permission)));
+}
+
+#[test]
+fn an_agent_that_works_again_by_itself_needs_no_decision() {
+    for happening in
+        [idle(Source::Hook), prompt(PromptType::Question), fails(FailureKind::Other), exits()]
+    {
+        let mut stage = Stage::new(&json!({"on_idle": "escalate"}));
+        stage.hear(happening);
+        let decision = stage.monitor.waits_for().unwrap();
+        let worked = stage.hear(works());
+        assert_eq!(worked, Reaction::Act(vec![Effect::DismissDecision { decision }]));
+        assert_eq!(stage.monitor.waits_for(), None);
+        assert_eq!(stage.hear(works()), Reaction::Noted);
+    }
+}
+
+#[test]
+fn what_the_agent_asks_for_is_not_dismissed_by_the_end_of_its_own_call() {
+    // It signals from a tool, and the tool's end is work.
+    for before in [works(), prompt(PromptType::Permission)] {
+        let mut stage = Stage::new(&json!({}));
+        stage.hear_all([before, signal(SignalKind::Escalate, "help")]);
+        assert_eq!(stage.hear(works()), Reaction::Noted);
+        assert_eq!(stage.hear(idle(Source::Hook)), dropped(Dropped::SignalStored));
+        let worked = stage.hear(works());
+        assert!(matches!(worked.effects(), [Effect::DismissDecision { .. }]));
+        assert!(nudges(&stage.hear(idle(Source::Hook))), "nothing is stored any more");
+    }
+}
+
+#[test]
+fn a_prompt_told_of_again_does_not_make_the_signal_look_old() {
+    let mut stage = Stage::new(&json!({}));
+    stage.hear_all([prompt(PromptType::Permission), signal(SignalKind::Escalate, "help")]);
+    assert_eq!(stage.hear(prompt(PromptType::Permission)), dropped(Dropped::SignalStored));
+    assert_eq!(stage.hear(works()), Reaction::Noted);
+    assert!(stage.monitor.waits_for().is_some());
+}
+
+#[test]
+fn our_own_nudge_does_not_dismiss_what_the_agent_asks_for() {
+    let mut stage = Stage::new(&json!({}));
+    // Idle is heard first, and the nudge is on its way when the signal comes.
+    assert!(nudges(&stage.hear(idle(Source::Hook))));
+    assert_eq!(escalates(&stage.hear(signal(SignalKind::Escalate, "help"))), Some(About::Signal));
+    assert_eq!(stage.hear(works()), Reaction::Noted, "it reads the nudge");
+    assert!(stage.monitor.waits_for().is_some());
+}
+
+#[test]
+fn the_same_signal_twice_asks_once_and_another_one_anew() {
+    let mut stage = Stage::new(&json!({}));
+    let escalate = |message| signal(SignalKind::Escalate, message);
+    stage.hear(escalate("a"));
+    assert_eq!(stage.hear(escalate("a")), dropped(Dropped::Duplicate));
+    let other = stage.hear(escalate("b"));
+    assert!(matches!(
+        other.effects(),
+        [Effect::DismissDecision { .. }, Effect::Escalate { question, .. }] if question == "b"
+    ));
+}
+
+#[test]
+fn a_decision_nobody_makes_leaves_the_agent_to_the_rules() {
+    let mut stage = Stage::new(&json!({}));
+    stage.hear_all([signal(SignalKind::Escalate, "help"), idle(Source::Hook)]);
+    let decision = stage.monitor.waits_for().unwrap();
+    assert!(nudges(&stage.monitor.given_up(&stage.agents, decision, second(90))));
+    let again = stage.monitor.given_up(&stage.agents, decision, second(91));
+    assert_eq!(again, dropped(Dropped::NoDecision));
+}
+
+#[test]
+fn the_end_of_the_pipeline_closes_what_is_open() {
+    let mut stage = Stage::new(&json!({}));
+    stage.hear(prompt(PromptType::Question));
+    let decision = stage.monitor.waits_for().unwrap();
+    let ended = stage.monitor.end();
+    assert_eq!(ended, Reaction::Act(vec![Effect::DismissDecision { decision }]));
+    let late = stage.monitor.decided(&stage.agents, decision, "fail", None, second(9));
+    assert_eq!(late, dropped(Dropped::Ended));
+}

@@ -1,0 +1,344 @@
+//! Every order of every event of a step, each of them absent, once or twice.
+//!
+//! Orders that lead to the same state with the same events left go on as one, so that all of them
+//! can be followed; how many they are is counted.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::{Hash, Hasher};
+
+use anyhook_model::AgentState;
+
+use super::*;
+
+const KINDS: usize = 7;
+const COMPLETE: usize = 0;
+const PROMPT: usize = 1;
+const HOOK_IDLE: usize = 2;
+const EXIT: usize = 5;
+const WORKS: usize = 6;
+
+fn happenings() -> [Happening; KINDS] {
+    [
+        complete(),
+        prompt(PromptType::Permission),
+        idle(Source::Hook),
+        idle(Source::Notification),
+        idle(Source::Log),
+        exits(),
+        works(),
+    ]
+}
+
+/// How often each event was there.
+type Counts = [u8; KINDS];
+
+/// What makes two orders go on alike: what the monitor knows, and of the agent all but the times.
+#[derive(PartialEq, Eq)]
+struct Key {
+    counts: Counts,
+    agent: Option<(AgentState, Source, u64)>,
+    /// The rest that was last acted on.
+    acted: Option<u64>,
+    monitor: Monitor,
+}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // Of the monitor what differs most: all of it takes too long.
+        (self.counts, self.agent, self.acted, self.monitor.waits_for()).hash(state);
+    }
+}
+
+struct Node {
+    agents: Agents,
+    orders: u64,
+}
+
+/// What an exploration has seen.
+#[derive(Debug, Default, PartialEq)]
+struct Visited {
+    /// Orders of events.
+    orders: u64,
+    /// States they lead to.
+    states: u64,
+    acted: u64,
+    noted: u64,
+    dropped: u64,
+}
+
+struct Explorer {
+    happenings: [Happening; KINDS],
+    /// How a gate ends, at once; or it never does.
+    gate: Option<i32>,
+    visited: Visited,
+}
+
+impl Explorer {
+    /// Follows every order in which up to `twice` events are there twice.
+    fn explore(&mut self, reactions: &Reactions, twice: usize) -> u64 {
+        let mut monitor = Monitor::default();
+        monitor.enter(AGENT, reactions.clone(), second(0));
+        let mut agents = Agents::default();
+        let mut first = works();
+        first.report_mut().unwrap().at = Some(second(0));
+        agents.hear(&first, second(0));
+        let start = Key { counts: [0; KINDS], agent: None, acted: None, monitor };
+        let mut layer = HashMap::from([(start, Node { agents, orders: 1 })]);
+        let mut orders = 0;
+        for now in 1.. {
+            let mut next = HashMap::new();
+            for (key, node) in &layer {
+                self.visited.states += 1;
+                orders += node.orders;
+                let doubled = (0..KINDS).filter(|kind| key.counts[*kind] == 2).count();
+                for kind in 0..KINDS {
+                    let may = key.counts[kind] == 0 || key.counts[kind] == 1 && doubled < twice;
+                    if may {
+                        let (key, node) = self.step(key, node, kind, now);
+                        match next.entry(key) {
+                            Entry::Occupied(mut known) => {
+                                let known: &mut Node = known.get_mut();
+                                known.orders += node.orders;
+                            }
+                            Entry::Vacant(place) => {
+                                place.insert(node);
+                            }
+                        }
+                    }
+                }
+            }
+            if next.is_empty() {
+                break;
+            }
+            layer = next;
+        }
+        orders
+    }
+
+    /// Lets one event happen, and checks everything that must hold.
+    fn step(&mut self, key: &Key, node: &Node, kind: usize, now: i64) -> (Key, Node) {
+        let (mut counts, mut acted, before) = (key.counts, key.acted, &key.monitor);
+        counts[kind] += 1;
+        let (mut monitor, mut agents) = (before.clone(), node.agents.clone());
+        self.happenings[kind].report_mut().unwrap().at = Some(second(now));
+        let was = agents.get(AGENT).unwrap().state;
+        let happening = &self.happenings[kind];
+        let heard = agents.hear(happening, second(now)).unwrap();
+        let reaction = monitor.hear(happening, &agents, heard, second(now));
+        let agent = agents.get(AGENT).unwrap();
+        match &reaction {
+            Reaction::Act(effects) => {
+                assert!(!effects.is_empty());
+                self.visited.acted += 1;
+            }
+            Reaction::Noted => self.visited.noted += 1,
+            Reaction::Dropped(why) => {
+                assert!(!why.words().is_empty());
+                self.visited.dropped += 1;
+            }
+        }
+
+        if before.agent().is_none() {
+            assert_eq!(reaction, dropped(Dropped::Stale), "nothing acts after the end");
+            assert_eq!(&monitor, before);
+        } else {
+            match kind {
+                COMPLETE => assert!(advances(&reaction), "no signal is lost"),
+                EXIT => check_exit(&reaction, was),
+                WORKS => check_works(&reaction, before),
+                _ => {
+                    if let Some(rest) = check_rest(&reaction, kind, before, &monitor, &agents) {
+                        assert_ne!(acted, Some(rest), "one action for a rest: {reaction:?}");
+                        acted = Some(rest);
+                    } else if reaction == dropped(Dropped::Duplicate) {
+                        assert_eq!(acted, agent.rest(), "what was dropped was done");
+                    }
+                }
+            }
+        }
+        check_effects(reaction.effects(), before, &monitor);
+        if let (Some(gate), Some(exit)) = (runs_gate(&reaction), self.gate) {
+            let before = monitor.clone();
+            let ended = monitor.gate_ended(&agents, gate, Some(exit), "output", second(now));
+            assert_eq!((advances(&ended), escalates(&ended).is_some()), (exit == 0, exit != 0));
+            check_effects(ended.effects(), &before, &monitor);
+        }
+        // To a step that is over the agent does not matter.
+        let agent = agents.get(AGENT).filter(|_| monitor.agent().is_some());
+        let agent = agent.map(|agent| (agent.state, agent.source, agent.activity));
+        let acted = acted.filter(|_| agent.is_some());
+        (Key { counts, agent, acted, monitor }, Node { agents, orders: node.orders })
+    }
+}
+
+fn check_exit(reaction: &Reaction, was: AgentState) {
+    if was.is_over() {
+        let again = [dropped(Dropped::Duplicate), dropped(Dropped::GateRuns)];
+        assert!(again.contains(reaction), "{reaction:?}");
+        return;
+    }
+    let asks = matches!(reaction.effects(), [.., Effect::Escalate { about: About::Dead, .. }]);
+    assert!(asks || *reaction == dropped(Dropped::GateRuns), "{reaction:?}");
+}
+
+fn check_works(reaction: &Reaction, before: &Monitor) {
+    match before.waits_for() {
+        Some(decision) => {
+            assert_eq!(reaction.effects(), [Effect::DismissDecision { decision }]);
+        }
+        None => assert_eq!(*reaction, Reaction::Noted),
+    }
+}
+
+/// Checks what came of idleness or a prompt; returns the rest, if something was done about it.
+fn check_rest(
+    reaction: &Reaction,
+    kind: usize,
+    before: &Monitor,
+    monitor: &Monitor,
+    agents: &Agents,
+) -> Option<u64> {
+    let agent = agents.get(AGENT).unwrap();
+    let [effect] = reaction.effects() else {
+        match reaction {
+            Reaction::Dropped(Dropped::Waiting) => assert!(before.waits_for().is_some()),
+            Reaction::Dropped(Dropped::Uncounted(_)) => assert!(kind != HOOK_IDLE),
+            Reaction::Dropped(Dropped::Duplicate | Dropped::GateRuns) => {}
+            other => panic!("{other:?} after {kind}"),
+        }
+        return None;
+    };
+    let is_prompt = matches!(agent.state, AgentState::Prompting(_));
+    assert_eq!(is_prompt, kind == PROMPT);
+    match effect {
+        Effect::Nudge { rest, .. } => {
+            assert_eq!(agent.state, AgentState::Idle);
+            assert_eq!(monitor.may_nudge(agents, *rest), Ok(()));
+        }
+        Effect::Escalate { about, .. } => assert_eq!(matches!(about, About::Prompt(_)), is_prompt),
+        Effect::Advance { .. } | Effect::Fail { .. } | Effect::RunGate { .. } => {}
+        other => panic!("{other:?}"),
+    }
+    Some(agent.rest().unwrap())
+}
+
+/// Checks that decisions are opened and closed in turn, and that the step ends once and last.
+pub(super) fn check_effects(effects: &[Effect], before: &Monitor, after: &Monitor) {
+    let mut open = before.waits_for();
+    for (number, effect) in effects.iter().enumerate() {
+        match effect {
+            Effect::Escalate { decision, .. } => {
+                assert_eq!(open.replace(*decision), None, "one at a time");
+            }
+            Effect::DismissDecision { decision } => assert_eq!(open.take(), Some(*decision)),
+            effect if effect.ends_step() => {
+                assert_eq!(number + 1, effects.len());
+                assert_eq!((after.agent(), open), (None, None));
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(after.waits_for(), open);
+}
+
+/// How many orders there are of events that are absent or there, up to `twice` of them twice.
+fn orders(twice: usize) -> u64 {
+    let factorial = |number: u64| (1..=number).product::<u64>();
+    let choose = |of: u64, some: u64| factorial(of) / factorial(some) / factorial(of - some);
+    let mut orders = 0;
+    for doubled in (0..=7_u64).take(twice + 1) {
+        for single in 0..=7 - doubled {
+            let which = choose(7, doubled) * choose(7 - doubled, single);
+            orders += which * (factorial(2 * doubled + single) >> doubled);
+        }
+    }
+    orders
+}
+
+fn definitions(idle: &[Value], prompt: &[Value]) -> Vec<Reactions> {
+    let mut all = Vec::new();
+    for on_idle in idle {
+        for on_prompt in prompt {
+            let definition = json!({"on_idle": on_idle, "on_prompt": on_prompt});
+            all.push(Reactions::read(&definition).unwrap());
+        }
+    }
+    all
+}
+
+fn explore(definitions: &[Reactions], gate: Option<i32>, twice: usize) -> Visited {
+    let mut explorer = Explorer { happenings: happenings(), gate, visited: Visited::default() };
+    for definition in definitions {
+        let seen = explorer.explore(definition, twice);
+        assert_eq!(seen, orders(twice), "every order was followed");
+        explorer.visited.orders += seen;
+    }
+    explorer.visited
+}
+
+fn definitions_without_gates() -> Vec<Reactions> {
+    let nudge = |attempts: Value| json!({"action": "nudge", "attempts": attempts});
+    definitions(
+        &[
+            nudge(json!(1)),
+            nudge(json!(2)),
+            nudge(json!(3)),
+            nudge(json!("forever")),
+            json!("done"),
+            json!("fail"),
+            json!("escalate"),
+        ],
+        &[json!("escalate"), json!("done"), json!("fail")],
+    )
+}
+
+fn definitions_with_gates() -> Vec<Reactions> {
+    let gate = |attempts: u32| json!({"action": "gate", "run": "make", "attempts": attempts});
+    definitions(&[gate(1), gate(2), json!("nudge")], &[gate(1), json!("escalate")])
+}
+
+/// Every way a gate can end: never, well, badly.
+const GATES: [Option<i32>; 3] = [None, Some(0), Some(1)];
+
+#[test]
+fn every_order_for_every_action() {
+    let visited = explore(&definitions_without_gates(), None, 1);
+    let expected =
+        Visited { orders: 6_473_313, states: 51_966, acted: 77_791, noted: 2_439, dropped: 87_117 };
+    assert_eq!(visited, expected);
+}
+
+#[test]
+fn every_order_with_gates() {
+    let visited = GATES.map(|gate| explore(&definitions_with_gates(), gate, 1));
+    let numbers = visited.map(|visited| (visited.orders, visited.states, visited.acted));
+    assert_eq!(
+        numbers,
+        [(1_849_518, 22_656, 29_944), (1_849_518, 11_909, 16_385), (1_849_518, 25_742, 41_619)]
+    );
+}
+
+#[test]
+fn every_order_with_every_event_up_to_twice() {
+    let visited = explore(&[Reactions::default()], None, KINDS);
+    let expected = Visited {
+        orders: 1_924_223_799,
+        states: 69_328,
+        acted: 127_896,
+        noted: 3_550,
+        dropped: 124_491,
+    };
+    assert_eq!(visited, expected);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn every_order_for_every_action_with_every_event_up_to_twice() {
+    let all = explore(&definitions_without_gates(), None, KINDS).orders
+        + GATES
+            .map(|gate| explore(&definitions_with_gates(), gate, KINDS).orders)
+            .iter()
+            .sum::<u64>();
+    assert_eq!(all, 39 * 1_924_223_799);
+}

@@ -1,0 +1,266 @@
+//! Which event counts, and which is dropped, with the reason.
+
+use super::*;
+use crate::agents::Why;
+
+#[test]
+fn complete_advances_while_idleness_is_pending() {
+    let mut stage = Stage::new(&json!({"on_idle":
+        {"action": "nudge", "attempts": "forever", "cooldown": "1h"}}));
+    assert!(nudges(&stage.hear(idle(Source::Hook))));
+    let pending = stage.hear_all([works(), idle(Source::Hook)]);
+    assert!(matches!(pending.effects(), [Effect::WaitUntil(_)]));
+    assert!(advances(&stage.hear(complete())));
+    let fired = stage.monitor.timer_fired(&stage.agents, second(100_000));
+    assert_eq!(fired, dropped(Dropped::Stale), "the signal won");
+}
+
+#[test]
+fn idle_after_the_step_advanced_does_nothing() {
+    for definition in [json!({}), json!({"on_idle": "done"})] {
+        let mut stage = Stage::new(&definition);
+        assert!(advances(&stage.hear(complete())));
+        for source in [Source::Hook, Source::Notification, Source::Log] {
+            assert_eq!(stage.hear(idle(source)), dropped(Dropped::Stale));
+        }
+    }
+    let mut stage = Stage::new(&json!({"on_idle": "done"}));
+    assert!(advances(&stage.hear(idle(Source::Hook))));
+    assert_eq!(stage.hear(idle(Source::Log)), dropped(Dropped::Stale));
+}
+
+#[test]
+fn a_prompt_does_what_on_prompt_says_by_default_escalate() {
+    for (kind, _) in PromptType::ALL {
+        let mut stage = Stage::new(&json!({}));
+        let reaction = stage.hear(prompt(kind));
+        if kind == PromptType::Idle {
+            assert!(nudges(&reaction), "a prompt of type idle is handled as idle");
+        } else {
+            assert_eq!(escalates(&reaction), Some(About::Prompt(kind)));
+        }
+    }
+    assert!(advances(&Stage::new(&json!({"on_prompt": "done"})).hear(prompt(PromptType::Other))));
+    let failed = Stage::new(&json!({"on_prompt": "fail"})).hear(prompt(PromptType::Other));
+    assert!(fails_the_step(&failed));
+}
+
+#[test]
+fn idle_from_a_hook_and_then_from_the_log_act_once() {
+    for definition in [
+        json!({}),
+        json!({"on_idle": {"action": "nudge", "attempts": 5}}),
+        json!({"on_idle": {"action": "nudge", "attempts": "forever"}}),
+        json!({"on_idle": {"action": "gate", "run": "make", "attempts": 5}}),
+    ] {
+        let mut stage = Stage::new(&definition);
+        assert_eq!(stage.hear(idle(Source::Hook)).effects().len(), 1);
+        for source in [Source::Log, Source::Notification, Source::Hook, Source::Log] {
+            assert_eq!(stage.hear(idle(source)), dropped(Dropped::Duplicate));
+        }
+    }
+}
+
+#[test]
+fn the_log_alone_is_enough() {
+    let mut stage = Stage::new(&json!({}));
+    assert!(nudges(&stage.hear(idle(Source::Log))));
+    assert_eq!(stage.hear(idle(Source::Hook)), dropped(Dropped::Duplicate));
+}
+
+#[test]
+fn events_of_a_stale_agent_are_dropped() {
+    let mut stage = Stage::new(&json!({}));
+    stage.monitor.enter("another", Reactions::default(), second(2));
+    for happening in [idle(Source::Hook), prompt(PromptType::Question), exits(), complete()] {
+        assert_eq!(stage.hear(happening), dropped(Dropped::Stale));
+    }
+    assert_eq!(stage.monitor.agent(), Some("another"));
+    assert_eq!(stage.agent().state.name(), "exited", "its state is kept all the same");
+}
+
+#[test]
+fn events_of_an_unknown_agent_are_dropped_first_of_all() {
+    let mut stage = Stage::new(&json!({}));
+    stage.monitor = Monitor::default();
+    assert_eq!(stage.hear(idle(Source::Hook)), dropped(Dropped::UnknownAgent));
+    stage.monitor.end();
+    assert_eq!(stage.hear(complete()), dropped(Dropped::UnknownAgent));
+    let other = Happening::Other(anyhook_model::json::Object::new());
+    let reaction = stage.monitor.hear(&other, &stage.agents, Heard::Same, second(9));
+    assert_eq!(reaction, dropped(Dropped::NoAgent));
+}
+
+#[test]
+fn a_pipeline_that_ended_outranks_staleness() {
+    let mut stage = Stage::new(&json!({}));
+    assert_eq!(stage.monitor.end(), Reaction::Noted);
+    for happening in [complete(), idle(Source::Hook), prompt(PromptType::Question), exits()] {
+        assert_eq!(stage.hear(happening), dropped(Dropped::Ended));
+    }
+    let entered = stage.monitor.enter(AGENT, Reactions::default(), second(20));
+    assert_eq!(entered, dropped(Dropped::Ended));
+    assert!(stage.monitor.is_ended());
+}
+
+#[test]
+fn idle_and_prompt_are_dropped_while_a_signal_is_stored() {
+    let mut stage = Stage::new(&json!({}));
+    let asked = stage.hear(signal(SignalKind::Escalate, "which key?"));
+    assert_eq!((escalates(&asked), question(&asked)), (Some(About::Signal), "which key?"));
+    for happening in [idle(Source::Hook), idle(Source::Log), prompt(PromptType::Permission)] {
+        assert_eq!(stage.hear(happening), dropped(Dropped::SignalStored));
+    }
+}
+
+#[test]
+fn idle_and_prompt_are_dropped_while_the_step_waits_for_a_person() {
+    let mut stage = Stage::new(&json!({"on_idle": "escalate"}));
+    assert_eq!(escalates(&stage.hear(idle(Source::Hook))), Some(About::Idle));
+    for happening in [idle(Source::Log), prompt(PromptType::Question), idle(Source::Hook)] {
+        assert_eq!(stage.hear(happening), dropped(Dropped::Waiting));
+    }
+}
+
+#[test]
+fn failures_and_ends_count_while_the_step_waits() {
+    let mut stage = Stage::new(&json!({"on_idle": "escalate"}));
+    stage.hear(idle(Source::Hook));
+    let failed = stage.hear(fails(FailureKind::RateLimited));
+    let [Effect::DismissDecision { .. }, Effect::Escalate { about, .. }] = failed.effects() else {
+        panic!("{failed:?}")
+    };
+    assert_eq!(*about, About::Error(FailureKind::RateLimited));
+    let dead = stage.hear(exits());
+    let [Effect::DismissDecision { .. }, Effect::Escalate { about, .. }] = dead.effects() else {
+        panic!("{dead:?}")
+    };
+    assert_eq!(*about, About::Dead);
+}
+
+#[test]
+fn complete_advances_whatever_was_before() {
+    let before: [&[Happening]; 7] = [
+        &[],
+        &[idle(Source::Hook)],
+        &[idle(Source::Hook), works(), idle(Source::Hook)],
+        &[prompt(PromptType::Question)],
+        &[signal(SignalKind::Escalate, "help")],
+        &[fails(FailureKind::Other)],
+        &[exits()],
+    ];
+    for happenings in before {
+        let mut stage = Stage::new(&json!({}));
+        for happening in happenings {
+            stage.hear(happening.clone());
+        }
+        let waited = stage.monitor.waits_for();
+        let reaction = stage.hear(complete());
+        assert!(advances(&reaction), "{happenings:?}");
+        let dismissed = reaction.effects().iter().find_map(|effect| match effect {
+            Effect::DismissDecision { decision } => Some(*decision),
+            _ => None,
+        });
+        assert_eq!(dismissed, waited, "what was open is closed");
+        assert_eq!(stage.hear(complete()), dropped(Dropped::Stale), "once");
+    }
+}
+
+#[test]
+fn complete_in_the_agents_words() {
+    let mut stage = Stage::new(&json!({}));
+    let done = stage.hear(signal(SignalKind::Complete, "all green"));
+    assert_eq!(done, Reaction::Act(vec![Effect::Advance { why: "all green".to_owned() }]));
+}
+
+#[test]
+fn a_question_outranks_a_permission_and_both_outrank_idleness() {
+    let mut stage = Stage::new(&json!({"on_prompt": {"action": "gate", "run": "false"}}));
+    let gate = runs_gate(&stage.hear(prompt(PromptType::Question))).unwrap();
+    assert_eq!(stage.hear(prompt(PromptType::Permission)), dropped(Dropped::Duplicate));
+    for source in [Source::Notification, Source::Log] {
+        assert_eq!(stage.hear(idle(source)), dropped(Dropped::Uncounted(Why::Outranked)));
+    }
+    assert_eq!(escalates(&stage.gate_ends(gate, Some(1))), Some(About::Gate));
+}
+
+#[test]
+fn a_new_idle_after_the_attempts_are_used_up_escalates_once() {
+    for (attempts, nudged) in [(json!(1), 1), (json!(2), 2), (json!(3), 3)] {
+        let mut stage = Stage::new(&json!({"on_idle": {"action": "nudge", "attempts": attempts}}));
+        for _ in 0..nudged {
+            assert!(nudges(&stage.hear(idle(Source::Hook))));
+            assert_eq!(stage.hear(idle(Source::Log)), dropped(Dropped::Duplicate));
+            stage.hear(works());
+        }
+        let asked = stage.hear(idle(Source::Hook));
+        assert_eq!(escalates(&asked), Some(About::Idle));
+        for source in [Source::Notification, Source::Log, Source::Hook] {
+            assert_eq!(stage.hear(idle(source)), dropped(Dropped::Waiting));
+        }
+        assert_eq!(stage.decide("dismiss"), Reaction::Noted);
+        assert_eq!(stage.hear(idle(Source::Log)), dropped(Dropped::Duplicate));
+    }
+    let mut stage = Stage::new(&json!({"on_idle": {"action": "nudge", "attempts": "forever"}}));
+    for _ in 0..100 {
+        assert!(nudges(&stage.hear(idle(Source::Hook))));
+        stage.hear(works());
+    }
+}
+
+#[test]
+fn continue_starts_the_counts_of_idleness_anew() {
+    let mut stage = Stage::new(&json!({}));
+    assert!(nudges(&stage.hear(idle(Source::Hook))));
+    stage.hear(works());
+    assert_eq!(stage.hear(signal(SignalKind::Continue, "")), Reaction::Noted);
+    assert!(nudges(&stage.hear(idle(Source::Hook))), "it is not stored either");
+    let again = stage.hear_all([works(), idle(Source::Hook)]);
+    assert_eq!(escalates(&again), Some(About::Idle));
+}
+
+#[test]
+fn on_prompt_fires_once_per_prompt_and_ignores_attempts_and_cooldown() {
+    let mut stage = Stage::new(&json!({"on_prompt":
+        {"action": "gate", "run": "true", "attempts": 1, "cooldown": "1h"}}));
+    for _ in 0..5 {
+        let gate = runs_gate(&stage.hear(prompt(PromptType::Permission))).unwrap();
+        assert_eq!(stage.hear(prompt(PromptType::Permission)), dropped(Dropped::Duplicate));
+        stage.hear(works());
+        assert_eq!(stage.gate_ends(gate, Some(1)), dropped(Dropped::RestOver));
+    }
+}
+
+#[test]
+fn what_the_book_does_not_count_is_dropped_with_its_reason() {
+    let mut stage = Stage::new(&json!({}));
+    stage.hear(exits());
+    assert_eq!(stage.hear(idle(Source::Log)), dropped(Dropped::Uncounted(Why::Over)));
+    assert_eq!(Dropped::Uncounted(Why::Over).words(), "the agent is over");
+}
+
+#[test]
+fn an_agent_that_has_just_started_does_not_rest() {
+    let mut stage = Stage::new(&json!({"on_idle": "done"}));
+    stage.agents = Agents::default();
+    let mut fresh = report(Source::Hook);
+    fresh.fresh = true;
+    assert_eq!(stage.hear(Happening::AgentIdle(fresh)), Reaction::Noted);
+    assert_eq!(stage.hear(works()), Reaction::Noted);
+    assert!(advances(&stage.hear(idle(Source::Hook))));
+}
+
+#[test]
+fn a_second_visit_begins_anew() {
+    let mut stage = Stage::new(&json!({}));
+    assert!(nudges(&stage.hear(idle(Source::Hook))));
+    stage.hear(works());
+    let asked = stage.hear(idle(Source::Hook));
+    assert_eq!(escalates(&asked), Some(About::Idle));
+    let old = stage.monitor.waits_for().unwrap();
+    let entered = stage.monitor.enter(AGENT, Reactions::default(), second(stage.now));
+    assert_eq!(entered.effects(), [Effect::DismissDecision { decision: old }]);
+    assert!(nudges(&stage.hear(idle(Source::Hook))), "keyed by the visit, too");
+    let late = stage.monitor.decided(&stage.agents, old, "fail", None, second(stage.now));
+    assert_eq!(late, dropped(Dropped::NoDecision), "a decision of the visit before");
+}

@@ -1,0 +1,367 @@
+//! One agent's work on one step.
+
+use anyhook_model::bus::{AgentReport, SignalKind};
+use anyhook_model::{AgentState, Happening, ProcessName, Source};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::decide::Decision;
+use super::gate::Gate;
+use super::tally::Tallies;
+use super::{About, Answer, Dropped, Effect, Ticket};
+use crate::agents::{Agent, Heard, Why};
+use crate::reaction::{Action, Reactions, Trigger, Verb};
+
+/// What an idle agent is told, if its definition says nothing.
+pub(super) const NUDGE: &str = "Go on. If you are done, say so with `anyhook emit agent:signal \
+    complete`; if you need a person, with `anyhook emit agent:signal escalate`.";
+
+/// What is known of an agent's work on a step, and what was done about it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(super) struct Visit {
+    number: u32,
+    pub(super) agent: String,
+    pub(super) reactions: Reactions,
+    /// The process that runs, as far as it is known.
+    process: Option<ProcessName>,
+    /// When it was started.
+    began: Timestamp,
+    /// Counts its lives: a death is named by it as a rest is by the activity before it.
+    life: u64,
+    /// What the agent signalled, while it counts.
+    pub(super) signal: Option<SignalKind>,
+    pub(super) decision: Option<Decision>,
+    pub(super) gate: Option<Gate>,
+    waiting: Option<Waiting>,
+    /// What a person wants typed once the agent is idle.
+    pub(super) owed: Option<String>,
+    /// The rest that was last nudged.
+    nudged: Option<u64>,
+    /// What the agent said when its turn failed.
+    failure: Option<String>,
+    /// What was done, for the present rest and life alone: the others do not come back.
+    done: Vec<Due>,
+    pub(super) tallies: Tallies,
+    tickets: u32,
+}
+
+/// Something that is due: its trigger, and the rest or life it is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(super) struct Due {
+    pub(super) trigger: Trigger,
+    pub(super) rest: u64,
+}
+
+/// Something that waits for the end of a cooldown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+struct Waiting {
+    due: Due,
+    until: Timestamp,
+}
+
+impl Visit {
+    pub(super) fn new(number: u32, agent: &str, reactions: Reactions, now: Timestamp) -> Self {
+        Self {
+            number,
+            agent: agent.to_owned(),
+            reactions,
+            process: None,
+            began: now,
+            life: 1,
+            signal: None,
+            decision: None,
+            gate: None,
+            waiting: None,
+            owed: None,
+            nudged: None,
+            failure: None,
+            done: Vec::new(),
+            tallies: Tallies::default(),
+            tickets: 0,
+        }
+    }
+
+    pub(super) fn started(&mut self, process: Option<ProcessName>, now: Timestamp) {
+        self.process = process;
+        self.began = now;
+        self.life += 1;
+        // It may fail or rest again before it does anything.
+        self.done.clear();
+        self.waiting = None;
+        self.owed = None;
+    }
+
+    pub(super) fn hear(
+        &mut self,
+        happening: &Happening,
+        report: &AgentReport,
+        agent: &Agent,
+        heard: Heard,
+        now: Timestamp,
+    ) -> Answer {
+        if let Happening::AgentSignal(signal) = happening {
+            return self.hear_signal(signal, agent);
+        }
+        if let Heard::Dropped(why) = heard {
+            return Err(Dropped::Uncounted(why));
+        }
+        if let Happening::AgentFailed(failed) = happening {
+            self.failure.clone_from(&failed.message);
+        }
+        self.follow(agent);
+        let mut effects = self.dismiss_if_it_works(agent);
+        let answer = if matches!(happening, Happening::AgentStop(_)) {
+            self.hear_stop(agent, now)
+        } else if self.due(agent).is_some() {
+            self.check_run(report, agent, now).and_then(|()| self.consider(agent, now))
+        } else {
+            Ok(Vec::new())
+        };
+        match answer {
+            Ok(more) => effects.extend(more),
+            Err(dropped) if effects.is_empty() => return Err(dropped),
+            Err(_) => {}
+        }
+        Ok(effects)
+    }
+
+    /// Whether an event is about the agent's present run.
+    fn check_run(
+        &self,
+        report: &AgentReport,
+        agent: &Agent,
+        now: Timestamp,
+    ) -> Result<(), Dropped> {
+        let is_other = matches!((&report.process, &self.process),
+            (Some(told), Some(ours)) if told != ours);
+        if agent.state.is_over() && is_other {
+            return Err(Dropped::Uncounted(Why::OtherProcess));
+        }
+        if report.at.unwrap_or(now) < self.began {
+            return Err(Dropped::EarlierRun);
+        }
+        Ok(())
+    }
+
+    /// Forgets what was for another rest or life than the present.
+    fn follow(&mut self, agent: &Agent) {
+        let died = Due { trigger: Trigger::OnDead, rest: self.life };
+        if !agent.state.is_over() && self.done.contains(&died) {
+            self.life += 1;
+        }
+        let life = self.life;
+        self.done.retain(|done| {
+            done.rest == if done.trigger == Trigger::OnDead { life } else { agent.activity }
+        });
+        if agent.state == AgentState::Working {
+            self.waiting = None;
+        }
+        if agent.state.is_over() {
+            self.owed = None;
+        }
+    }
+
+    /// Returns what is due about an agent.
+    pub(super) fn due(&self, agent: &Agent) -> Option<Due> {
+        let trigger = match agent.state {
+            AgentState::Working => return None,
+            // What a hook calls idle is a stop that nobody held.
+            AgentState::Idle
+                if self.reactions.on_stop.verb == Verb::Escalate
+                    && agent.source <= Source::Hook =>
+            {
+                Trigger::OnStop
+            }
+            AgentState::Idle => Trigger::OnIdle,
+            AgentState::Prompting(_) => Trigger::OnPrompt,
+            AgentState::Failed(_) => Trigger::OnError,
+            AgentState::Exited | AgentState::Gone => {
+                return Some(Due { trigger: Trigger::OnDead, rest: self.life });
+            }
+        };
+        agent.rest().map(|rest| Due { trigger, rest })
+    }
+
+    /// Returns the action for what is due, and the number of its rule.
+    pub(super) fn action(&self, trigger: Trigger, agent: &Agent) -> (usize, Action) {
+        let action = match (trigger, agent.state) {
+            (Trigger::OnError, AgentState::Failed(kind)) => return self.reactions.on_error(kind),
+            (Trigger::OnIdle, _) => &self.reactions.on_idle,
+            (Trigger::OnPrompt, _) => &self.reactions.on_prompt,
+            (Trigger::OnDead | Trigger::OnError, _) => &self.reactions.on_dead,
+            (Trigger::OnStop, _) => &self.reactions.on_stop,
+        };
+        (0, action.clone())
+    }
+
+    /// Does what was left while something else came first.
+    pub(super) fn catch_up(&mut self, agent: Option<&Agent>, now: Timestamp) -> Vec<Effect> {
+        // What is known may still be of the run before.
+        let agent = agent.filter(|agent| agent.since >= self.began);
+        agent.map(|agent| self.consider(agent, now).unwrap_or_default()).unwrap_or_default()
+    }
+
+    /// Does what is due, if it is time.
+    pub(super) fn consider(&mut self, agent: &Agent, now: Timestamp) -> Answer {
+        let Some(due) = self.due(agent) else { return Ok(Vec::new()) };
+        let is_idle = matches!(due.trigger, Trigger::OnIdle | Trigger::OnStop);
+        if is_idle || due.trigger == Trigger::OnPrompt {
+            self.guard()?;
+        }
+        if self.is_done(due) {
+            return Err(Dropped::Duplicate);
+        }
+        let (rule, action) = self.action(due.trigger, agent);
+        // A gate may yet find the work good; a prompt or a failure cannot wait for that.
+        let waits_for_gate = is_idle || due.trigger == Trigger::OnDead || action.verb == Verb::Gate;
+        if self.gate.is_some() && waits_for_gate {
+            return Err(Dropped::GateRuns);
+        }
+        if is_idle && let Some(message) = self.owed.take() {
+            return Ok(self.nudge(due, message));
+        }
+        if due.trigger == Trigger::OnPrompt {
+            self.mark(due);
+            return Ok(self.act(due, rule, &action, agent));
+        }
+        let done = self.tallies.done(due.trigger, rule);
+        if is_repeatable(action.verb) && !action.attempts().allow(done) {
+            self.mark(due);
+            let question = format!("{} (after {})", self.why(agent), times(done));
+            return Ok(self.escalate(about(due.trigger, agent), question, agent));
+        }
+        if let Some(until) = self.tallies.cools_until(due.trigger, rule, now) {
+            let waiting = Some(Waiting { due, until });
+            if self.waiting == waiting {
+                return Err(Dropped::CoolingDown);
+            }
+            self.waiting = waiting;
+            return Ok(vec![Effect::WaitUntil(until)]);
+        }
+        self.tallies.count(due.trigger, rule, &action, now);
+        self.mark(due);
+        Ok(self.act(due, rule, &action, agent))
+    }
+
+    /// The guards for idleness and prompts alone.
+    pub(super) fn guard(&self) -> Result<(), Dropped> {
+        if self.signal.is_some() {
+            return Err(Dropped::SignalStored);
+        }
+        if self.decision.is_some() {
+            return Err(Dropped::Waiting);
+        }
+        Ok(())
+    }
+
+    fn act(&mut self, due: Due, rule: usize, action: &Action, agent: &Agent) -> Vec<Effect> {
+        let why = self.why(agent);
+        let effect = match (action.verb, &action.run) {
+            (Verb::Nudge, _) if agent.state == AgentState::Idle => {
+                return self.nudge(due, action.say(NUDGE));
+            }
+            (Verb::Done, _) => Effect::Advance { why: action.say(&why) },
+            (Verb::Fail, _) => Effect::Fail { why: action.say(&why) },
+            (Verb::Gate, Some(run)) => {
+                let gate = self.ticket();
+                self.gate = Some(Gate::new(gate, due, rule));
+                Effect::RunGate { gate, run: run.clone(), timeout: action.timeout() }
+            }
+            (Verb::Recover, _) => {
+                Effect::Recover { message: action.message.clone(), append: action.append }
+            }
+            _ => return self.escalate(about(due.trigger, agent), action.say(&why), agent),
+        };
+        let mut effects = self.dismiss();
+        effects.push(effect);
+        effects
+    }
+
+    /// Says what the agent is doing, as the reason for what is done about it.
+    fn why(&self, agent: &Agent) -> String {
+        let more = match agent.state {
+            AgentState::Prompting(_) => agent.about.as_ref().or(agent.tool.as_ref()),
+            AgentState::Failed(_) => self.failure.as_ref(),
+            _ => None,
+        };
+        let state = agent.state;
+        more.map_or_else(
+            || format!("the agent is {state}"),
+            |more| format!("the agent is {state}: {more}"),
+        )
+    }
+
+    pub(super) fn nudge(&mut self, due: Due, message: String) -> Vec<Effect> {
+        self.mark(due);
+        self.nudged = Some(due.rest);
+        vec![Effect::Nudge { rest: due.rest, message }]
+    }
+
+    pub(super) fn may_nudge(&self, agent: Option<&Agent>, rest: u64) -> Result<(), Dropped> {
+        self.guard()?;
+        match agent {
+            Some(agent) if agent.state == AgentState::Idle && agent.activity == rest => Ok(()),
+            _ => Err(Dropped::RestOver),
+        }
+    }
+
+    pub(super) fn timer_fired(&mut self, agent: Option<&Agent>, now: Timestamp) -> Answer {
+        let Some(waiting) = self.waiting.take_if(|waiting| waiting.until <= now) else {
+            return Err(Dropped::NoTimer);
+        };
+        match agent {
+            Some(agent) if self.due(agent) == Some(waiting.due) => self.consider(agent, now),
+            _ => Err(Dropped::RestOver),
+        }
+    }
+
+    pub(super) fn waits_until(&self) -> Option<Timestamp> {
+        self.waiting.map(|waiting| waiting.until)
+    }
+
+    /// Tells whether the agent rests, and is not about to read our nudge.
+    pub(super) fn rests_by_itself(&self, agent: &Agent) -> bool {
+        match agent.state {
+            AgentState::Working => false,
+            AgentState::Idle => self.nudged != Some(agent.activity),
+            _ => true,
+        }
+    }
+
+    pub(super) fn ticket(&mut self) -> Ticket {
+        self.tickets += 1;
+        Ticket { visit: self.number, number: self.tickets }
+    }
+
+    pub(super) fn mark(&mut self, due: Due) {
+        self.waiting.take_if(|waiting| waiting.due == due);
+        self.done.push(due);
+    }
+
+    fn is_done(&self, due: Due) -> bool {
+        let is_idle = |trigger| matches!(trigger, Trigger::OnIdle | Trigger::OnStop);
+        self.done.iter().any(|done| {
+            done.rest == due.rest
+                && (done.trigger == due.trigger || is_idle(done.trigger) && is_idle(due.trigger))
+        })
+    }
+}
+
+/// Tells whether something can be done again: the others end the step, or ask a person as well.
+fn is_repeatable(verb: Verb) -> bool {
+    matches!(verb, Verb::Nudge | Verb::Gate | Verb::Recover)
+}
+
+fn about(trigger: Trigger, agent: &Agent) -> About {
+    match (trigger, agent.state) {
+        (_, AgentState::Prompting(kind)) => About::Prompt(kind),
+        (_, AgentState::Failed(kind)) => About::Error(kind),
+        (_, AgentState::Exited | AgentState::Gone) => About::Dead,
+        (Trigger::OnStop, _) => About::Stop,
+        _ => About::Idle,
+    }
+}
+
+fn times(times: u32) -> String {
+    if times == 1 { "one attempt".to_owned() } else { format!("{times} attempts") }
+}

@@ -1,0 +1,235 @@
+//! All the daemon knows: a fold over what happened.
+//!
+//! `apply` is the only way it changes. What it returns is to be done; what must be done even if
+//! the daemon is killed before it gets to it is in the state itself (`notices`, `to_journal`) until
+//! an entry says that it was done.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhook_model::bus::{AgentReport, SignalKind};
+use anyhook_model::inquiry::{Ending, InquiryKind};
+use anyhook_model::notice::NoticeKind;
+use anyhook_model::{AgentState, Happening, Inquiry, RecordId, Resolution, Source};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::agents::{Agents, Heard, Why};
+use crate::inquiries::{Inquiries, OPEN_AT_ONCE, escalation, without_answer};
+use crate::notices::{NoticeName, of_agent};
+
+/// So many logs are remembered.
+const LOGS_REMEMBERED: usize = 5_000;
+
+/// One step of what the daemon stores.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// When the daemon heard of it.
+    pub at: Timestamp,
+    /// What it is.
+    pub what: What,
+}
+
+/// What can be stored.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// Something happened.
+    Happened(Box<Happening>),
+    /// The journal is read up to here.
+    JournalRead(Value),
+    /// The logs are read up to here, by file.
+    LogRead(String, Value),
+    /// A notice was handed to its own process.
+    NoticeLaunched(NoticeName),
+    /// A decision is in the journal.
+    Journaled(RecordId),
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Tell whoever waits for it.
+    Answer(Resolution),
+    /// Write it down in the journal.
+    Journal(Resolution),
+    /// Something happened because of it, and is part of it: tell those who follow.
+    Followed(Box<Happening>),
+    /// It changed nothing, and why.
+    Dropped(Why),
+}
+
+impl Effect {
+    /// Returns why an event changed nothing.
+    pub fn dropped(&self) -> Option<Why> {
+        match self {
+            Self::Dropped(why) => Some(*why),
+            _ => None,
+        }
+    }
+}
+
+/// All the daemon knows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    /// Every agent.
+    pub agents: Agents,
+    /// What waits for a person.
+    pub inquiries: Inquiries,
+    /// Notices that are not yet handed to their process.
+    pub notices: BTreeSet<NoticeName>,
+    /// Decisions that are not yet in the journal.
+    pub to_journal: BTreeMap<RecordId, Resolution>,
+    /// Where the journal is read on.
+    pub journal: Option<Value>,
+    /// Where the logs are read on, by file.
+    pub logs: BTreeMap<String, Value>,
+}
+
+impl State {
+    /// Takes one entry in. Returns what is to be done about it.
+    pub fn apply(&mut self, entry: &Entry, wanted: &BTreeSet<NoticeKind>) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        match &entry.what {
+            What::Happened(happening) => self.happen(happening, entry.at, wanted, &mut effects),
+            What::JournalRead(position) => self.journal = Some(position.clone()),
+            What::LogRead(file, position) => {
+                if self.logs.len() >= LOGS_REMEMBERED && !self.logs.contains_key(file) {
+                    // Whichever goes is read anew from near its end if it grows.
+                    self.logs.pop_first();
+                }
+                self.logs.insert(file.clone(), position.clone());
+            }
+            What::NoticeLaunched(name) => {
+                self.notices.remove(name);
+            }
+            What::Journaled(id) => {
+                self.to_journal.remove(id);
+            }
+        }
+        effects
+    }
+
+    fn happen(
+        &mut self,
+        happening: &Happening,
+        at: Timestamp,
+        wanted: &BTreeSet<NoticeKind>,
+        effects: &mut Vec<Effect>,
+    ) {
+        match happening {
+            Happening::DecisionCreated(inquiry) => self.create(inquiry, at, wanted),
+            Happening::DecisionResolved(resolution) => self.resolve(resolution, effects),
+            _ => self.hear(happening, at, wanted, effects),
+        }
+    }
+
+    fn create(&mut self, inquiry: &Inquiry, at: Timestamp, wanted: &BTreeSet<NoticeKind>) {
+        if self.inquiries.open().count() < OPEN_AT_ONCE
+            && self.inquiries.add(inquiry, at)
+            && wanted.contains(&NoticeKind::Decision)
+        {
+            self.notices.insert(NoticeName::Decision(inquiry.id.clone()));
+        }
+    }
+
+    fn resolve(&mut self, resolution: &Resolution, effects: &mut Vec<Effect>) {
+        if self.inquiries.end(resolution) {
+            self.to_journal.insert(resolution.id.clone(), resolution.clone());
+            // Nobody needs to be told of what is decided.
+            self.notices.remove(&NoticeName::Decision(resolution.id.clone()));
+            effects.push(Effect::Journal(resolution.clone()));
+            effects.push(Effect::Answer(resolution.clone()));
+        }
+    }
+
+    fn hear(
+        &mut self,
+        happening: &Happening,
+        at: Timestamp,
+        wanted: &BTreeSet<NoticeKind>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let inner = self.agents.of_inner_agent(happening);
+        let happening = inner.as_ref().unwrap_or(happening);
+        let Some(report) = happening.report() else { return };
+        let heard = self.agents.hear(happening, at);
+        if let Some(Heard::Dropped(why)) = heard {
+            effects.push(Effect::Dropped(why));
+            return;
+        }
+        // Part of the event itself, so that nothing is lost between the two.
+        for resolution in self.overtaken(happening, at) {
+            self.resolve(&resolution, effects);
+            effects.push(Effect::Followed(Box::new(Happening::DecisionResolved(resolution))));
+        }
+        if let Happening::AgentSignal(signal) = happening
+            && signal.kind == SignalKind::Escalate
+            && let Some(id) = &signal.report.record
+            && self.inquiries.get(id).is_none()
+        {
+            let inquiry = escalation(signal, id.clone(), at);
+            self.create(&inquiry, at, wanted);
+            effects.push(Effect::Followed(Box::new(Happening::DecisionCreated(inquiry))));
+        }
+        if heard == Some(Heard::Changed) {
+            self.notice(&report.agent, wanted);
+        }
+    }
+
+    /// Notes what a person is to be told of an agent that does something else now.
+    fn notice(&mut self, id: &str, wanted: &BTreeSet<NoticeKind>) {
+        let Some(agent) = self.agents.get(id) else { return };
+        // Of one agent what it does now is told, not what it did before.
+        self.notices.retain(|name| !matches!(name, NoticeName::Agent(other, ..) if other == id));
+        // A decision about it already tells the person.
+        let is_asked = matches!(agent.state, AgentState::Prompting(_))
+            && self.inquiries.open_about(id).next().is_some();
+        if let Some(kind) = of_agent(agent).filter(|kind| wanted.contains(kind) && !is_asked) {
+            self.notices.insert(NoticeName::Agent(id.to_owned(), kind, agent.activity));
+        }
+    }
+
+    /// Returns how the open inquiries end that an event makes pointless: somebody answered the
+    /// agent elsewhere, it went on by itself, or it is over.
+    fn overtaken(&self, happening: &Happening, now: Timestamp) -> Vec<Resolution> {
+        let Some(report) = happening.report() else { return Vec::new() };
+        let is_over = matches!(happening, Happening::AgentExited(_) | Happening::AgentGone(_));
+        let why = if is_over { "the agent is over" } else { "the agent went on by itself" };
+        let is_meant = |inquiry: &&Inquiry| {
+            // What happened before it was asked says nothing about it.
+            let is_later = report.at.is_none_or(|at| at > inquiry.created);
+            is_later
+                && match happening {
+                    _ if is_over => true,
+                    // An agent that asks for a person may well do something meanwhile.
+                    _ if inquiry.kind == InquiryKind::Escalation => false,
+                    Happening::AgentInput(report) => report.source <= Source::Hook,
+                    // A log may tell late of a rest before the question.
+                    Happening::AgentIdle(report) => {
+                        report.source <= Source::Hook || report.broken_off
+                    }
+                    // Calls run beside each other: only the end of this one tells.
+                    Happening::AgentWorking(report) => {
+                        report.call_ended && is_about(inquiry, report)
+                    }
+                    _ => false,
+                }
+        };
+        self.inquiries
+            .open_about(&report.agent)
+            .filter(is_meant)
+            .map(|inquiry| without_answer(inquiry, Ending::Dismissed, why, now))
+            .collect()
+    }
+}
+
+fn is_about(inquiry: &Inquiry, report: &AgentReport) -> bool {
+    match (&inquiry.digest, &report.call) {
+        (Some(digest), Some(call)) => digest.starts_with(call.as_str()),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,225 @@
+use anyhook_model::bus::{AgentPrompt, AgentReport, AgentSignal};
+use anyhook_model::inquiry::Choice;
+use anyhook_model::{PromptType, Source};
+
+use super::*;
+
+fn second(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+fn report(at: i64) -> AgentReport {
+    AgentReport {
+        agent: "a".to_owned(),
+        source: Source::Hook,
+        at: Some(second(at)),
+        ..AgentReport::default()
+    }
+}
+
+fn prompt(at: i64) -> Happening {
+    let prompt_type = PromptType::Permission;
+    Happening::AgentPrompt(AgentPrompt { report: report(at), prompt_type })
+}
+
+fn inquiry(id: &str, created: i64) -> Inquiry {
+    Inquiry {
+        id: RecordId::from_text(id),
+        kind: InquiryKind::Permission,
+        agent: "a".to_owned(),
+        question: "May it?".to_owned(),
+        tool: None,
+        about: None,
+        digest: None,
+        options: vec![Choice::new("allow", ""), Choice::new("deny", "")],
+        created: second(created),
+        until: Some(second(created + 60)),
+    }
+}
+
+fn all() -> BTreeSet<NoticeKind> {
+    [
+        NoticeKind::Decision,
+        NoticeKind::Prompt,
+        NoticeKind::Idle,
+        NoticeKind::Failed,
+        NoticeKind::Gone,
+    ]
+    .into()
+}
+
+fn happened(state: &mut State, at: i64, happening: Happening) -> Vec<Effect> {
+    state.apply(&Entry { at: second(at), what: What::Happened(Box::new(happening)) }, &all())
+}
+
+/// Returns how many notices an event brings, as if each were given at once.
+fn notices(state: &mut State, at: i64, happening: Happening) -> usize {
+    happened(state, at, happening);
+    std::mem::take(&mut state.notices).len()
+}
+
+#[test]
+fn one_notice_for_a_decision_and_none_beside_it() {
+    let mut state = State::default();
+    let created = Happening::DecisionCreated(inquiry("x", 1));
+    assert_eq!(notices(&mut state, 1, created.clone()), 1);
+    assert_eq!(notices(&mut state, 1, created), 0, "asked on");
+    assert_eq!(notices(&mut state, 1, prompt(1)), 0, "the decision tells of it");
+}
+
+#[test]
+fn one_notice_a_rest() {
+    let mut state = State::default();
+    assert_eq!(notices(&mut state, 1, Happening::AgentWorking(report(1))), 0);
+    assert_eq!(notices(&mut state, 2, Happening::AgentIdle(report(2))), 1);
+    let mut again = report(60);
+    again.source = Source::Notification;
+    assert_eq!(notices(&mut state, 60, Happening::AgentIdle(again)), 0);
+    assert_eq!(notices(&mut state, 61, Happening::AgentWorking(report(61))), 0);
+    assert_eq!(notices(&mut state, 62, Happening::AgentIdle(report(62))), 1);
+}
+
+#[test]
+fn only_what_is_wanted_is_told() {
+    let mut state = State::default();
+    let idle =
+        Entry { at: second(1), what: What::Happened(Box::new(Happening::AgentIdle(report(1)))) };
+    assert!(state.apply(&idle, &[NoticeKind::Prompt].into()).is_empty());
+    assert!(state.notices.is_empty());
+}
+
+#[test]
+fn a_notice_is_kept_until_it_was_handed_over() {
+    let mut state = State::default();
+    happened(&mut state, 1, Happening::DecisionCreated(inquiry("x", 1)));
+    let name = state.notices.first().cloned().unwrap();
+    let launched = Entry { at: second(2), what: What::NoticeLaunched(name.clone()) };
+    assert!(state.apply(&launched, &all()).is_empty());
+    assert!(state.notices.is_empty());
+}
+
+#[test]
+fn the_first_answer_is_told_and_written_down_once() {
+    let mut state = State::default();
+    happened(&mut state, 1, Happening::DecisionCreated(inquiry("x", 1)));
+    let answer = state.inquiries.answer("x", "allow", None, "ann".to_owned(), second(2)).unwrap();
+    let effects = happened(&mut state, 2, Happening::DecisionResolved(answer.clone()));
+    assert_eq!(effects, [Effect::Journal(answer.clone()), Effect::Answer(answer.clone())]);
+    let other = Resolution { choice: Some("deny".to_owned()), ..answer.clone() };
+    assert!(happened(&mut state, 3, Happening::DecisionResolved(other)).is_empty());
+    assert_eq!(state.to_journal.values().collect::<Vec<_>>(), [&answer]);
+    state.apply(&Entry { at: second(4), what: What::Journaled(answer.id.clone()) }, &all());
+    assert!(state.to_journal.is_empty());
+}
+
+/// Tells whether an event ends the decision that is open.
+fn overtakes(state: &State, happening: Happening) -> bool {
+    let mut state = state.clone();
+    let effects = happened(&mut state, 20, happening);
+    assert_eq!(
+        effects.iter().any(|effect| matches!(effect, Effect::Answer(_))),
+        state.inquiries.open().count() == 0
+    );
+    state.inquiries.open().count() == 0
+}
+
+#[test]
+fn a_decision_is_dismissed_when_the_agent_goes_on() {
+    let mut state = State::default();
+    let mut asked = inquiry("x", 10);
+    asked.digest = Some("abcdef".to_owned());
+    happened(&mut state, 10, Happening::DecisionCreated(asked));
+    let of_call = |call: &str, at, call_ended| AgentReport {
+        call: Some(call.to_owned()),
+        call_ended,
+        ..report(at)
+    };
+    let prompt_type = PromptType::Permission;
+    let asks = AgentPrompt { report: of_call("abc", 10, false), prompt_type };
+    happened(&mut state, 10, Happening::AgentPrompt(asks));
+    let ended = |call: &str, at| Happening::AgentWorking(of_call(call, at, true));
+    assert!(!overtakes(&state, prompt(11)));
+    assert!(!overtakes(&state, Happening::AgentWorking(report(12))), "calls run beside each other");
+    assert!(!overtakes(&state, ended("xyz", 12)), "another call");
+    assert!(!overtakes(&state, Happening::AgentIdle(report(9))), "before it was asked");
+    assert!(overtakes(&state, ended("abc", 12)));
+    assert!(overtakes(&state, Happening::AgentIdle(report(12))));
+    assert!(overtakes(&state, Happening::AgentInput(report(12))));
+    assert!(overtakes(&state, Happening::AgentGone(report(12))));
+    let other = AgentReport { agent: "b".to_owned(), ..report(12) };
+    assert!(!overtakes(&state, Happening::AgentIdle(other)), "another agent");
+    let told = AgentReport { source: Source::Notification, ..report(12) };
+    assert!(!overtakes(&state, Happening::AgentInput(told)), "anybody can say so");
+    let log = AgentReport { source: Source::Log, ..report(12) };
+    assert!(!overtakes(&state, Happening::AgentIdle(log.clone())), "it is outranked");
+    let broken_off = AgentReport { broken_off: true, ..log };
+    assert!(overtakes(&state, Happening::AgentIdle(broken_off)));
+}
+
+#[test]
+fn an_agent_that_asks_for_a_person_gets_a_decision_with_the_event_itself() {
+    let mut state = State::default();
+    let record = Some(RecordId::from_text("r"));
+    let signal = AgentSignal {
+        report: AgentReport { record, ..report(10) },
+        kind: SignalKind::Escalate,
+        message: Some("look".to_owned()),
+    };
+    let signal = Happening::AgentSignal(signal);
+    let effects = happened(&mut state, 10, signal.clone());
+    assert!(matches!(&effects[..], [Effect::Followed(_)]), "{effects:?}");
+    happened(&mut state, 11, signal);
+    assert_eq!(state.inquiries.open().count(), 1, "read twice, it is one");
+    // What an agent asks itself stays until it is over.
+    assert!(!overtakes(&state, Happening::AgentIdle(report(12))));
+    assert!(overtakes(&state, Happening::AgentExited(report(12))));
+}
+
+#[test]
+fn an_agent_inside_an_agent_is_another() {
+    let of = |session: &str, at, happening: fn(AgentReport) -> Happening| {
+        let (host, session) = (Some("claude-code".to_owned()), Some(session.to_owned()));
+        happening(AgentReport { host, session, ..report(at) })
+    };
+    let mut state = State::default();
+    happened(&mut state, 1, of("outer", 1, Happening::AgentWorking));
+    happened(&mut state, 2, of("inner", 2, Happening::AgentWorking));
+    happened(&mut state, 3, of("inner", 3, Happening::AgentExited));
+    assert_eq!(state.agents.get("a").unwrap().state, AgentState::Working);
+    assert_eq!(state.agents.get("claude-code:inner").unwrap().state, AgentState::Exited);
+    happened(&mut state, 4, of("outer", 4, Happening::AgentExited));
+    happened(&mut state, 5, of("next", 5, Happening::AgentWorking));
+    assert_eq!(state.agents.get("a").unwrap().session.as_deref(), Some("next"), "it began anew");
+}
+
+#[test]
+fn a_state_survives_json_and_a_fold_is_a_fold() {
+    let happening = |happening| What::Happened(Box::new(happening));
+    let entries: Vec<Entry> = [
+        happening(Happening::AgentWorking(report(1))),
+        happening(Happening::DecisionCreated(inquiry("x", 2))),
+        happening(prompt(2)),
+        What::JournalRead(serde_json::json!({"segment": "00000001.jsonl", "offset": 17})),
+        What::LogRead("/log".to_owned(), serde_json::json!(5)),
+        happening(Happening::AgentIdle(report(5))),
+    ]
+    .into_iter()
+    .map(|what| Entry { at: second(9), what })
+    .collect();
+    let mut whole = State::default();
+    for (cut, entry) in entries.iter().enumerate() {
+        let text = serde_json::to_string(&whole).unwrap();
+        let mut resumed: State = serde_json::from_str(&text).unwrap();
+        assert_eq!(resumed, whole);
+        for entry in &entries[cut..] {
+            let text = serde_json::to_string(entry).unwrap();
+            resumed.apply(&serde_json::from_str(&text).unwrap(), &all());
+        }
+        whole.apply(entry, &all());
+        let mut rest = whole.clone();
+        for entry in &entries[cut + 1..] {
+            rest.apply(entry, &all());
+        }
+        assert_eq!(resumed, rest);
+    }
+}

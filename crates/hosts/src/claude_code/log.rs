@@ -1,0 +1,120 @@
+//! What a line of a session's transcript tells of the agent.
+//!
+//! Seen with 2.1.325: a question for permission leaves no line, nor does the end of the program. A
+//! message that ends the turn is written before the hooks of the stop have run, and one of them may
+//! send the agent on: only the line with the turn's duration, which not every way of running it
+//! writes, makes it certain.
+
+use anyhook_model::json::Object;
+use anyhook_model::{FailureKind, PromptType};
+use jiff::Timestamp;
+
+use super::transcript::entry::{Entry, Said, text_of};
+use crate::log::{Doing, LogForm, LogHomes, LogPlace, LogSays, LogState, failure_kind};
+
+pub(super) fn places(homes: &LogHomes) -> Vec<LogPlace> {
+    vec![LogPlace {
+        folder: homes.folder("CLAUDE_CONFIG_DIR", ".claude").join("projects"),
+        // What subagents do is in folders below.
+        names: &["*", "*.jsonl"],
+        form: LogForm::Lines,
+    }]
+}
+
+pub(super) fn begin(file_name: &str) -> LogState {
+    LogState::of_session(file_name.trim_end_matches(".jsonl"))
+}
+
+pub(super) fn read_line(state: &mut LogState, line: &str) -> Option<LogSays> {
+    let entry = Entry { line: 0, fields: state.object(line)? };
+    if entry.flag("isSidechain") {
+        return None;
+    }
+    state.name_session(entry.text("sessionId"));
+    state.name_work_dir(entry.text("cwd"));
+    let at = entry.at();
+    match entry.text("type")? {
+        "user" => user(state, &entry, at),
+        "assistant" => assistant(state, &entry, at),
+        "system" if entry.text("subtype") == Some("turn_duration") => {
+            // Also written after a turn that failed, which is no rest.
+            let is_over = state.in_turn != Some(false);
+            state.in_turn = Some(false);
+            is_over.then(|| LogSays::certain(at, state.rest()))
+        }
+        _ => None,
+    }
+}
+
+fn user(state: &mut LogState, entry: &Entry, at: Option<Timestamp>) -> Option<LogSays> {
+    let mut has_result = false;
+    for result in entry.results() {
+        has_result = true;
+        if let Some(call) = text_of(result, "tool_use_id") {
+            state.answered(call);
+        }
+    }
+    if !has_result {
+        match entry.said() {
+            Said::Prompt(_) | Said::StopFeedback => state.waits.clear(),
+            Said::Interruption => {
+                state.in_turn = Some(false);
+                return Some(LogSays::certain(at, state.break_off()));
+            }
+            // A compaction may be part of a turn or not; commands of the host's own are not.
+            Said::Summary(_) | Said::Command { .. } | Said::Nothing => return None,
+        }
+    }
+    state.in_turn = Some(true);
+    Some(LogSays::certain(at, state.at_work()))
+}
+
+fn assistant(state: &mut LogState, entry: &Entry, at: Option<Timestamp>) -> Option<LogSays> {
+    let message = entry.message()?;
+    if entry.flag("isApiErrorMessage") {
+        state.in_turn = Some(false);
+        return Some(LogSays::certain(at, failure(state, entry)));
+    }
+    if text_of(message, "model") == Some("<synthetic>") {
+        return None;
+    }
+    let mut calls = false;
+    for block in entry.blocks().filter(|block| text_of(block, "type") == Some("tool_use")) {
+        calls = true;
+        if let Some(prompt) = text_of(block, "name").and_then(prompt_of)
+            && let Some(call) = text_of(block, "id")
+        {
+            state.wait(call, prompt);
+        }
+    }
+    state.in_turn = Some(true);
+    if !calls && ends_turn(message) {
+        return Some(LogSays::likely(at, state.rest()));
+    }
+    Some(LogSays::certain(at, state.at_work()))
+}
+
+/// Returns what a tool shows the person.
+fn prompt_of(tool: &str) -> Option<PromptType> {
+    match tool {
+        "AskUserQuestion" => Some(PromptType::Question),
+        "ExitPlanMode" => Some(PromptType::PlanApproval),
+        _ => None,
+    }
+}
+
+fn ends_turn(message: &Object) -> bool {
+    matches!(text_of(message, "stop_reason"), Some("end_turn" | "stop_sequence" | "refusal"))
+}
+
+fn failure(state: &mut LogState, entry: &Entry) -> Doing {
+    let words = entry.blocks().find_map(|block| text_of(block, "text")).unwrap_or_default();
+    let status = entry.fields.get("apiErrorStatus").and_then(serde_json::Value::as_u64);
+    let kind = match entry.text("error") {
+        Some("authentication_failed" | "oauth_org_not_allowed") => FailureKind::Unauthorized,
+        Some("billing_error") => FailureKind::OutOfCredits,
+        Some("rate_limit") if status.is_none() => FailureKind::RateLimited,
+        _ => failure_kind(status, words),
+    };
+    state.fail(kind, words)
+}

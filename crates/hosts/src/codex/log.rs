@@ -1,0 +1,125 @@
+//! What a line of a session's rollout tells of the agent.
+//!
+//! Seen with 0.166.0: a turn has a line for its beginning and one for its end, and what is written
+//! between is work. After its end there may be more, such as what became of a command that was left
+//! running, which is none. A question for permission leaves no line. Earlier versions wrote no line
+//! for the end of a turn: they are not seen to rest.
+
+use anyhook_model::json::Object;
+use anyhook_model::{FailureKind, PromptType};
+use serde_json::Value;
+
+use crate::log::{Doing, LogForm, LogHomes, LogPlace, LogSays, LogState, failure_kind, text, time};
+
+pub(super) fn places(homes: &LogHomes) -> Vec<LogPlace> {
+    vec![LogPlace {
+        folder: homes.folder("CODEX_HOME", ".codex").join("sessions"),
+        names: &["*", "*", "*", "rollout-*.jsonl"],
+        form: LogForm::Lines,
+    }]
+}
+
+/// The session's id is at the end of the name, behind the time.
+pub(super) fn begin(file_name: &str) -> LogState {
+    let stem = file_name.trim_end_matches(".jsonl");
+    let id = stem.len().checked_sub(ID_LENGTH).and_then(|start| stem.get(start..));
+    id.map_or_else(LogState::default, LogState::of_session)
+}
+
+/// The length of a session's id.
+const ID_LENGTH: usize = 36;
+
+pub(super) fn read_line(state: &mut LogState, line: &str) -> Option<LogSays> {
+    let object = state.object(line)?;
+    let payload = object.get("payload")?.as_object()?;
+    let kind = text(&object, "type")?;
+    if kind == "session_meta" {
+        // A session that goes on from another has that one's line, too, further down.
+        if text(payload, "id") == state.session.as_deref() || state.session.is_none() {
+            state.name_session(text(payload, "id"));
+            state.is_subagent = is_subagent(payload);
+        }
+        state.name_work_dir(text(payload, "cwd"));
+    }
+    if state.is_subagent {
+        return None;
+    }
+    let doing = match (kind, text(payload, "type")) {
+        ("turn_context", _) => {
+            state.name_work_dir(text(payload, "cwd"));
+            return None;
+        }
+        ("event_msg", Some(event)) => event_says(state, event, payload)?,
+        ("response_item", Some(item)) if state.in_turn != Some(false) => {
+            item_says(state, item, payload)?
+        }
+        _ => return None,
+    };
+    Some(LogSays::certain(time(&object, "timestamp"), doing))
+}
+
+fn is_subagent(meta: &Object) -> bool {
+    text(meta, "thread_source") == Some("subagent")
+        || meta.get("source").is_some_and(|source| source.get("subagent").is_some())
+}
+
+fn event_says(state: &mut LogState, event: &str, payload: &Object) -> Option<Doing> {
+    match event {
+        "task_started" | "turn_started" | "user_message" => {
+            state.in_turn = Some(true);
+            state.waits.clear();
+            Some(Doing::Working)
+        }
+        "task_complete" | "turn_complete" => {
+            state.in_turn = Some(false);
+            let error = payload.get("error").and_then(Value::as_object);
+            Some(match error {
+                Some(error) => failure(state, error),
+                None => state.rest(),
+            })
+        }
+        "turn_aborted" => {
+            state.in_turn = Some(false);
+            Some(state.break_off())
+        }
+        _ => None,
+    }
+}
+
+fn item_says(state: &mut LogState, item: &str, payload: &Object) -> Option<Doing> {
+    let call = text(payload, "call_id").unwrap_or_default();
+    match item {
+        "function_call" | "custom_tool_call" | "local_shell_call" | "web_search_call" => {
+            match text(payload, "name") {
+                Some("request_user_input") => state.wait(call, PromptType::Question),
+                Some("request_permissions") => state.wait(call, PromptType::Permission),
+                _ => {}
+            }
+        }
+        "function_call_output" | "custom_tool_call_output" => state.answered(call),
+        "reasoning" => {}
+        // The host's own words to the model are no work.
+        "message" if text(payload, "role") == Some("assistant") => {}
+        _ => return None,
+    }
+    Some(state.at_work())
+}
+
+fn failure(state: &mut LogState, error: &Object) -> Doing {
+    let words = text(error, "message").unwrap_or_default();
+    let info = error.get("codex_error_info").unwrap_or(&Value::Null);
+    // A word, or an object of one member that is named by it.
+    let member = info.as_object().and_then(|info| info.iter().next());
+    let name = info.as_str().or(member.map(|(name, _)| name.as_str())).unwrap_or_default();
+    let status = member.and_then(|(_, details)| details.get("http_status_code")?.as_u64());
+    let kind = match (name, status) {
+        ("unauthorized", _) => FailureKind::Unauthorized,
+        ("usage_limit_exceeded" | "session_budget_exceeded", _) => FailureKind::RateLimited,
+        ("quota_exceeded", _) => FailureKind::OutOfCredits,
+        ("http_connection_failed" | "response_stream_connection_failed", None) => {
+            FailureKind::NoNetwork
+        }
+        (_, status) => failure_kind(status, words),
+    };
+    state.fail(kind, words)
+}

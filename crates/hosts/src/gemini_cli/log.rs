@@ -1,0 +1,71 @@
+//! What a line of a session's chat tells of the agent.
+//!
+//! Seen with 0.61.0: a message of the model is written before its tools run and without them, and
+//! once more with them when they are done. So words alone end the turn only if nothing follows, and
+//! what comes before tools are done, a question for permission among it, cannot be told from it. An
+//! error is written only where somebody sees the screen. No line tells the folder it works in.
+
+use anyhook_model::json::Object;
+use serde_json::Value;
+
+use crate::log::{Doing, LogForm, LogHomes, LogPlace, LogSays, LogState, failure_kind, text, time};
+
+pub(super) fn places(homes: &LogHomes) -> Vec<LogPlace> {
+    vec![LogPlace {
+        folder: homes.folder("GEMINI_CLI_HOME", "").join(".gemini/tmp"),
+        names: &["*", "chats", "session-*.jsonl"],
+        form: LogForm::Lines,
+    }]
+}
+
+pub(super) fn read_line(state: &mut LogState, line: &str) -> Option<LogSays> {
+    let object = state.object(line)?;
+    if let Some(session) = text(&object, "sessionId") {
+        state.name_session(Some(session));
+        state.is_subagent = text(&object, "kind") == Some("subagent");
+        return None;
+    }
+    if state.is_subagent {
+        return None;
+    }
+    let at = time(&object, "timestamp");
+    let content = object.get("content").map(words).unwrap_or_default();
+    match text(&object, "type")? {
+        // Also written anew when a request was cancelled.
+        "user" if content.starts_with("<session_context>") => None,
+        "user" => Some(LogSays::certain(at, Doing::Working)),
+        "gemini" => Some(match last_call(&object) {
+            Some(call) => LogSays::certain(time(call, "timestamp").or(at), Doing::Working),
+            None if content.trim().is_empty() => LogSays::certain(at, Doing::Working),
+            None => LogSays::likely(at, state.rest()),
+        }),
+        "info" if content == "Request cancelled." => Some(LogSays::certain(at, state.break_off())),
+        "error" if content.starts_with("[API Error") => Some(LogSays::certain(
+            at,
+            state.fail(failure_kind(status(&content), &content), &content),
+        )),
+        _ => None,
+    }
+}
+
+fn last_call(message: &Object) -> Option<&Object> {
+    message.get("toolCalls")?.as_array()?.last()?.as_object()
+}
+
+/// Returns what is said: itself, or its parts of text.
+fn words(content: &Value) -> String {
+    if let Some(text) = content.as_str() {
+        return text.to_owned();
+    }
+    let parts = content.as_array().into_iter().flatten();
+    parts.filter_map(|part| part.get("text")?.as_str()).collect()
+}
+
+/// Finds a status in the words for an error, as in `got status: 429` or `"code":429`.
+fn status(words: &str) -> Option<u64> {
+    ["got status: ", "\"code\":", "(Status: "].into_iter().find_map(|before| {
+        let digits = words.split_once(before)?.1.trim_start();
+        let end = digits.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(digits.len());
+        digits[..end].parse().ok()
+    })
+}

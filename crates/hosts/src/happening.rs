@@ -1,0 +1,408 @@
+//! What a record of the journal tells of an agent's state.
+
+use anyhook_model::bus::{AgentFailed, AgentPrompt, AgentReport};
+use anyhook_model::json::shorten;
+use anyhook_model::{
+    Effect, EventKind, FailureKind, Happening, PromptType, Record, RecordId, Source, agent,
+};
+use serde_json::Value;
+
+/// The host of records that no agent sent: `anyhook emit`, and what the daemon writes down.
+pub const OURS: &str = "anyhook";
+
+/// An agent's id is no longer than this.
+pub const AGENT_LIMIT: usize = 200;
+/// What an agent says of its work is no longer than this.
+pub const MESSAGE_LIMIT: usize = 4 * 1024;
+
+/// Makes the record of something that was told to us.
+pub fn record(id: RecordId, at: jiff::Timestamp, happening: &Happening) -> Record {
+    let kind = EventKind::Other(happening.type_name().to_owned());
+    let mut record = Record::new(id, at, OURS, kind);
+    record.agent_id = happening.report().map(|report| report.agent.clone());
+    if let Ok(text) = serde_json::to_string(happening) {
+        record.payload = Some(anyhook_model::Payload::new(text.as_bytes()));
+    }
+    record
+}
+
+/// Returns what a record tells of its agent; none if it tells nothing.
+pub fn of_record(record: &Record) -> Option<Happening> {
+    if record.host == OURS {
+        return told(record);
+    }
+    let id = record.agent_id.clone().or_else(|| {
+        let session = record.session.as_deref()?;
+        Some(agent::agent_id(&record.host, session))
+    })?;
+    of_agent(record, id)
+}
+
+/// Returns what a host's record tells of the agent that goes by this id; none if it tells nothing.
+pub fn of_agent(record: &Record, id: String) -> Option<Happening> {
+    // The outcome of a hook that ran aside, and further events of one payload, say nothing new.
+    if record.of.is_some() || record.with.is_some() {
+        return None;
+    }
+    let payload = || -> Value {
+        let text = record.payload.as_ref().map(anyhook_model::Payload::as_text);
+        text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+    };
+    let report = report(record, id);
+    let prompt = |prompt_type| {
+        Some(Happening::AgentPrompt(AgentPrompt { report: report.clone(), prompt_type }))
+    };
+    match &record.event {
+        // A compaction changes nothing: the agent goes on with what it did, or rests as before.
+        EventKind::SessionStart if is(&payload(), "source", "compact") => None,
+        EventKind::PreCompact | EventKind::PostCompact if is(&payload(), "trigger", "manual") => {
+            None
+        }
+        EventKind::SessionStart => {
+            Some(Happening::AgentIdle(AgentReport { fresh: true, ..report }))
+        }
+        EventKind::SessionEnd => Some(Happening::AgentExited(report)),
+        // A gate that holds keeps the agent at work.
+        EventKind::BeforeStop if record.denies() => Some(Happening::AgentStop(report)),
+        EventKind::BeforeStop | EventKind::AfterStop | EventKind::AfterAgent => {
+            Some(Happening::AgentIdle(report))
+        }
+        EventKind::BeforeTool if record.denies() => Some(Happening::AgentWorking(report)),
+        EventKind::BeforeTool if record.verdict.effect == Some(Effect::Ask) => {
+            prompt(PromptType::Permission)
+        }
+        EventKind::BeforeTool => match prompt_tool(record) {
+            Some(prompt_type) => prompt(prompt_type),
+            None => Some(Happening::AgentWorking(report)),
+        },
+        EventKind::PermissionRequest => match record.verdict.effect {
+            Some(Effect::Allow | Effect::Deny) => Some(Happening::AgentWorking(report)),
+            Some(Effect::Ask) | None => {
+                prompt(prompt_tool(record).unwrap_or(PromptType::Permission))
+            }
+        },
+        EventKind::Notification => {
+            // Told of late: second-hand, though it comes by a native event.
+            let report =
+                AgentReport { source: Source::Notification, tool: None, about: None, ..report };
+            match notice(record, &payload()) {
+                Some(PromptType::Idle) => Some(Happening::AgentIdle(report)),
+                Some(prompt_type) => {
+                    Some(Happening::AgentPrompt(AgentPrompt { report, prompt_type }))
+                }
+                None => None,
+            }
+        }
+        // Sent on by a gate of ours, or by the host itself.
+        EventKind::Other(name) if name == "continuation" => Some(Happening::AgentWorking(report)),
+        EventKind::Other(name) => failure(name, &payload(), report),
+        EventKind::BeforeAgent => Some(Happening::AgentInput(report)),
+        EventKind::AfterTool
+        | EventKind::AfterToolFailure
+        | EventKind::SubagentStart
+        | EventKind::SubagentStop
+        | EventKind::PreCompact
+        | EventKind::PostCompact => Some(Happening::AgentWorking(report)),
+    }
+}
+
+fn is(payload: &Value, key: &str, text: &str) -> bool {
+    payload.get(key).and_then(Value::as_str) == Some(text)
+}
+
+fn report(record: &Record, agent: String) -> AgentReport {
+    // What was denied does not begin.
+    let begins = |text: &Option<String>| text.clone().filter(|_| !record.denies());
+    AgentReport {
+        agent,
+        source: Source::Hook,
+        at: Some(record.at),
+        host: Some(record.host.clone()),
+        session: record.session.clone(),
+        work_dir: Some(record.work_dir.clone()).filter(|folder| !folder.is_empty()),
+        project: record.project_dir.clone(),
+        tool: begins(&record.tool),
+        about: begins(&record.about),
+        call: call(record),
+        subagent: record.agent.clone(),
+        call_ended: matches!(record.event, EventKind::AfterTool | EventKind::AfterToolFailure),
+        process: record.process.clone(),
+        log: None,
+        record: Some(record.id.clone()),
+        fresh: false,
+        broken_off: false,
+        likely: false,
+    }
+}
+
+/// Returns the digest of the call, by which it is known before and after it runs.
+fn call(record: &Record) -> Option<String> {
+    let digest =
+        |text: &Option<String>| text.as_deref()?.strip_prefix("sha256:").map(str::to_owned);
+    digest(&record.call_digest).or_else(|| digest(&record.call))
+}
+
+/// Reads what was told to us. Who told it does not matter: whoever can write the journal can.
+fn told(record: &Record) -> Option<Happening> {
+    let text = record.payload.as_ref()?.as_text();
+    let mut happening: Happening = serde_json::from_str(text).ok()?;
+    let is_signal = matches!(happening, Happening::AgentSignal(_));
+    let report = happening.report_mut()?;
+    report.at = Some(record.at);
+    report.record = Some(record.id.clone());
+    // Nobody can pass for a host's own event.
+    report.source = if is_signal { Source::Signal } else { Source::Notification };
+    report.process = None;
+    report.agent = shorten(&report.agent, AGENT_LIMIT);
+    if let Happening::AgentSignal(signal) = &mut happening {
+        signal.message = signal.message.as_deref().map(|text| shorten(text, MESSAGE_LIMIT));
+    }
+    Some(happening)
+}
+
+/// Returns what an agent shows when it calls this tool, which is a question to the person.
+fn prompt_tool(record: &Record) -> Option<PromptType> {
+    crate::find(&record.host)?.prompt_tool(record.tool.as_deref()?)
+}
+
+/// Returns what a notification is about, in every host's words.
+fn notice(record: &Record, payload: &Value) -> Option<PromptType> {
+    let kind = ["notification_type", "kind"].iter().find_map(|key| payload.get(key)?.as_str());
+    let kind = kind.or(record.native_name.as_deref()).unwrap_or_default().to_ascii_lowercase();
+    let kinds = [
+        ("permission", PromptType::Permission),
+        ("idle", PromptType::Idle),
+        ("elicitation_dialog", PromptType::Question),
+    ];
+    kinds.into_iter().find(|(word, _)| kind.contains(word)).map(|(_, prompt_type)| prompt_type)
+}
+
+/// Reads an event that no specification names and that tells of a failed turn.
+fn failure(name: &str, payload: &Value, report: AgentReport) -> Option<Happening> {
+    let text = |pointer: &str| payload.pointer(pointer).and_then(Value::as_str);
+    let (words, message) = match name {
+        "StopFailure" => (text("/error"), text("/last_assistant_message")),
+        "session.error" => {
+            let message = text("/event/properties/error/data/message");
+            (text("/event/properties/error/name"), message)
+        }
+        _ => return None,
+    };
+    let all = format!("{} {}", words.unwrap_or_default(), message.unwrap_or_default());
+    let (kind, message) = (failure_kind(&all), message.or(words).map(str::to_owned));
+    Some(Happening::AgentFailed(AgentFailed { report, kind, message }))
+}
+
+/// Guesses from a host's words why a turn failed.
+pub fn failure_kind(words: &str) -> FailureKind {
+    const WORDS: [(FailureKind, &[&str]); 4] = [
+        (
+            FailureKind::RateLimited,
+            &["rate limit", "rate_limit", "ratelimit", "429", "overloaded", "too many requests"],
+        ),
+        (FailureKind::OutOfCredits, &["billing", "credit", "quota", "402", "payment"]),
+        (
+            FailureKind::Unauthorized,
+            &[
+                "authentication",
+                "unauthorized",
+                "401",
+                "403",
+                "api key",
+                "oauth",
+                "providerautherror",
+            ],
+        ),
+        (
+            FailureKind::NoNetwork,
+            &[
+                "econnrefused",
+                "enotfound",
+                "etimedout",
+                "connection",
+                "network",
+                "unable to connect",
+                "stream disconnected",
+            ],
+        ),
+    ];
+    let words = words.to_ascii_lowercase();
+    let has = |(_, known): &&(FailureKind, &[&str])| known.iter().any(|word| words.contains(word));
+    WORDS.iter().find(has).map_or(FailureKind::Other, |(kind, _)| *kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhook_model::bus::{AgentSignal, SignalKind};
+    use anyhook_model::{Lost, Payload};
+    use jiff::Timestamp;
+
+    use super::*;
+
+    fn record_of(host: &str, event: &str) -> Record {
+        let id = RecordId::from_text("7k2m9x4q");
+        let mut record = Record::new(id, Timestamp::UNIX_EPOCH, host, EventKind::from_name(event));
+        record.session = Some("s".to_owned());
+        record
+    }
+
+    fn says(record: &Record) -> String {
+        match of_record(record) {
+            None => "nothing".to_owned(),
+            Some(Happening::AgentPrompt(prompt)) => prompt.prompt_type.name().to_owned(),
+            Some(Happening::AgentFailed(failed)) => failed.kind.name().to_owned(),
+            Some(happening) => happening.type_name().to_owned(),
+        }
+    }
+
+    #[test]
+    fn events_tell_what_an_agent_does() {
+        for (event, expected) in [
+            ("session_start", "agent:idle"),
+            ("before_agent", "agent:input"),
+            ("before_tool", "agent:working"),
+            ("after_tool", "agent:working"),
+            ("after_tool_failure", "agent:working"),
+            ("permission_request", "permission"),
+            ("before_stop", "agent:idle"),
+            ("subagent_start", "agent:working"),
+            ("subagent_stop", "agent:working"),
+            ("pre_compact", "agent:working"),
+            ("session_end", "agent:exited"),
+            ("continuation", "agent:working"),
+            ("SomethingNew", "nothing"),
+        ] {
+            assert_eq!(says(&record_of("claude-code", event)), expected, "{event}");
+        }
+    }
+
+    #[test]
+    fn a_compaction_by_hand_changes_nothing() {
+        for (event, payload, expected) in [
+            ("pre_compact", r#"{"trigger": "manual"}"#, "nothing"),
+            ("post_compact", r#"{"trigger": "manual"}"#, "nothing"),
+            ("pre_compact", r#"{"trigger": "auto"}"#, "agent:working"),
+            ("session_start", r#"{"source": "compact"}"#, "nothing"),
+            ("session_start", r#"{"source": "clear"}"#, "agent:idle"),
+        ] {
+            let mut record = record_of("claude-code", event);
+            record.payload = Some(Payload::new(payload.as_bytes()));
+            assert_eq!(says(&record), expected, "{event} {payload}");
+        }
+    }
+
+    #[test]
+    fn verdicts_count() {
+        let decided = |event: &str, effect| {
+            let mut record = record_of("claude-code", event);
+            record.verdict.effect = Some(effect);
+            says(&record)
+        };
+        assert_eq!(decided("before_tool", Effect::Deny), "agent:working");
+        assert_eq!(decided("before_tool", Effect::Ask), "permission");
+        assert_eq!(decided("before_stop", Effect::Deny), "agent:stop", "the gate holds");
+        assert_eq!(decided("permission_request", Effect::Allow), "agent:working");
+        assert_eq!(decided("permission_request", Effect::Deny), "agent:working");
+        let mut denied = record_of("claude-code", "before_tool");
+        denied.tool = Some("Shell".to_owned());
+        let tool = |record: &Record| of_record(record).unwrap().report().unwrap().tool.clone();
+        assert_eq!(tool(&denied).as_deref(), Some("Shell"));
+        denied.verdict.effect = Some(Effect::Deny);
+        assert_eq!(tool(&denied), None, "it does not begin");
+        let mut turned_down = record_of("codex", "before_tool");
+        turned_down.verdict.effect = Some(Effect::Ask);
+        let lost = Lost { what: "ask".to_owned(), instead: "deny: approve it".to_owned() };
+        turned_down.lost = vec![lost];
+        assert_eq!(says(&turned_down), "agent:working", "nobody could be asked");
+    }
+
+    #[test]
+    fn some_tools_are_questions() {
+        for (host, tool, expected) in [
+            ("claude-code", "AskUserQuestion", "question"),
+            ("claude-code", "ExitPlanMode", "plan_approval"),
+            ("claude-code", "Shell", "agent:working"),
+            ("opencode", "question", "question"),
+            ("nobody", "AskUserQuestion", "agent:working"),
+        ] {
+            let mut record = record_of(host, "before_tool");
+            record.tool = Some(tool.to_owned());
+            assert_eq!(says(&record), expected, "{host} {tool}");
+        }
+    }
+
+    #[test]
+    fn a_notification_tells_its_kind_in_every_hosts_words() {
+        let notification = |payload: &str, native: Option<&str>| {
+            let mut record = record_of("claude-code", "notification");
+            record.payload = Some(Payload::new(payload.as_bytes()));
+            record.native_name = native.map(str::to_owned);
+            says(&record)
+        };
+        for payload in [
+            r#"{"notification_type": "permission_prompt"}"#,
+            r#"{"notification_type": "ToolPermission"}"#,
+            r#"{"kind": "permission_prompt"}"#,
+        ] {
+            assert_eq!(notification(payload, Some("Notification")), "permission", "{payload}");
+        }
+        assert_eq!(notification("{}", Some("permission.asked")), "permission");
+        assert_eq!(notification(r#"{"notification_type": "idle_prompt"}"#, None), "agent:idle");
+        for nothing in [r#"{"kind": 7}"#, "no JSON", r#"{"notification_type": "auth_success"}"#] {
+            assert_eq!(notification(nothing, None), "nothing");
+        }
+    }
+
+    #[test]
+    fn failed_turns_tell_why() {
+        let failed = |error: &str| {
+            let mut record = record_of("claude-code", "StopFailure");
+            let payload =
+                serde_json::json!({"error": error, "last_assistant_message": "API Error"});
+            record.payload = Some(Payload::new(payload.to_string().as_bytes()));
+            says(&record)
+        };
+        for (error, kind) in [
+            ("rate_limit", "rate_limited"),
+            ("authentication_failed", "unauthorized"),
+            ("billing_error", "out_of_credits"),
+            ("ECONNREFUSED", "no_network"),
+            ("unknown", "other"),
+        ] {
+            assert_eq!(failed(error), kind, "{error}");
+        }
+    }
+
+    #[test]
+    fn an_agent_has_the_id_it_was_given() {
+        let mut record = record_of("codex", "before_stop");
+        assert_eq!(of_record(&record).unwrap().report().unwrap().agent, "codex:s");
+        record.agent_id = Some("mine".to_owned());
+        assert_eq!(of_record(&record).unwrap().report().unwrap().agent, "mine");
+        (record.agent_id, record.session) = (None, None);
+        assert_eq!(of_record(&record), None, "nobody knows whose it is");
+    }
+
+    #[test]
+    fn what_is_emitted_passes_for_no_native_event() {
+        let signal = Happening::AgentSignal(AgentSignal {
+            report: AgentReport { agent: "a".to_owned(), ..AgentReport::default() },
+            kind: SignalKind::Escalate,
+            message: Some("look".to_owned()),
+        });
+        let emitted = record(RecordId::from_text("x"), Timestamp::UNIX_EPOCH, &signal);
+        let Some(Happening::AgentSignal(read)) = of_record(&emitted) else { panic!("no signal") };
+        assert_eq!((read.report.source, read.kind), (Source::Signal, SignalKind::Escalate));
+
+        let text =
+            r#"{"type":"agent:gone","agent":"a","source":"hook","process":{"pid":1,"started":1}}"#;
+        let mut forged = record_of(OURS, "agent:gone");
+        forged.payload = Some(Payload::new(text.as_bytes()));
+        let forged = of_record(&forged).unwrap();
+        let report = forged.report().unwrap();
+        assert_eq!((report.source, &report.process), (Source::Notification, &None));
+        let mut other = record_of(OURS, "whatever");
+        other.payload = Some(Payload::new(b"{\"type\":\"whatever\"}"));
+        assert_eq!(of_record(&other), None);
+    }
+}

@@ -1,0 +1,279 @@
+//! The logs agents write for themselves: where they are, and what a line tells of its agent.
+//!
+//! They are nobody's interface and change with every version. So a line counts only if it is known
+//! to tell something; every other line says nothing, and a file's time says nothing either.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhook_model::json::{self, Object};
+use anyhook_model::{FailureKind, PromptType};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A line that is longer is not read, in bytes.
+pub const MAX_LINE: usize = 16 * 1024 * 1024;
+
+/// The variables in which agents let people choose where their logs are.
+pub const LOG_VARIABLES: [&str; 4] =
+    ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_DATA_HOME"];
+
+/// More prompts than so many are not shown at once.
+const MAX_WAITS: usize = 64;
+
+/// Where a user's logs are to be looked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogHomes {
+    /// The user's home.
+    pub home: PathBuf,
+    /// Which of [`LOG_VARIABLES`] are set, and to what.
+    pub variables: BTreeMap<&'static str, PathBuf>,
+}
+
+impl LogHomes {
+    /// Returns the folder a variable names, else one in the home folder.
+    pub fn folder(&self, variable: &'static str, inner: &str) -> PathBuf {
+        self.variables.get(variable).cloned().unwrap_or_else(|| self.home.join(inner))
+    }
+}
+
+/// Logs of one kind, in folders below one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogPlace {
+    /// The folder that holds them all; it need not be there yet.
+    pub folder: PathBuf,
+    /// The names of the folders below it, and at last the file's; `*` stands for anything, once.
+    pub names: &'static [&'static str],
+    /// What the files are.
+    pub form: LogForm,
+}
+
+/// What a log is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogForm {
+    /// One file a session, to which lines of JSON are appended.
+    Lines,
+    /// A database of many sessions; a line is the data of one of its rows.
+    OpenCodeDatabase,
+}
+
+/// Tells whether a name is one that a pattern with at most one `*` means.
+pub fn is_named(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((start, end)) => {
+            name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
+        }
+    }
+}
+
+/// What an agent does, as its log tells.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Doing {
+    /// It works.
+    Working,
+    /// It is done, and it is the person's turn.
+    Idle,
+    /// A person broke its turn off: it is idle, and no prompt stands any more.
+    BrokenOff,
+    /// It cannot go on without the person.
+    Prompting(PromptType),
+    /// Its turn failed, for that reason and in those words.
+    Failed(FailureKind, String),
+}
+
+/// What a line tells.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogSays {
+    /// When, by the line's own words.
+    pub at: Option<Timestamp>,
+    /// What the agent does.
+    pub doing: Doing,
+    /// Whether it is so for certain. If not, it is so unless a line that says otherwise follows soon.
+    pub is_certain: bool,
+}
+
+impl LogSays {
+    pub(crate) fn certain(at: Option<Timestamp>, doing: Doing) -> Self {
+        Self { at, doing, is_certain: true }
+    }
+
+    pub(crate) fn likely(at: Option<Timestamp>, doing: Doing) -> Self {
+        Self { at, doing, is_certain: false }
+    }
+}
+
+/// What is known of a log from the lines so far. It is small, however long the log.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogState {
+    /// The session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The folder the agent works in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_dir: Option<String>,
+    /// Whether it is a subagent's log, of which nothing counts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_subagent: bool,
+    /// Whether a turn is under way, where the log tells when one begins and ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_turn: Option<bool>,
+    /// The calls that wait for the person, and at what.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<(String, PromptType)>,
+    /// How many lines could not be read.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unread: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl LogState {
+    /// Returns the state of a log that nothing is known of but its session.
+    pub fn of_session(session: &str) -> Self {
+        let mut state = Self::default();
+        state.name_session(Some(session));
+        state
+    }
+
+    /// Reads a line as an object; one that is none is counted.
+    pub(crate) fn object(&mut self, line: &str) -> Option<Object> {
+        if line.trim().is_empty() {
+            return None;
+        }
+        let object = if line.len() > MAX_LINE { None } else { serde_json::from_str(line).ok() };
+        if object.is_none() {
+            self.unread += 1;
+        }
+        object
+    }
+
+    /// Takes the session's name, unless it is known or cannot be one.
+    pub(crate) fn name_session(&mut self, name: Option<&str>) {
+        let is_name = |name: &&str| {
+            !name.is_empty() && name.len() <= 200 && !name.chars().any(char::is_control)
+        };
+        if self.session.is_none() {
+            self.session = name.filter(is_name).map(str::to_owned);
+        }
+    }
+
+    /// Takes the folder the agent works in.
+    pub(crate) fn name_work_dir(&mut self, folder: Option<&str>) {
+        if let Some(folder) = folder.filter(|folder| !folder.is_empty() && folder.len() <= 4096)
+            && self.work_dir.as_deref() != Some(folder)
+        {
+            self.work_dir = Some(folder.to_owned());
+        }
+    }
+
+    /// Takes in that a call waits for the person.
+    pub(crate) fn wait(&mut self, call: &str, prompt: PromptType) {
+        if self.waits.len() < MAX_WAITS && call.len() <= 200 {
+            self.waits.push((call.to_owned(), prompt));
+        }
+    }
+
+    /// Takes in that a call has its answer.
+    pub(crate) fn answered(&mut self, call: &str) {
+        self.waits.retain(|(waiting, _)| waiting != call);
+    }
+
+    /// Returns what the agent does when it goes on with anything: a prompt is shown until it is
+    /// answered, whatever else happens beside it.
+    pub(crate) fn at_work(&self) -> Doing {
+        self.waits.last().map_or(Doing::Working, |(_, prompt)| Doing::Prompting(*prompt))
+    }
+
+    /// Takes in that the turn is over.
+    pub(crate) fn rest(&mut self) -> Doing {
+        self.waits.clear();
+        Doing::Idle
+    }
+
+    /// Takes in that a person broke the turn off.
+    pub(crate) fn break_off(&mut self) -> Doing {
+        self.waits.clear();
+        Doing::BrokenOff
+    }
+
+    /// Takes in that the turn failed.
+    pub(crate) fn fail(&mut self, kind: FailureKind, message: &str) -> Doing {
+        self.waits.clear();
+        Doing::Failed(kind, json::shorten(message.trim(), 500))
+    }
+}
+
+/// Returns a text of an object; empty text counts as none.
+pub(crate) fn text<'object>(object: &'object Object, name: &str) -> Option<&'object str> {
+    object.get(name)?.as_str().filter(|text| !text.is_empty())
+}
+
+/// Returns the time a text of an object tells.
+pub(crate) fn time(object: &Object, name: &str) -> Option<Timestamp> {
+    text(object, name)?.parse().ok()
+}
+
+/// Returns the time that a value tells in milliseconds.
+pub(crate) fn milliseconds(value: Option<&Value>) -> Option<Timestamp> {
+    Timestamp::from_millisecond(value?.as_i64()?).ok()
+}
+
+/// Sorts a failure by the status of the model's reply, and by the words for it.
+pub(crate) fn failure_kind(status: Option<u64>, words: &str) -> FailureKind {
+    const CREDITS: [&str; 7] = [
+        "credit balance",
+        "out of credits",
+        "insufficient_quota",
+        "insufficient credits",
+        "exceeded your current quota",
+        "billing",
+        "payment required",
+    ];
+    const NETWORK: [&str; 12] = [
+        "connection error",
+        "connection failed",
+        "connection refused",
+        "connection timed out",
+        "unable to connect",
+        "cannot connect",
+        "fetch failed",
+        "econnre",
+        "enotfound",
+        "etimedout",
+        "network error",
+        "error sending request",
+    ];
+    const LIMIT: [&str; 6] =
+        ["rate limit", "rate_limit", "too many requests", "usage limit", "usage_limit", "429"];
+    const LOGIN: [&str; 7] = [
+        "unauthorized",
+        "authentication",
+        "invalid api key",
+        "api key not valid",
+        "please run /login",
+        "oauth token",
+        "permission_denied",
+    ];
+    let words = words.to_lowercase();
+    let tells = |known: &[&str]| known.iter().any(|known| words.contains(known));
+    match status {
+        _ if tells(&CREDITS) => FailureKind::OutOfCredits,
+        Some(402) => FailureKind::OutOfCredits,
+        Some(401 | 403) => FailureKind::Unauthorized,
+        Some(429) => FailureKind::RateLimited,
+        Some(status) if status >= 100 => FailureKind::Other,
+        _ if tells(&NETWORK) => FailureKind::NoNetwork,
+        _ if tells(&LIMIT) => FailureKind::RateLimited,
+        _ if tells(&LOGIN) => FailureKind::Unauthorized,
+        _ => FailureKind::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests;

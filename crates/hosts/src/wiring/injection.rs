@@ -1,0 +1,188 @@
+//! Hooks for one start of an agent, given on its command line: its settings files stay as they are.
+//!
+//! They tell of an agent that waits for a person by `anyhook emit`, for agents that do not call
+//! `anyhook hook`.
+
+use std::path::Path;
+
+use super::{Call, quoted};
+
+/// What makes an agent call us from one start of it to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Injection {
+    /// A settings file that is to be made, and the option that names it.
+    File {
+        /// The option, before the file's path.
+        option: &'static str,
+        /// The file's text.
+        text: String,
+    },
+    /// Arguments alone.
+    Arguments(Vec<String>),
+}
+
+impl Injection {
+    /// Returns the text of the file that is to be made, if one is.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::File { text, .. } => Some(text),
+            Self::Arguments(_) => None,
+        }
+    }
+
+    /// Returns the arguments for the agent's command line; `file` is where the text was put.
+    pub fn arguments(&self, file: &Path) -> Vec<String> {
+        match self {
+            Self::File { option, .. } => {
+                vec![(*option).to_owned(), file.to_string_lossy().into_owned()]
+            }
+            Self::Arguments(arguments) => arguments.clone(),
+        }
+    }
+}
+
+/// What an injected hook tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Emission {
+    /// The agent is done and waits for the next prompt.
+    Idle,
+    /// The agent asks for a permission.
+    Permission,
+}
+
+impl Emission {
+    /// Returns the arguments of our program that tell it of an agent.
+    pub fn arguments(self, agent_id: &str) -> Vec<String> {
+        let event = match self {
+            Self::Idle => "agent:idle",
+            Self::Permission => "agent:prompt",
+        };
+        let mut arguments = vec!["emit".to_owned(), event.to_owned()];
+        if agent_id.starts_with('-') {
+            // It would be taken for an option.
+            arguments.push(format!("--agent={agent_id}"));
+        } else {
+            arguments.extend(["--agent".to_owned(), agent_id.to_owned()]);
+        }
+        if self == Self::Permission {
+            arguments.extend(["--type", "permission"].map(str::to_owned));
+        }
+        arguments
+    }
+
+    /// Returns the command line for a shell that tells it of an agent.
+    pub fn command(self, agent_id: &str, call: &Call) -> String {
+        let arguments = self.arguments(agent_id);
+        let words = arguments.iter().map(|argument| quoted(argument));
+        [quoted(&call.binary.to_string_lossy())]
+            .into_iter()
+            .chain(words)
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    /// Tells whether a command line is one that tells this, of whatever agent: nothing but our
+    /// program and its arguments.
+    pub fn is_told_by(self, command: &str) -> bool {
+        let Some(words) = words(command) else { return false };
+        let Some((program, arguments)) = words.split_first() else { return false };
+        let id = match arguments.get(2).map(String::as_str) {
+            Some("--agent") => arguments.get(3).map(String::as_str),
+            Some(argument) => argument.strip_prefix("--agent="),
+            None => None,
+        };
+        Path::new(program).file_name().is_some_and(|name| name == "anyhook")
+            && id.is_some_and(|id| self.arguments(id) == arguments)
+    }
+}
+
+/// Reads a command line as words, if a shell would do nothing but run it: none if there is anything
+/// but words, quoted or not.
+fn words(command: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut letters = command.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            ' ' => words.extend(word.take()),
+            '\'' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match letters.next()? {
+                        '\'' => break,
+                        inner => word.push(inner),
+                    }
+                }
+            }
+            '\\' => word.get_or_insert_default().push(letters.next()?),
+            _ if super::is_plain(letter) => word.get_or_insert_default().push(letter),
+            _ => return None,
+        }
+    }
+    words.extend(word);
+    Some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::process::Command;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const EMISSIONS: [Emission; 2] = [Emission::Idle, Emission::Permission];
+
+    fn call() -> Call {
+        Call { binary: PathBuf::from("/opt/it's here/anyhook") }
+    }
+
+    #[test]
+    fn commands_are_known_again_and_others_are_not() {
+        let idle = Emission::Idle.command("claude-code:5f3c", &call());
+        assert_eq!(idle, r"'/opt/it'\''s here/anyhook' emit agent:idle --agent claude-code:5f3c");
+        let prompt = Emission::Permission.command("a", &call());
+        assert!(prompt.ends_with("/anyhook' emit agent:prompt --agent a --type permission"));
+        assert!(Emission::Idle.is_told_by(&idle) && Emission::Permission.is_told_by(&prompt));
+        assert!(!Emission::Permission.is_told_by(&idle) && !Emission::Idle.is_told_by(&prompt));
+        for theirs in [
+            "anyhook emit agent:idle --agent a; say done",
+            "anyhook emit agent:idle --agent a && x",
+            "anyhook emit agent:idle --agent $ID",
+            "anyhook emit agent:idle --agent \"a\"",
+            "log anyhook emit agent:idle --agent a",
+            "anyhook emit agent:idle",
+            "anyhook emit agent:idle --agent",
+            "anyhook emit agent:idle --agent a --message b",
+            "anyhook emit agent:idle --agent 'a",
+            "anyhook hook claude-code",
+            "",
+        ] {
+            assert!(!Emission::Idle.is_told_by(theirs), "{theirs}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+        /// Whatever an agent is called, a shell passes its id on and runs nothing else.
+        #[test]
+        fn a_shell_reads_what_was_meant(id in "[^\0]{0,12}|-{1,2}[a-z]|a b; touch x|\\$\\(id\\)|'\"`") {
+            let printf = Call { binary: PathBuf::from("/usr/bin/printf") };
+            for emission in EMISSIONS {
+                let ours = Call { binary: PathBuf::from("anyhook") };
+                prop_assert!(emission.is_told_by(&emission.command(&id, &ours)));
+                // Our program's name is the format: each argument comes out with an end.
+                let command = emission.command(&id, &printf);
+                let command = command.replacen("/usr/bin/printf", r"/usr/bin/printf '%s\0'", 1);
+                let output = Command::new("/bin/sh").args(["-c", &command]).output().expect("sh");
+                let words: Vec<String> = String::from_utf8_lossy(&output.stdout)
+                    .split_terminator('\0')
+                    .map(str::to_owned)
+                    .collect();
+                prop_assert_eq!(words, emission.arguments(&id));
+            }
+        }
+    }
+}

@@ -1,0 +1,385 @@
+//! What happened, as the daemon tells it: flat JSON objects with a `type`, such as
+//! `{"type": "agent:idle", "agent": "claude-code:5f3c", …}`. A type nobody knows is kept as it is.
+
+use jiff::Timestamp;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+
+use crate::agent::{FailureKind, ProcessName, PromptType, Source};
+use crate::id::RecordId;
+use crate::inquiry::{Inquiry, Resolution};
+use crate::json::Object;
+
+/// What is told of an agent with everything it does.
+#[expect(clippy::struct_excessive_bools, reason = "each is a member of the event by itself")]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AgentReport {
+    /// The agent's id.
+    pub agent: String,
+    /// Where it is known from.
+    #[serde(default)]
+    pub source: Source,
+    /// When it happened; when it was heard of, if nobody told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub at: Option<Timestamp>,
+    /// Its host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Its session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The folder it works in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_dir: Option<String>,
+    /// The project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// The tool it runs or asks about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// What it is about: a command, a path, a prompt; shortened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// The SHA-256 of the tool and its input, or the first half of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
+    /// The host's id of the subagent that does it, where it is not the agent itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subagent: Option<String>,
+    /// Whether the call it names is over.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub call_ended: bool,
+    /// Its process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<ProcessName>,
+    /// The log its host writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
+    /// The journal's record that tells of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record: Option<RecordId>,
+    /// Whether the agent has only just started and has done nothing yet: no rest, then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fresh: bool,
+    /// Whether a person broke its turn off, so that no prompt stands any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub broken_off: bool,
+    /// Whether it is only likely: a log that tells no more for a while.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub likely: bool,
+}
+
+/// An agent shows a prompt.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AgentPrompt {
+    /// The agent.
+    pub report: AgentReport,
+    /// What it waits at.
+    pub prompt_type: PromptType,
+}
+
+/// An agent's turn failed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AgentFailed {
+    /// The agent.
+    pub report: AgentReport,
+    /// Why.
+    pub kind: FailureKind,
+    /// In its own words.
+    pub message: Option<String>,
+}
+
+/// What an agent says about its own work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum SignalKind {
+    /// It is done.
+    #[default]
+    Complete,
+    /// A person must look.
+    Escalate,
+    /// It is not done yet.
+    Continue,
+}
+
+impl SignalKind {
+    /// Returns the name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Escalate => "escalate",
+            Self::Continue => "continue",
+        }
+    }
+}
+
+/// An agent says how its work stands.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AgentSignal {
+    /// The agent.
+    pub report: AgentReport,
+    /// How it stands.
+    pub kind: SignalKind,
+    /// In its own words.
+    pub message: Option<String>,
+}
+
+macro_rules! happenings {
+    ($($(#[$doc:meta])* $variant:ident($body:ty) = $name:literal,)+) => {
+        /// Something that happened.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Happening {
+            $($(#[$doc])* $variant($body),)+
+            /// Of a type that this version does not know; its members, `type` among them.
+            Other(Object),
+        }
+
+        impl Happening {
+            /// Every type that this version knows.
+            pub const TYPES: &'static [&'static str] = &[$($name),+];
+
+            /// Returns the type.
+            pub fn type_name(&self) -> &str {
+                match self {
+                    $(Self::$variant(_) => $name,)+
+                    Self::Other(members) => members.get("type").and_then(Value::as_str).unwrap_or(""),
+                }
+            }
+
+            /// Returns it as a flat object.
+            pub fn to_object(&self) -> Object {
+                let (name, body) = match self {
+                    $(Self::$variant(body) => ($name, members(body)),)+
+                    Self::Other(members) => return members.clone(),
+                };
+                let mut object = Object::new();
+                object.insert("type".to_owned(), name.into());
+                object.extend(body);
+                object
+            }
+
+            /// Reads a flat object. An error names what is wrong with a type we know.
+            pub fn from_object(mut members: Object) -> Result<Self, serde_json::Error> {
+                let name = members.get("type").and_then(Value::as_str).unwrap_or("").to_owned();
+                match name.as_str() {
+                    $($name => {
+                        members.remove("type");
+                        read(members).map(Self::$variant)
+                    })+
+                    _ => Ok(Self::Other(members)),
+                }
+            }
+        }
+    };
+}
+
+happenings! {
+    /// It works.
+    AgentWorking(AgentReport) = "agent:working",
+    /// It is done, and it is the person's turn.
+    AgentIdle(AgentReport) = "agent:idle",
+    /// It cannot go on without the person.
+    AgentPrompt(AgentPrompt) = "agent:prompt",
+    /// Its turn failed.
+    AgentFailed(AgentFailed) = "agent:failed",
+    /// It ended in order.
+    AgentExited(AgentReport) = "agent:exited",
+    /// Its process vanished.
+    AgentGone(AgentReport) = "agent:gone",
+    /// It says how its work stands.
+    AgentSignal(AgentSignal) = "agent:signal",
+    /// It wanted to stop and a gate held it: it works on.
+    AgentStop(AgentReport) = "agent:stop",
+    /// Something was typed to it.
+    AgentInput(AgentReport) = "agent:input",
+    /// A person is to decide something.
+    DecisionCreated(Inquiry) = "decision:created",
+    /// It is decided.
+    DecisionResolved(Resolution) = "decision:resolved",
+}
+
+impl Happening {
+    /// Returns the agent it is about, and what is told of it.
+    pub fn report(&self) -> Option<&AgentReport> {
+        match self {
+            Self::AgentWorking(report)
+            | Self::AgentIdle(report)
+            | Self::AgentExited(report)
+            | Self::AgentGone(report)
+            | Self::AgentStop(report)
+            | Self::AgentInput(report) => Some(report),
+            Self::AgentPrompt(prompt) => Some(&prompt.report),
+            Self::AgentFailed(failed) => Some(&failed.report),
+            Self::AgentSignal(signal) => Some(&signal.report),
+            Self::DecisionCreated(_) | Self::DecisionResolved(_) | Self::Other(_) => None,
+        }
+    }
+
+    /// As [`Self::report`], to be filled in.
+    pub fn report_mut(&mut self) -> Option<&mut AgentReport> {
+        match self {
+            Self::AgentWorking(report)
+            | Self::AgentIdle(report)
+            | Self::AgentExited(report)
+            | Self::AgentGone(report)
+            | Self::AgentStop(report)
+            | Self::AgentInput(report) => Some(report),
+            Self::AgentPrompt(prompt) => Some(&mut prompt.report),
+            Self::AgentFailed(failed) => Some(&mut failed.report),
+            Self::AgentSignal(signal) => Some(&mut signal.report),
+            Self::DecisionCreated(_) | Self::DecisionResolved(_) | Self::Other(_) => None,
+        }
+    }
+}
+
+impl Serialize for Happening {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_object().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Happening {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::from_object(Object::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+/// A report with members of its own beside it, in one flat object.
+///
+/// Not `serde(flatten)`: it cannot read numbers that are kept to the digit.
+macro_rules! beside_a_report {
+    ($name:ident { $($member:ident: $member_type:ty = $key:literal),+ }) => {
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let mut object = members(&self.report);
+                $(put(&mut object, $key, &self.$member);)+
+                object.serialize(serializer)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let mut object = Object::deserialize(deserializer)?;
+                $(let $member: $member_type = take(&mut object, $key).map_err(D::Error::custom)?;)+
+                let report = read(object).map_err(D::Error::custom)?;
+                Ok(Self { report, $($member),+ })
+            }
+        }
+    };
+}
+
+beside_a_report!(AgentPrompt { prompt_type: PromptType = "prompt_type" });
+beside_a_report!(AgentFailed { kind: FailureKind = "kind", message: Option<String> = "message" });
+beside_a_report!(AgentSignal { kind: SignalKind = "kind", message: Option<String> = "message" });
+
+fn members(body: &impl Serialize) -> Object {
+    match serde_json::to_value(body) {
+        Ok(Value::Object(members)) => members,
+        _ => Object::new(),
+    }
+}
+
+fn read<T: DeserializeOwned>(members: Object) -> Result<T, serde_json::Error> {
+    serde_json::from_value(Value::Object(members))
+}
+
+fn put(members: &mut Object, key: &str, value: &impl Serialize) {
+    if let Ok(value) = serde_json::to_value(value)
+        && !value.is_null()
+    {
+        members.insert(key.to_owned(), value);
+    }
+}
+
+/// Takes a member out; one that is not there is as good as none.
+fn take<T: DeserializeOwned + Default>(
+    members: &mut Object,
+    key: &str,
+) -> Result<T, serde_json::Error> {
+    match members.shift_remove(key) {
+        None | Some(Value::Null) => Ok(T::default()),
+        Some(value) => serde_json::from_value(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn round_trip(value: &Value) -> Happening {
+        let happening: Happening = serde_json::from_value(value.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&happening).unwrap(), *value);
+        let text = serde_json::to_string(&happening).unwrap();
+        assert_eq!(serde_json::from_str::<Happening>(&text).unwrap(), happening);
+        happening
+    }
+
+    #[test]
+    fn every_type_survives_json() {
+        for name in
+            ["working", "idle", "exited", "gone", "stop", "input", "prompt", "failed", "signal"]
+        {
+            let name = format!("agent:{name}");
+            let mut value = json!({"type": name, "agent": "a", "source": "hook",
+                "at": "2026-01-01T00:00:00Z", "host": "codex", "session": "s",
+                "process": {"pid": 7, "started": 123_456}});
+            match name.as_str() {
+                "agent:prompt" => value["prompt_type"] = "question".into(),
+                "agent:failed" => value["kind"] = "rate_limited".into(),
+                "agent:signal" => {
+                    value["kind"] = "escalate".into();
+                    value["message"] = "look".into();
+                }
+                _ => {}
+            }
+            let happening = round_trip(&value);
+            assert_eq!(happening.type_name(), name);
+            assert_eq!(happening.report().map(|report| report.agent.as_str()), Some("a"));
+        }
+        round_trip(&json!({"type": "decision:created", "id": "x", "kind": "permission",
+            "agent": "a", "question": "May it?", "options": [{"name": "allow", "does": "it runs"}],
+            "created": "2026-01-01T00:00:00Z"}));
+        round_trip(&json!({"type": "decision:resolved", "id": "x", "agent": "a",
+            "ending": "chosen", "choice": "allow", "by": "me", "at": "2026-01-01T00:00:00Z"}));
+    }
+
+    #[test]
+    fn every_prompt_type_survives_and_an_unknown_one_is_other() {
+        for (kind, name) in PromptType::ALL {
+            let value = json!({"type": "agent:prompt", "agent": "a", "source": "notification",
+                "prompt_type": name});
+            let Happening::AgentPrompt(prompt) = round_trip(&value) else { panic!("no prompt") };
+            assert_eq!(prompt.prompt_type, kind);
+        }
+        for value in [
+            json!({"type": "agent:prompt", "agent": "a"}),
+            json!({"type": "agent:prompt", "agent": "a", "prompt_type": "elicitation"}),
+            json!({"type": "agent:prompt", "agent": "a", "prompt_type": null}),
+        ] {
+            let Happening::AgentPrompt(prompt) = serde_json::from_value(value).unwrap() else {
+                panic!("no prompt")
+            };
+            assert_eq!(prompt.prompt_type, PromptType::Other);
+        }
+    }
+
+    #[test]
+    fn what_nobody_knows_is_kept_as_it_is() {
+        let value = json!({"type": "pipeline:paused", "pipeline": 3, "z": [1.50, null]});
+        assert_eq!(round_trip(&value).type_name(), "pipeline:paused");
+        assert_eq!(round_trip(&json!({"no": "type"})).type_name(), "");
+    }
+
+    #[test]
+    fn a_known_type_that_is_wrong_is_an_error() {
+        for value in [json!({"type": "agent:idle"}), json!({"type": "agent:idle", "agent": 7})] {
+            assert!(serde_json::from_value::<Happening>(value).is_err());
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! What is said over the daemon's socket.
+//!
+//! A frame is a length of four bytes, most significant first, and so many bytes of JSON. Both
+//! sides begin with a [`Hello`]; then the client sends one [`Request`] after another and gets one
+//! [`Response`] to each, but for [`Request::Follow`], which gets one for every event from then on.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::agent::{AgentState, FailureKind, ProcessName, PromptType, Source};
+use crate::bus::{AgentReport, Happening};
+use crate::id::RecordId;
+use crate::inquiry::{Inquiry, Resolution};
+
+/// The version of the protocol.
+///
+/// - 1: the first.
+pub const PROTOCOL_VERSION: u32 = 1;
+
+/// A longer frame is refused unread.
+pub const FRAME_LIMIT: usize = 64 * 1024 * 1024;
+
+/// The first frame of both sides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Hello {
+    /// [`PROTOCOL_VERSION`].
+    pub protocol: u32,
+    /// The version of anyhook, for people.
+    pub anyhook: String,
+}
+
+impl Hello {
+    /// Makes the greeting of this version.
+    pub fn ours() -> Self {
+        Self { protocol: PROTOCOL_VERSION, anyhook: env!("CARGO_PKG_VERSION").to_owned() }
+    }
+}
+
+/// What a client wants.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Request {
+    /// How the daemon is.
+    Status,
+    /// End in order.
+    Stop,
+    /// Every agent.
+    Agents,
+    /// Every decision: those that are open, and those lately made.
+    Decisions,
+    /// Make a decision.
+    Resolve(Resolve),
+    /// Wait for a person's answer.
+    Ask(Box<Ask>),
+    /// Every event from now on, or after a number of [`Told::sequence`].
+    Follow {
+        /// The number of the last event that is known.
+        #[serde(default)]
+        after: Option<u64>,
+    },
+}
+
+/// A decision that a person makes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Resolve {
+    /// The decision's id, or the beginning of it.
+    pub id: String,
+    /// The option: its number, or its name.
+    pub choice: String,
+    /// What the person says beside it.
+    #[serde(default)]
+    pub message: Option<String>,
+    /// Who it is.
+    pub by: String,
+}
+
+/// What a hook process wants to know from a person.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Ask {
+    /// What is asked. Asking again with the same id is asking on.
+    pub inquiry: Inquiry,
+    /// What is known of the agent.
+    pub report: AgentReport,
+}
+
+/// What the daemon answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Response {
+    /// How the daemon is.
+    Status(Box<DaemonStatus>),
+    /// It is done.
+    Done,
+    /// Every agent.
+    Agents(Vec<AgentView>),
+    /// Every decision.
+    Decisions(Vec<DecisionView>),
+    /// How a decision ended: the one that was made, or waited for.
+    Resolved(Box<Resolution>),
+    /// Something happened.
+    Told(Box<Told>),
+    /// It cannot be done.
+    Refused(Refusal),
+}
+
+/// Something that happened, and its place in the store.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Told {
+    /// Its number.
+    pub sequence: u64,
+    /// When the daemon heard of it.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub heard: Timestamp,
+    /// What happened.
+    pub event: Happening,
+    /// Why it changed nothing, where another source knew better.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<String>,
+}
+
+/// Why something cannot be done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Refusal {
+    /// A short, stable name.
+    pub code: RefusalCode,
+    /// What is wrong.
+    pub message: String,
+    /// The next step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// Kinds of refusals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum RefusalCode {
+    /// The other side speaks another version.
+    Version,
+    /// The request cannot be read.
+    BadRequest,
+    /// There is no such thing.
+    Unknown,
+    /// More than one thing goes by that name.
+    Ambiguous,
+    /// There is no such option.
+    NoSuchChoice,
+    /// Somebody was first.
+    AlreadyResolved,
+    /// An agent wants to answer what a person is asked.
+    NotAPerson,
+    /// The store cannot be written.
+    Store,
+    /// Too much waits already.
+    Busy,
+}
+
+/// How the daemon is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DaemonStatus {
+    /// Its process.
+    pub pid: u32,
+    /// The version of anyhook.
+    pub version: String,
+    /// Since when it runs.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub since: Timestamp,
+    /// How many agents it knows that are not over.
+    pub agents: usize,
+    /// How many decisions are open.
+    pub decisions: usize,
+    /// The number of the last stored event.
+    pub events: u64,
+    /// The store's size in bytes.
+    pub store_bytes: u64,
+    /// Where it reads the journal.
+    pub journal: Option<String>,
+    /// Log files that are watched, by host.
+    pub logs: Vec<WatchedLogs>,
+    /// What is worth knowing: what was repaired, what cannot be watched, notices that failed.
+    pub notes: Vec<String>,
+}
+
+/// The logs of one host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WatchedLogs {
+    /// The host.
+    pub host: String,
+    /// How many files are known.
+    pub files: usize,
+}
+
+/// An agent, as `anyhook agent list --json` tells it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AgentView {
+    /// Its id.
+    pub id: String,
+    /// `working`, `idle`, `prompting`, `failed`, `exited` or `gone`.
+    pub state: String,
+    /// At what prompt it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt_type: Option<PromptType>,
+    /// Why its turn failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<FailureKind>,
+    /// Where the state is known from.
+    pub source: Source,
+    /// Since when.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub since: Timestamp,
+    /// When it was last heard of.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub seen: Timestamp,
+    /// Its host.
+    pub host: Option<String>,
+    /// Its session.
+    pub session: Option<String>,
+    /// The folder it works in.
+    pub work_dir: Option<String>,
+    /// The project.
+    pub project: Option<String>,
+    /// The tool it runs or asks about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// What it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// Its process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<ProcessName>,
+    /// The log its host writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
+    /// The open decision about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<RecordId>,
+}
+
+impl AgentView {
+    /// Returns the state as it is in the book of agents.
+    pub fn full_state(&self) -> AgentState {
+        match self.state.as_str() {
+            "idle" => AgentState::Idle,
+            "prompting" => AgentState::Prompting(self.prompt_type.unwrap_or_default()),
+            "failed" => AgentState::Failed(self.failure.unwrap_or_default()),
+            "exited" => AgentState::Exited,
+            "gone" => AgentState::Gone,
+            _ => AgentState::Working,
+        }
+    }
+}
+
+/// A decision, as `anyhook decision list --json` tells it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DecisionView {
+    /// What is asked.
+    pub inquiry: Inquiry,
+    /// What became of it; none while it is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolution: Option<Resolution>,
+}

@@ -1,0 +1,108 @@
+//! What waits for a person's decision. The command line calls it a decision; here that word is
+//! what one hook says ([`Decision`](crate::Decision)).
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::id::RecordId;
+
+/// What kind of decision it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum InquiryKind {
+    /// The agent's host asks for a permission, and a hook process waits with its reply.
+    Permission,
+    /// A hook said `ask`, and its process waits with its reply.
+    Ask,
+    /// The agent itself asked for a person.
+    Escalation,
+}
+
+/// Something that waits for a person's decision.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Inquiry {
+    /// Its id: short, as those of records.
+    pub id: RecordId,
+    /// What kind it is.
+    pub kind: InquiryKind,
+    /// The agent it is about.
+    pub agent: String,
+    /// What is asked, in a sentence.
+    pub question: String,
+    /// The tool, where it is about a call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// What the call is about: a command, a path; shortened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// The SHA-256 of the tool and its input: an answer counts for this call alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// What can be chosen, numbered from 1.
+    pub options: Vec<Choice>,
+    /// When it was made.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub created: Timestamp,
+    /// When nobody waits for the answer any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub until: Option<Timestamp>,
+}
+
+/// Something that can be chosen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Choice {
+    /// Its name, such as `allow`.
+    pub name: String,
+    /// What it does.
+    pub does: String,
+}
+
+impl Choice {
+    /// Makes a choice.
+    pub fn new(name: &str, does: &str) -> Self {
+        Self { name: name.to_owned(), does: does.to_owned() }
+    }
+}
+
+/// How an inquiry ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// Somebody chose.
+    Chosen,
+    /// It needs no answer any more: the agent went on, or whoever waited is gone.
+    Dismissed,
+    /// Nobody answered in time.
+    Expired,
+}
+
+/// What became of an inquiry. The first one counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Resolution {
+    /// The inquiry.
+    pub id: RecordId,
+    /// The agent it was about.
+    pub agent: String,
+    /// How it ended.
+    pub ending: Ending,
+    /// The name of what was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice: Option<String>,
+    /// What the person said beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Who chose, or what dismissed it.
+    pub by: String,
+    /// When.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub at: Timestamp,
+    /// The digest of the inquiry, so that whoever waits can see that it is about its call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+}

@@ -1,0 +1,266 @@
+//! What a person is told of an agent that needs them, and what became of telling.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::id::RecordId;
+
+/// The version of [`Notice`] and [`NoticeOutcome`].
+///
+/// 1: the first.
+pub const NOTICE_VERSION: u32 = 1;
+
+/// What a notice is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum NoticeKind {
+    /// Something waits for a person's decision, who can make it right away.
+    Decision,
+    /// An agent shows a prompt and waits.
+    Prompt,
+    /// An agent is done, and it is the person's turn.
+    Idle,
+    /// An agent's turn failed.
+    Failed,
+    /// An agent's process vanished.
+    Gone,
+}
+
+impl NoticeKind {
+    /// Returns the name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Decision => "decision",
+            Self::Prompt => "prompt",
+            Self::Idle => "idle",
+            Self::Failed => "failed",
+            Self::Gone => "gone",
+        }
+    }
+}
+
+/// What a person is told, once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Notice {
+    /// The format's version.
+    pub v: u32,
+    /// Its id: the same thing has the same id, however often it is noticed.
+    pub id: String,
+    /// What it is about.
+    pub kind: NoticeKind,
+    /// The agent.
+    pub agent: String,
+    /// What it says, in a line.
+    pub title: String,
+    /// More of it, and what to do.
+    pub body: String,
+    /// The decision it asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<RecordId>,
+    /// What can be chosen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<NoticeOption>,
+    /// When nobody waits for the answer any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub until: Option<Timestamp>,
+    /// The agent's host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// When it came up.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub at: Timestamp,
+}
+
+/// Something that can be chosen, as `anyhook decision resolve ID NUMBER` takes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NoticeOption {
+    /// Its number, from 1.
+    pub number: u32,
+    /// Its name, such as `allow`.
+    pub name: String,
+    /// What it does.
+    pub does: String,
+}
+
+/// A way to tell a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    /// A notification on the desktop.
+    Desktop,
+    /// A program of the person.
+    Command,
+    /// A request to a server.
+    Webhook,
+    /// The bell of the person's terminals.
+    Bell,
+}
+
+impl Way {
+    /// Returns the name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Desktop => "desktop",
+            Self::Command => "command",
+            Self::Webhook => "webhook",
+            Self::Bell => "bell",
+        }
+    }
+}
+
+/// Whether a notice got through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum WayResult {
+    /// It did.
+    Delivered,
+    /// This machine has no such thing as a desktop or a terminal.
+    Absent,
+    /// It did not.
+    Failed,
+}
+
+/// What became of a notice on one way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WayOutcome {
+    /// The way.
+    pub way: Way,
+    /// Whether it got through.
+    pub result: WayResult,
+    /// Why not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+impl WayOutcome {
+    /// Makes the outcome of a notice that got through.
+    pub fn delivered(way: Way) -> Self {
+        Self { way, result: WayResult::Delivered, why: None }
+    }
+
+    /// Makes the outcome of a way that is not there.
+    pub fn absent(way: Way, why: impl Into<String>) -> Self {
+        Self { way, result: WayResult::Absent, why: Some(why.into()) }
+    }
+
+    /// Makes the outcome of a notice that did not get through.
+    pub fn failed(way: Way, why: impl Into<String>) -> Self {
+        Self { way, result: WayResult::Failed, why: Some(why.into()) }
+    }
+}
+
+/// What a person chose in a notification, and whether it was taken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NoticeAnswer {
+    /// The number of the option.
+    pub number: u32,
+    /// Why the decision was not made by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
+/// How far a notice is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum NoticeState {
+    /// Somebody is delivering it.
+    UnderWay,
+    /// Whoever delivered it ended before saying what became of it.
+    #[default]
+    InDoubt,
+    /// Every way was tried.
+    Tried,
+}
+
+/// What became of a notice: the content of its claim.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NoticeOutcome {
+    /// The format's version.
+    pub v: u32,
+    /// The notice.
+    pub id: String,
+    /// How far it is.
+    pub state: NoticeState,
+    /// What it is about; not known if not even that was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<NoticeKind>,
+    /// The agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// What it says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// When somebody began to deliver it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub claimed: Option<Timestamp>,
+    /// When every way was tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub tried: Option<Timestamp>,
+    /// What became of it on each way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ways: Vec<WayOutcome>,
+    /// What was chosen in a notification.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<NoticeAnswer>,
+}
+
+impl NoticeOutcome {
+    /// Tells whether it got through on one way at least.
+    pub fn is_delivered(&self) -> bool {
+        self.ways.iter().any(|outcome| outcome.result == WayResult::Delivered)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_notice_survives_json() {
+        let value = json!({"v": 1, "id": "7k2m9x4q", "kind": "decision", "agent": "codex:s",
+            "title": "codex asks", "body": "rm -rf build", "decision": "7k2m9x4q",
+            "options": [{"number": 1, "name": "allow", "does": "it runs"}],
+            "until": "2026-01-01T00:10:00Z", "host": "codex", "project": "/p",
+            "at": "2026-01-01T00:00:00Z"});
+        let notice: Notice = serde_json::from_value(value.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&notice).unwrap(), value);
+    }
+
+    #[test]
+    fn an_outcome_survives_json() {
+        let value = json!({"v": 1, "id": "x", "state": "tried", "kind": "gone",
+            "ways": [{"way": "desktop", "result": "absent", "why": "no desktop bus"},
+                {"way": "bell", "result": "delivered"}],
+            "answer": {"number": 2, "failure": "it is over"}});
+        let outcome: NoticeOutcome = serde_json::from_value(value.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&outcome).unwrap(), value);
+        assert!(outcome.is_delivered());
+    }
+
+    #[test]
+    fn names_are_those_of_json() {
+        for kind in [NoticeKind::Decision, NoticeKind::Prompt, NoticeKind::Idle, NoticeKind::Gone] {
+            assert_eq!(json!(kind), kind.name());
+        }
+        for way in [Way::Desktop, Way::Command, Way::Webhook, Way::Bell] {
+            assert_eq!(json!(way), way.name());
+        }
+    }
+}
