@@ -212,22 +212,13 @@ pub fn live(environment: Environment) -> Result<(), LifeError> {
         .live()
 }
 
-/// A person who is reached through the daemon.
+/// A person who is reached through the daemon, which is found, or started.
 #[derive(Debug)]
-pub struct ThroughDaemon {
-    places: Places,
-}
-
-impl ThroughDaemon {
-    /// Makes one that finds, or starts, the daemon of these places.
-    pub fn new(places: Places) -> Self {
-        Self { places }
-    }
-}
+pub struct ThroughDaemon;
 
 impl Person for ThroughDaemon {
-    fn ask(&self, inquiry: &Inquiry, record: &Record) -> Option<Resolution> {
-        let folder = Folder::of_state(self.places.state.as_deref()?);
+    fn ask(&self, places: &Places, inquiry: &Inquiry, record: &Record) -> Option<Resolution> {
+        let folder = Folder::of_state(places.state.as_deref()?);
         let told = happening::of_record(record);
         // A question has answers of its own, which only the agent's dialog can take.
         if matches!(&told, Some(Happening::AgentPrompt(prompt)) if prompt.prompt_type == PromptType::Question)
@@ -251,7 +242,7 @@ impl Person for ThroughDaemon {
                 return None;
             }
             let client = if starts {
-                Client::connect_or(&folder, left, || start(&self.places, &folder))
+                Client::connect_or(&folder, left, || start(places, &folder))
             } else {
                 Client::connect_within(&folder, left.min(PATIENCE))
             };
@@ -302,13 +293,11 @@ impl From<ClientError> for Trouble {
             ClientError::Version { .. } => {
                 Some("anyhook daemon stop, then anyhook daemon start".to_owned())
             }
-            ClientError::Folder(anyhook_daemon::folder::FolderError::TooLong(_)) => {
-                Some("set XDG_STATE_HOME to a folder with a shorter path".to_owned())
-            }
+            ClientError::Folder(error) => Some(error.hint().to_owned()),
             ClientError::NotStarted(_) | ClientError::Frame(_) => {
                 Some("anyhook daemon logs".to_owned())
             }
-            ClientError::Folder(_) | ClientError::Stranger => {
+            ClientError::Stranger => {
                 Some("look at who owns the state folder, and its rights".to_owned())
             }
             ClientError::NoAnswer => None,

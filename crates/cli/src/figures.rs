@@ -1,6 +1,6 @@
 //! Numbers, durations and times for people.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 /// Returns a number with its thousands apart: `12,345`.
 pub fn thousands(number: u64) -> String {
@@ -32,6 +32,16 @@ pub fn span(microseconds: u64) -> String {
         1_000_000..60_000_000 => format!("{:.1} s", in_units(1e6)),
         60_000_000..3_600_000_000 => format!("{:.1} min", in_units(6e7)),
         _ => format!("{:.1} h", in_units(3.6e9)),
+    }
+}
+
+/// Returns a duration in one unit and as few letters as can be: `5s`, `3m`, `2h`, `4d`.
+pub fn brief(long: SignedDuration) -> String {
+    match long.as_secs().max(0) {
+        seconds @ 0..60 => format!("{seconds}s"),
+        seconds @ 60..3_600 => format!("{}m", seconds / 60),
+        seconds @ 3_600..86_400 => format!("{}h", seconds / 3_600),
+        seconds => format!("{}d", seconds / 86_400),
     }
 }
 
@@ -107,7 +117,7 @@ mod tests {
         for (hours, expected) in
             [(0, "0 minutes"), (1, "1 hour"), (36, "36 hours"), (60, "2.5 days"), (168, "7 days")]
         {
-            let to = from + jiff::SignedDuration::from_hours(hours);
+            let to = from + SignedDuration::from_hours(hours);
             assert_eq!(apart(from, to), expected);
         }
     }

@@ -81,8 +81,7 @@ fn reply(request: &Request) -> Reply {
         now: now(),
         agent_id: environment.agent_id,
     };
-    let person = ThroughDaemon::new(environment.places.clone());
-    let mut engine = Engine::new(environment.places).with_person(person);
+    let mut engine = Engine::new(environment.places).with_person(ThroughDaemon);
     if let Some(trouble) = trouble {
         return engine.refuse(
             request.host,

@@ -13,6 +13,7 @@ mod figures;
 mod hook;
 mod level;
 mod past;
+mod prefix;
 mod progress;
 mod since;
 mod target;

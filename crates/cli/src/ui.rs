@@ -97,6 +97,11 @@ impl Out {
         writeln!(self.writer, "{text}")
     }
 
+    /// Writes a named value in a line, its name in a column that lines up.
+    pub fn field(&mut self, name: &str, tone: Tone, value: &str) -> io::Result<()> {
+        self.line(&[(Tone::Dim, &format!("{name:<11}")), (tone, value)])
+    }
+
     /// Writes an empty line.
     pub fn gap(&mut self) -> io::Result<()> {
         writeln!(self.writer)

@@ -17,7 +17,7 @@ use anyhook_engine::journal::{Follower, Journal};
 use anyhook_flow::agents::Why;
 use anyhook_flow::notices::NoticeName;
 use anyhook_flow::{Effect, Entry, State, What};
-use anyhook_model::daemon::{Request, Resolve, Response, Told};
+use anyhook_model::daemon::{Request, Response, Told};
 use anyhook_model::inquiry::Ending;
 use anyhook_model::notice::NoticeKind;
 use anyhook_model::{Happening, Inquiry, Notice, ProcessName, RecordId, Resolution};
@@ -55,10 +55,8 @@ const TRY_AGAIN: Duration = Duration::from_secs(1);
 pub enum Input {
     /// The journal may have grown.
     Grown,
-    /// A client wants something.
-    Request(Request, oneshot::Sender<Response>),
-    /// A client's process makes a decision.
-    Resolve(Resolve, Option<u32>, oneshot::Sender<Response>),
+    /// A client wants something, from a process where the system tells which.
+    Request(Request, Option<u32>, oneshot::Sender<Response>),
     /// A client wants to know everything from now on, or after a number.
     Follow(Option<u64>, mpsc::Sender<Told>),
     /// Whoever waited for this decision is gone.
@@ -245,11 +243,7 @@ impl Core {
     fn take(&mut self, input: Input) {
         match input {
             Input::Grown | Input::Stop => {}
-            Input::Request(request, answer) => self.answer(request, answer),
-            Input::Resolve(resolve, process, answer) => {
-                // Whoever is gone needs no answer.
-                let _ = answer.send(self.resolve_for(resolve, process));
-            }
+            Input::Request(request, process, answer) => self.answer(request, process, answer),
             Input::Follow(after, follower) => self.follow(after, follower),
             Input::Waived(id) => {
                 if self.waiting.leave(&id) {

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use anyhook_engine::journal::Journal;
+use anyhook_engine::Engine;
 use anyhook_engine::settings::NotifySettings;
 use anyhook_flow::What;
 use anyhook_flow::notices::NoticeName;
@@ -41,8 +41,8 @@ pub struct Tools {
     pub notify: NotifySettings,
     /// Where notices are claimed.
     pub claims: PathBuf,
-    /// The journal.
-    pub journal: Journal,
+    /// What writes the journal.
+    pub engine: Engine,
     /// Where the loop is told.
     pub inputs: inputs::Sender<Input>,
     /// Who waits for the ends of processes.
@@ -90,17 +90,13 @@ fn work(deeds: &Receiver<Deed>, tools: &Tools) {
                     continue;
                 }
                 faults::point("doer.notify.launched");
-                tell(tools, What::NoticeLaunched(name));
+                // A loop that has ended reads it from its state when it comes back.
+                let _ = tools.inputs.blocking_send(Input::Did(What::NoticeLaunched(name)));
             }
             Deed::Journal(resolution) => journal(tools, &resolution),
             Deed::WatchProcess(agent, process) => tools.processes.watch((agent, process)),
         }
     }
-}
-
-fn tell(tools: &Tools, what: What) {
-    // A loop that has ended reads it from its state when it comes back.
-    let _ = tools.inputs.blocking_send(Input::Did(what));
 }
 
 /// Writes a decision down. That it is there is known by reading it.
@@ -110,7 +106,7 @@ fn journal(tools: &Tools, resolution: &Resolution) {
     let mut record = happening::record(anyhook_engine::new_id(), resolution.at, &happening);
     record.about = Some(anyhook_flow::inquiries::ended(resolution));
     record.agent_id = Some(resolution.agent.clone());
-    if let Err(error) = tools.journal.append(vec![record]) {
+    if let Err(error) = tools.engine.journal(vec![record]) {
         tracing::error!("a decision could not be journaled: {error}");
     }
     faults::point("doer.journal.written");

@@ -35,6 +35,18 @@ pub enum FolderError {
     TooLong(PathBuf),
 }
 
+impl FolderError {
+    /// Returns the next step.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::TooLong(_) => "set XDG_STATE_HOME to a folder with a shorter path",
+            Self::Unusable { .. } | Self::NotOurs(_) => {
+                "look at who owns the state folder, and its rights"
+            }
+        }
+    }
+}
+
 impl Folder {
     /// Names the folder in a state folder. Nothing is made yet.
     pub fn of_state(state: &Path) -> Self {

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::{io, thread};
 
-use anyhook_engine::Places;
 use anyhook_engine::journal::Journal;
 use anyhook_engine::settings::Settings;
+use anyhook_engine::{Engine, Places};
 use anyhook_flow::{Entry, State};
 use anyhook_hosts::log::LogHomes;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::core::{Beginning, Core, Input};
 use crate::doer::{Doer, Tools};
@@ -56,10 +56,7 @@ impl LifeError {
         match self {
             Self::NoState => Some("set HOME"),
             Self::Store(error) => Some(error.hint()),
-            Self::Folder(FolderError::TooLong(_)) => {
-                Some("set XDG_STATE_HOME to a folder with a shorter path")
-            }
-            Self::Folder(_) => Some("look at who owns the state folder, and its rights"),
+            Self::Folder(error) => Some(error.hint()),
             Self::Foreign(_) | Self::System { .. } => None,
         }
     }
@@ -93,27 +90,26 @@ impl Life {
         let state = fold(snapshot, entries, &wanted)?;
         notes.extend(settings.problems.iter().cloned());
         let journal = Journal::with(&state_folder, settings.journal.clone());
-        let system = |what| move |error| LifeError::System { what, error };
-        let outside = runtime().map_err(system("threads cannot be made"))?;
+        let no_threads = |error| LifeError::System { what: "threads cannot be made", error };
+        let outside = runtime().map_err(no_threads)?;
         let (inputs, taken) = mpsc::channel(QUEUE);
         let ends = inputs.clone();
-        let handles = files / 4;
-        let processes = Processes::start(handles, move |(agent, process)| {
+        let processes = Processes::start(files / 4, move |(agent, process)| {
             let _ = ends.blocking_send(Input::ProcessEnded(agent, process));
         });
-        let processes = processes.map_err(system("threads cannot be made"))?;
         let tools = Tools {
             binary: self.binary.clone(),
             notify: settings.notify,
             claims: notice::folder(&state_folder),
-            journal: journal.clone(),
+            engine: Engine::new(self.places.clone()),
             inputs: inputs.clone(),
-            processes,
+            processes: processes.map_err(no_threads)?,
         };
-        let doer = Doer::start(tools).map_err(system("threads cannot be made"))?;
+        let doer = Doer::start(tools).map_err(no_threads)?;
         let listener = {
             let _inside = outside.enter();
-            server::listen(&folder).map_err(system("the socket cannot be made"))?
+            let no_socket = |error| LifeError::System { what: "the socket cannot be made", error };
+            server::listen(&folder).map_err(no_socket)?
         };
         let _ = std::fs::create_dir_all(journal.folder());
         let grown = Grown::watch(journal.folder(), inputs.clone());
@@ -133,16 +129,15 @@ impl Life {
         outside.spawn(server::watch_socket(folder.clone(), inputs.clone()));
         outside.spawn(server::serve(listener, inputs, files / 2));
         let waiting = thread::Builder::new().name("outside".to_owned());
-        let (done, is_done) = std::sync::mpsc::channel::<()>();
+        let (done, is_done) = oneshot::channel::<()>();
         let outside = waiting.spawn(move || {
-            outside.block_on(async {
-                tokio::task::spawn_blocking(move || is_done.recv()).await.ok();
-            });
+            // That the other end is dropped says it.
+            let _ = outside.block_on(is_done);
             outside.shutdown_background();
         });
-        let outside = outside.map_err(system("threads cannot be made"))?;
+        let outside = outside.map_err(no_threads)?;
         tracing::info!(pid = std::process::id(), "the daemon runs");
-        let inside = runtime().map_err(system("threads cannot be made"))?;
+        let inside = runtime().map_err(no_threads)?;
         let ended = inside.block_on(core.run(taken));
         tracing::info!("the daemon ends");
         // While the store is ours: the next one makes a socket of its own.

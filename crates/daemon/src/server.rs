@@ -120,12 +120,7 @@ async fn talk(mut stream: UnixStream, inputs: mpsc::Sender<Input>) -> Result<(),
             }
             request => {
                 let (answer, answered) = oneshot::channel();
-                let input = match request {
-                    Request::Resolve(resolve) => {
-                        Input::Resolve(resolve, peer::process(&stream), answer)
-                    }
-                    request => Input::Request(request, answer),
-                };
+                let input = Input::Request(request, peer::process(&stream), answer);
                 if inputs.send(input).await.is_err() {
                     return Ok(());
                 }
@@ -151,7 +146,7 @@ async fn wait(
     id: RecordId,
 ) -> Result<Option<Response>, FrameError> {
     let (answer, mut answered) = oneshot::channel();
-    if inputs.send(Input::Request(request, answer)).await.is_err() {
+    if inputs.send(Input::Request(request, peer::process(&*stream), answer)).await.is_err() {
         return Ok(None);
     }
     // Nothing may be said while waiting: whatever can be read is the end of it.

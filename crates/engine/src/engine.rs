@@ -227,7 +227,7 @@ impl Engine {
         let Some(inquiry) = person::inquiry(events, verdict, record, &settings, left) else {
             return;
         };
-        let Some(answer) = person.ask(&inquiry, record) else { return };
+        let Some(answer) = person.ask(&self.places, &inquiry, record) else { return };
         if person::take(verdict, &inquiry, &answer) {
             record.verdict.effect = verdict.effect;
             record.verdict.by.clone_from(&verdict.by);

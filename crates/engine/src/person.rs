@@ -12,6 +12,7 @@ use anyhook_model::{Effect, Event, EventKind, Inquiry, Record, Resolution, Verdi
 use jiff::SignedDuration;
 use sha2::{Digest, Sha256};
 
+use crate::places::Places;
 use crate::redact::without_secrets;
 use crate::settings::{DecisionSettings, WaitFor};
 use crate::trust::hex;
@@ -30,7 +31,7 @@ pub const DENY: &str = "deny";
 /// Somebody who can reach a person.
 pub trait Person: Debug + Send + Sync {
     /// Asks, and waits for an answer until the inquiry's `until`; none if nobody answered.
-    fn ask(&self, inquiry: &Inquiry, record: &Record) -> Option<Resolution>;
+    fn ask(&self, places: &Places, inquiry: &Inquiry, record: &Record) -> Option<Resolution>;
 }
 
 /// Returns what a person is to be asked, if the settings say so and somebody could still wait.

@@ -16,15 +16,9 @@ const MOST_BETWEEN: usize = 8;
 /// may be gone long before the agent is.
 #[cfg(target_os = "linux")]
 pub fn of_agent(names: &[&str]) -> Option<ProcessName> {
-    let mut pid = u32::try_from(rustix::process::getppid()?.as_raw_nonzero().get()).ok()?;
-    for _ in 0..MOST_BETWEEN {
-        let stat = Stat::read(pid)?;
-        if names.contains(&stat.name.as_str()) {
-            return stat.into_name();
-        }
-        pid = stat.parent;
-    }
-    None
+    let parent = u32::try_from(rustix::process::getppid()?.as_raw_nonzero().get()).ok()?;
+    let is_agent = |stat: &Stat| names.contains(&stat.name.as_str());
+    Stat::upwards(parent).take(MOST_BETWEEN).find(is_agent)?.into_name()
 }
 
 /// Returns the process that has a number now.
@@ -36,14 +30,11 @@ pub fn of(pid: u32) -> Option<ProcessName> {
 /// Returns a process and those above it, nearest first, each with the name of its program.
 #[cfg(target_os = "linux")]
 pub fn with_ancestors(pid: u32) -> Vec<(ProcessName, String)> {
-    let mut found = Vec::new();
-    let mut pid = pid;
-    while let Some(stat) = Stat::read(pid).filter(|_| pid > 0 && found.len() < MOST_ANCESTORS) {
-        pid = stat.parent;
+    let named = |stat: Stat| {
         let program = stat.name.clone();
-        found.extend(stat.into_name().map(|name| (name, program)));
-    }
-    found
+        Some((stat.into_name()?, program))
+    };
+    Stat::upwards(pid).take(MOST_ANCESTORS).filter_map(named).collect()
 }
 
 /// As there is no `/proc`, nobody's ancestors are known.
@@ -75,6 +66,11 @@ struct Stat {
 
 #[cfg(target_os = "linux")]
 impl Stat {
+    /// Returns a process and those above it, nearest first.
+    fn upwards(pid: u32) -> impl Iterator<Item = Self> {
+        std::iter::successors(Self::read(pid), |stat| Self::read(stat.parent))
+    }
+
     fn read(pid: u32) -> Option<Self> {
         let bytes = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
         Self::parse(pid, &String::from_utf8_lossy(&bytes))

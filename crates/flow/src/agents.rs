@@ -283,10 +283,10 @@ impl Agent {
         if self.state.is_over() && at < self.since && !begins {
             return Heard::Dropped(Why::Late);
         }
-        // A log is written and read when there is time for it: what it tells may be long over.
         if report.likely && self.hooked {
             return Heard::Dropped(Why::Unsure);
         }
+        // A log is written and read when there is time for it: what it tells may be long over.
         if report.source == Source::Log && at <= self.since {
             return Heard::Dropped(Why::Late);
         }

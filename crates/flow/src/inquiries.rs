@@ -19,10 +19,12 @@ pub const OPEN_AT_ONCE: usize = 10_000;
 /// What an agent asks for is told to this length.
 const QUESTION_LIMIT: usize = 1000;
 
-/// Every inquiry, by id.
+/// Every inquiry, by id. Those that are open stand apart: every event of an agent is held against
+/// them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Inquiries {
-    by_id: BTreeMap<RecordId, Held>,
+    open: BTreeMap<RecordId, Held>,
+    made: BTreeMap<RecordId, Held>,
 }
 
 /// An inquiry and what became of it.
@@ -63,17 +65,17 @@ pub fn ended(resolution: &Resolution) -> String {
 impl Inquiries {
     /// Returns one by its id.
     pub fn get(&self, id: &RecordId) -> Option<&Held> {
-        self.by_id.get(id)
+        self.open.get(id).or_else(|| self.made.get(id))
     }
 
-    /// Returns all of them, by id.
+    /// Returns all of them, the open ones first.
     pub fn iter(&self) -> impl Iterator<Item = &Held> {
-        self.by_id.values()
+        self.open.values().chain(self.made.values())
     }
 
     /// Returns those that are open.
     pub fn open(&self) -> impl Iterator<Item = &Inquiry> {
-        self.iter().filter(|held| held.resolution.is_none()).map(|held| &held.inquiry)
+        self.open.values().map(|held| &held.inquiry)
     }
 
     /// Returns the open ones about an agent.
@@ -83,24 +85,21 @@ impl Inquiries {
 
     /// Takes in a new one; one that is already there stays as it is. Tells whether it is new.
     pub fn add(&mut self, inquiry: &Inquiry, now: Timestamp) -> bool {
-        if self.by_id.contains_key(&inquiry.id) {
+        if self.get(&inquiry.id).is_some() {
             return false;
         }
         self.forget(now);
         let held = Held { inquiry: inquiry.clone(), resolution: None };
-        self.by_id.insert(inquiry.id.clone(), held);
+        self.open.insert(inquiry.id.clone(), held);
         true
     }
 
     /// Takes in what became of one. Tells whether it is the first answer.
     pub fn end(&mut self, resolution: &Resolution) -> bool {
-        match self.by_id.get_mut(&resolution.id) {
-            Some(held) if held.resolution.is_none() => {
-                held.resolution = Some(resolution.clone());
-                true
-            }
-            _ => false,
-        }
+        let Some(mut held) = self.open.remove(&resolution.id) else { return false };
+        held.resolution = Some(resolution.clone());
+        self.made.insert(resolution.id.clone(), held);
+        true
     }
 
     /// Reads a person's answer: an id or the beginning of one, an option's number or name.
@@ -144,13 +143,13 @@ impl Inquiries {
 
     /// Finds one by its id or the beginning of it; an open one before those that are made.
     pub fn find(&self, id: &str) -> Result<&Held, AnswerError> {
-        if let Some(held) = self.by_id.get(&RecordId::from_text(id)) {
+        if let Some(held) = self.get(&RecordId::from_text(id)) {
             return Ok(held);
         }
         let begins = |held: &&Held| !id.is_empty() && held.inquiry.id.as_str().starts_with(id);
-        let mut found: Vec<&Held> = self.iter().filter(begins).collect();
-        if found.iter().any(|held| held.resolution.is_none()) {
-            found.retain(|held| held.resolution.is_none());
+        let mut found: Vec<&Held> = self.open.values().filter(begins).collect();
+        if found.is_empty() {
+            found.extend(self.made.values().filter(begins));
         }
         match found[..] {
             [] => Err(AnswerError::Unknown(id.to_owned())),
@@ -177,19 +176,15 @@ impl Inquiries {
     }
 
     fn forget(&mut self, now: Timestamp) {
-        self.by_id.retain(|_, held| {
-            let over = held.resolution.as_ref();
-            over.is_none_or(|resolution| now.duration_since(resolution.at) < REMEMBER)
-        });
-        let mut over: Vec<(Timestamp, RecordId)> = self
-            .by_id
-            .iter()
-            .filter_map(|(id, held)| Some((held.resolution.as_ref()?.at, id.clone())))
-            .collect();
-        over.sort();
-        let too_many = over.len().saturating_sub(REMEMBERED);
-        for (_, id) in over.drain(..too_many) {
-            self.by_id.remove(&id);
+        let made_at = |held: &Held| held.resolution.as_ref().map(|resolution| resolution.at);
+        self.made
+            .retain(|_, held| made_at(held).is_some_and(|at| now.duration_since(at) < REMEMBER));
+        let mut by_time: Vec<(Option<Timestamp>, RecordId)> =
+            self.made.iter().map(|(id, held)| (made_at(held), id.clone())).collect();
+        by_time.sort();
+        let too_many = by_time.len().saturating_sub(REMEMBERED);
+        for (_, id) in by_time.drain(..too_many) {
+            self.made.remove(&id);
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use anyhook_model::bus::{AgentFailed, AgentPrompt, AgentReport};
 use anyhook_model::json::shorten;
-use anyhook_model::{
-    Effect, EventKind, FailureKind, Happening, PromptType, Record, RecordId, Source, agent,
-};
+use anyhook_model::{Effect, EventKind, Happening, PromptType, Record, RecordId, Source, agent};
 use serde_json::Value;
+
+use crate::log::failure_kind;
 
 /// The host of records that no agent sent: `anyhook emit`, and what the daemon writes down.
 pub const OURS: &str = "anyhook";
@@ -189,46 +189,9 @@ fn failure(name: &str, payload: &Value, report: AgentReport) -> Option<Happening
         _ => return None,
     };
     let all = format!("{} {}", words.unwrap_or_default(), message.unwrap_or_default());
-    let (kind, message) = (failure_kind(&all), message.or(words).map(str::to_owned));
+    let status = payload.pointer("/event/properties/error/data/statusCode").and_then(Value::as_u64);
+    let (kind, message) = (failure_kind(status, &all), message.or(words).map(str::to_owned));
     Some(Happening::AgentFailed(AgentFailed { report, kind, message }))
-}
-
-/// Guesses from a host's words why a turn failed.
-pub fn failure_kind(words: &str) -> FailureKind {
-    const WORDS: [(FailureKind, &[&str]); 4] = [
-        (
-            FailureKind::RateLimited,
-            &["rate limit", "rate_limit", "ratelimit", "429", "overloaded", "too many requests"],
-        ),
-        (FailureKind::OutOfCredits, &["billing", "credit", "quota", "402", "payment"]),
-        (
-            FailureKind::Unauthorized,
-            &[
-                "authentication",
-                "unauthorized",
-                "401",
-                "403",
-                "api key",
-                "oauth",
-                "providerautherror",
-            ],
-        ),
-        (
-            FailureKind::NoNetwork,
-            &[
-                "econnrefused",
-                "enotfound",
-                "etimedout",
-                "connection",
-                "network",
-                "unable to connect",
-                "stream disconnected",
-            ],
-        ),
-    ];
-    let words = words.to_ascii_lowercase();
-    let has = |(_, known): &&(FailureKind, &[&str])| known.iter().any(|word| words.contains(word));
-    WORDS.iter().find(has).map_or(FailureKind::Other, |(kind, _)| *kind)
 }
 
 #[cfg(test)]

@@ -235,7 +235,7 @@ pub(crate) fn failure_kind(status: Option<u64>, words: &str) -> FailureKind {
         "billing",
         "payment required",
     ];
-    const NETWORK: [&str; 12] = [
+    const NETWORK: [&str; 13] = [
         "connection error",
         "connection failed",
         "connection refused",
@@ -248,10 +248,18 @@ pub(crate) fn failure_kind(status: Option<u64>, words: &str) -> FailureKind {
         "etimedout",
         "network error",
         "error sending request",
+        "stream disconnected",
     ];
-    const LIMIT: [&str; 6] =
-        ["rate limit", "rate_limit", "too many requests", "usage limit", "usage_limit", "429"];
-    const LOGIN: [&str; 7] = [
+    const LIMIT: [&str; 7] = [
+        "rate limit",
+        "rate_limit",
+        "too many requests",
+        "usage limit",
+        "usage_limit",
+        "overloaded",
+        "429",
+    ];
+    const LOGIN: [&str; 8] = [
         "unauthorized",
         "authentication",
         "invalid api key",
@@ -259,6 +267,7 @@ pub(crate) fn failure_kind(status: Option<u64>, words: &str) -> FailureKind {
         "please run /login",
         "oauth token",
         "permission_denied",
+        "providerautherror",
     ];
     let words = words.to_lowercase();
     let tells = |known: &[&str]| known.iter().any(|known| words.contains(known));

@@ -9,6 +9,8 @@ use super::Ended;
 use crate::daemon::ask;
 use crate::environment::{Environment, shown};
 use crate::error::Trouble;
+use crate::figures::brief;
+use crate::prefix::one_of;
 use crate::ui::{Cell, Out, Tone};
 
 /// Show what every agent does: works, is idle, waits at a prompt, failed, is over
@@ -132,34 +134,19 @@ fn show(
     for (name, value) in rows {
         if let Some(value) = value {
             let tone = if name == "state" { tone(state) } else { Tone::Plain };
-            out.line(&[(Tone::Dim, &format!("{name:<11}")), (tone, &value)])?;
+            out.field(name, tone, &value)?;
         }
     }
     Ok(exit_code::OK)
 }
 
-/// Finds an agent by its id or the beginning of it.
+/// Finds an agent by its id or the beginning of it, or of its session.
 fn find<'all>(agents: &'all [AgentView], id: &str) -> Result<&'all AgentView, Trouble> {
-    if let Some(agent) = agents.iter().find(|agent| agent.id == id) {
-        return Ok(agent);
-    }
-    let is_meant = |agent: &&AgentView| {
+    let begins = |agent: &AgentView| {
         let session = agent.session.as_deref().unwrap_or("");
-        !id.is_empty() && (agent.id.starts_with(id) || session.starts_with(id))
+        agent.id.starts_with(id) || session.starts_with(id)
     };
-    let found: Vec<&AgentView> = agents.iter().filter(is_meant).collect();
-    match found[..] {
-        [agent] => Ok(agent),
-        [] => {
-            Err(Trouble::input(format!("there is no agent `{id}`"))
-                .hint("anyhook agent list --all"))
-        }
-        _ => {
-            let ids: Vec<&str> = found.iter().map(|agent| agent.id.as_str()).collect();
-            Err(Trouble::input(format!("several agents begin with `{id}`: {}", ids.join(", ")))
-                .hint("write more of the id"))
-        }
-    }
+    one_of(agents, "agent", id, |agent| &agent.id, begins)
 }
 
 fn rank(state: AgentState) -> u8 {
@@ -196,11 +183,5 @@ fn about(agent: &AgentView) -> String {
 
 /// Returns how long ago something was: `5s`, `3m`, `2h`, `4d`.
 pub fn age(since: Timestamp, now: Timestamp) -> String {
-    let seconds = now.duration_since(since).as_secs().max(0);
-    match seconds {
-        0..60 => format!("{seconds}s"),
-        60..3_600 => format!("{}m", seconds / 60),
-        3_600..86_400 => format!("{}h", seconds / 3_600),
-        _ => format!("{}d", seconds / 86_400),
-    }
+    brief(now.duration_since(since))
 }

@@ -140,33 +140,21 @@ fn status(json: bool, environment: &Environment, out: &mut Out) -> Ended {
     }
     let since = apart(status.since, anyhook_engine::now());
     let place = folder(&environment.places)?;
-    let row = |name: &str, value: &str, out: &mut Out| {
-        out.line(&[(Tone::Dim, &format!("{name:<11}")), (Tone::Plain, value)])
-    };
     out.line(&[
         (Tone::Good, "the daemon runs"),
         (Tone::Dim, &format!(" (process {}, version {}, for {since})", status.pid, status.version)),
     ])?;
-    row("agents", &thousands(status.agents as u64), out)?;
-    row("decisions", &thousands(status.decisions as u64), out)?;
-    row("events", &thousands(status.events), out)?;
-    row("journal", status.journal.as_deref().unwrap_or("nothing read yet"), out)?;
+    out.field("agents", Tone::Plain, &thousands(status.agents as u64))?;
+    out.field("decisions", Tone::Plain, &thousands(status.decisions as u64))?;
+    out.field("events", Tone::Plain, &thousands(status.events))?;
+    out.field("journal", Tone::Plain, status.journal.as_deref().unwrap_or("nothing read yet"))?;
     let logs: Vec<String> =
         status.logs.iter().map(|logs| format!("{} {}", logs.host, logs.files)).collect();
-    row(
-        "logs",
-        if logs.is_empty() { "none yet".to_owned() } else { logs.join(", ") }.as_str(),
-        out,
-    )?;
-    row(
-        "store",
-        &format!(
-            "{} bytes in {}",
-            thousands(status.store_bytes),
-            shown(&place.store(), &environment.places)
-        ),
-        out,
-    )?;
+    let logs = if logs.is_empty() { "none yet".to_owned() } else { logs.join(", ") };
+    out.field("logs", Tone::Plain, &logs)?;
+    let size = thousands(status.store_bytes);
+    let store = format!("{size} bytes in {}", shown(&place.store(), &environment.places));
+    out.field("store", Tone::Plain, &store)?;
     for note in status.notes.iter().chain(&notices_that_failed(&environment.places)) {
         out.line(&[(Tone::Warn, "note: "), (Tone::Plain, note)])?;
     }

@@ -10,6 +10,7 @@ use super::agent::age;
 use crate::daemon::{ask, connect};
 use crate::environment::{Environment, agent_around, person};
 use crate::error::Trouble;
+use crate::prefix::one_of;
 use crate::ui::{Cell, Out, Tone};
 
 /// Answer an agent from any terminal: what waits for a person, and what can be chosen
@@ -141,20 +142,9 @@ fn what(decision: &DecisionView) -> String {
 
 fn show(id: &str, json: bool, environment: &Environment, out: &mut Out) -> Ended {
     let decisions = decisions(environment)?;
-    let is_meant =
-        |decision: &&DecisionView| !id.is_empty() && decision.inquiry.id.as_str().starts_with(id);
-    let found: Vec<&DecisionView> = decisions.iter().filter(is_meant).collect();
-    let decision = match found[..] {
-        [decision] => decision,
-        [] => {
-            return Err(Trouble::input(format!("there is no decision `{id}`"))
-                .hint("anyhook decision list --all"));
-        }
-        _ => {
-            return Err(Trouble::input(format!("several decisions begin with `{id}`"))
-                .hint("write more of the id"));
-        }
-    };
+    let begins = |decision: &DecisionView| decision.inquiry.id.as_str().starts_with(id);
+    let decision =
+        one_of(&decisions, "decision", id, |decision| decision.inquiry.id.as_str(), begins)?;
     if json {
         out.json(decision)?;
         return Ok(exit_code::OK);
@@ -186,7 +176,7 @@ fn show(id: &str, json: bool, environment: &Environment, out: &mut Out) -> Ended
     ];
     for (name, value) in rows {
         if let Some(value) = value {
-            out.line(&[(Tone::Dim, &format!("{name:<11}")), (Tone::Plain, &value)])?;
+            out.field(name, Tone::Plain, &value)?;
         }
     }
     if decision.resolution.is_none() {

@@ -1,6 +1,6 @@
 //! `anyhook emit`: tells the daemon something about an agent, through the journal.
 
-use anyhook_engine::{new_id, now};
+use anyhook_engine::{Engine, new_id, now};
 use anyhook_hosts::happening::{self, AGENT_LIMIT, MESSAGE_LIMIT};
 use anyhook_model::bus::{AgentPrompt, AgentReport, AgentSignal, SignalKind};
 use anyhook_model::{Happening, PromptType, exit_code};
@@ -100,7 +100,9 @@ pub fn run(arguments: EmitArgs, environment: &Environment) -> Ended {
     let journal = environment.journal().ok_or_else(Trouble::no_journal)?;
     let mut record = happening::record(new_id(), now(), &happening);
     record.work_dir = environment.work_dir.to_string_lossy().into_owned();
-    journal.append(vec![record]).map_err(|error| Trouble::at(journal.folder(), error))?;
+    Engine::new(environment.places.clone())
+        .journal(vec![record])
+        .map_err(|error| Trouble::at(journal.folder(), error))?;
     Ok(exit_code::OK)
 }
 

@@ -13,14 +13,20 @@ use super::{Core, Happening, Request, Response, Told, What, mpsc, oneshot};
 use crate::store::Reach;
 
 impl Core {
-    pub(super) fn answer(&mut self, request: Request, answer: oneshot::Sender<Response>) {
+    pub(super) fn answer(
+        &mut self,
+        request: Request,
+        process: Option<u32>,
+        answer: oneshot::Sender<Response>,
+    ) {
         let response = match request {
             Request::Ask(ask) => return self.ask(*ask, answer),
             Request::Status => Response::Status(Box::new(self.status())),
             Request::Agents => Response::Agents(self.agents()),
             Request::Decisions => Response::Decisions(self.decisions()),
+            Request::Resolve(resolve) => self.resolve_for(resolve, process),
             // The server sees to these.
-            Request::Resolve(_) | Request::Stop | Request::Follow { .. } => Response::Done,
+            Request::Stop | Request::Follow { .. } => Response::Done,
         };
         // Whoever is gone needs no answer.
         let _ = answer.send(response);
@@ -94,7 +100,7 @@ impl Core {
         views
     }
 
-    pub(super) fn resolve_for(&mut self, resolve: Resolve, process: Option<u32>) -> Response {
+    fn resolve_for(&mut self, resolve: Resolve, process: Option<u32>) -> Response {
         let Resolve { id, choice, message, by } = resolve;
         if let Some(agent) = process.and_then(|process| self.agent_above(process)) {
             let why = format!("an agent cannot answer for a person: this is a process of {agent}");

@@ -5,11 +5,13 @@
 //! send the agent on: only the line with the turn's duration, which not every way of running it
 //! writes, makes it certain.
 
+use anyhook_model::FailureKind;
 use anyhook_model::json::Object;
-use anyhook_model::{FailureKind, PromptType};
 use jiff::Timestamp;
 
+use super::ClaudeCode;
 use super::transcript::entry::{Entry, Said, text_of};
+use crate::Agent;
 use crate::log::{Doing, LogForm, LogHomes, LogPlace, LogSays, LogState, failure_kind};
 
 pub(super) fn places(homes: &LogHomes) -> Vec<LogPlace> {
@@ -81,7 +83,7 @@ fn assistant(state: &mut LogState, entry: &Entry, at: Option<Timestamp>) -> Opti
     let mut calls = false;
     for block in entry.blocks().filter(|block| text_of(block, "type") == Some("tool_use")) {
         calls = true;
-        if let Some(prompt) = text_of(block, "name").and_then(prompt_of)
+        if let Some(prompt) = text_of(block, "name").and_then(|tool| ClaudeCode.prompt_tool(tool))
             && let Some(call) = text_of(block, "id")
         {
             state.wait(call, prompt);
@@ -92,15 +94,6 @@ fn assistant(state: &mut LogState, entry: &Entry, at: Option<Timestamp>) -> Opti
         return Some(LogSays::likely(at, state.rest()));
     }
     Some(LogSays::certain(at, state.at_work()))
-}
-
-/// Returns what a tool shows the person.
-fn prompt_of(tool: &str) -> Option<PromptType> {
-    match tool {
-        "AskUserQuestion" => Some(PromptType::Question),
-        "ExitPlanMode" => Some(PromptType::PlanApproval),
-        _ => None,
-    }
 }
 
 fn ends_turn(message: &Object) -> bool {

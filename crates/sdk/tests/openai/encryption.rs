@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhook_sdk::agent::ModelError;
 use anyhook_sdk::openai::OpenAiModel;
+use anyhook_testkit::tls::{CERTIFICATE, PRIVATE_KEY};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
@@ -13,28 +14,6 @@ use tokio_rustls::rustls::{ServerConfig, crypto};
 
 use super::server::{Server, Step};
 use super::{SHORT, answer, ask, short};
-
-/// A certificate of 127.0.0.1, signed by itself and good until 2120. It protects nothing.
-const CERTIFICATE: &str = "\
------BEGIN CERTIFICATE-----
-MIIBXzCCAQWgAwIBAgIBATAKBggqhkjOPQQDAjAXMRUwEwYDVQQDDAxhbnlob29r
-IHRlc3QwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMBcxFTATBgNV
-BAMMDGFueWhvb2sgdGVzdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABFRZOP3I
-l8JO3rtBngTdg8Anq1iaAFRkXoWk532b1/eDxPrVRMG4LxpmkNzXFLZFBh1gd7iv
-u5XZeECS6NOw6SCjQDA+MAwGA1UdEwEB/wQCMAAwDwYDVR0RBAgwBocEfwAAATAd
-BgNVHQ4EFgQUgnvCMypt2bgm8hHp4d8qwsIYbRcwCgYIKoZIzj0EAwIDSAAwRQIg
-DRk7TJoID2Z6WPn4BV1VMHO9AjRUnGoIwnw05PcgtjYCIQCo9I2JcdksF8DainmW
-V0DtY6n8yQsN0usyG0m4iNcxSw==
------END CERTIFICATE-----
-";
-
-const PRIVATE_KEY: &str = "\
------BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgqF7aDHaxmat/Gnjc
-6W4TTY+Ivw6RD+QjJijq3yI08bqhRANCAARUWTj9yJfCTt67QZ4E3YPAJ6tYmgBU
-ZF6FpOd9m9f3g8T61UTBuC8aZpDc1xS2RQYdYHe4r7uV2XhAkujTsOkg
------END PRIVATE KEY-----
-";
 
 async fn encrypted(scripts: Vec<Vec<Step>>) -> (Server, OpenAiModel) {
     let provider = Arc::new(crypto::ring::default_provider());

@@ -8,6 +8,7 @@ use super::hooks::Hook;
 use super::sessions::{Activity, Session, SessionKey};
 use super::table::{Column, number, tidy, words};
 use crate::commands::run::milliseconds;
+use crate::figures::brief;
 use crate::ui::{Line as Row, OwnedPiece as Piece};
 use crate::ui::{Tone, first_line};
 
@@ -150,14 +151,8 @@ pub fn clock(at: Timestamp) -> String {
 
 /// Returns how long ago something was, in at most four letters.
 pub fn age(long: SignedDuration) -> String {
-    match long.as_secs() {
-        // A clock that is behind knows no better.
-        ..1 => "now".to_owned(),
-        seconds @ 1..60 => format!("{seconds}s"),
-        seconds @ 60..3_600 => format!("{}m", seconds / 60),
-        seconds @ 3_600..86_400 => format!("{}h", seconds / 3_600),
-        seconds => format!("{}d", seconds / 86_400),
-    }
+    // A clock that is behind knows no better.
+    if long.as_secs() < 1 { "now".to_owned() } else { brief(long) }
 }
 
 /// Returns the same in a sentence.
