@@ -1,9 +1,10 @@
 //! The one place that reads the environment: which variables count, and what they mean.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 
-use anyhook_daemon::notice;
+use anyhook_daemon::{launch, notice};
 use anyhook_engine::Places;
 use anyhook_engine::journal::Journal;
 use anyhook_engine::places::find_root;
@@ -61,6 +62,21 @@ impl Environment {
     }
 }
 
+/// Variables of this terminal and this process alone.
+const LEFT_OUT: [&str; 11] = [
+    launch::AGENT_ID,
+    "COLUMNS",
+    "LINES",
+    "OLDPWD",
+    "PWD",
+    "SHLVL",
+    "STY",
+    "TERM",
+    "TMUX",
+    "TMUX_PANE",
+    "_",
+];
+
 /// Returns a folder named by a variable; a relative one does not count.
 pub fn folder(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
@@ -79,11 +95,12 @@ pub fn log_homes(places: &Places) -> Option<LogHomes> {
 }
 
 /// Returns the agent in whose session we were started, as far as the environment tells.
-pub fn agent_around() -> Option<&'static str> {
+pub fn agent_around() -> Option<String> {
     let is_around = |agent: &&dyn Agent| {
         agent.session_variable().is_some_and(|name| env::var_os(name).is_some())
     };
-    AGENTS.into_iter().find(is_around).map(Agent::title)
+    let known = AGENTS.into_iter().find(is_around).map(|agent| agent.title().to_owned());
+    known.or_else(|| env::var(launch::AGENT_ID).ok().filter(|id| !id.is_empty()))
 }
 
 /// Returns who sits at the terminal, as far as the environment tells.
@@ -91,6 +108,18 @@ pub fn person() -> String {
     let name = ["USER", "LOGNAME"].iter().find_map(|name| env::var(name).ok());
     let name = name.filter(|name| !name.is_empty());
     name.unwrap_or_else(|| format!("user {}", rustix::process::getuid().as_raw()))
+}
+
+/// Returns the environment that a pipeline's commands and agents get: ours, without what belongs to
+/// this terminal, or to the agent in whose session we were started.
+pub fn variables_for_agents() -> BTreeMap<String, String> {
+    let of_agents = AGENTS.into_iter().filter_map(Agent::session_variable);
+    let left_out: Vec<&str> = LEFT_OUT.into_iter().chain(of_agents).collect();
+    let is_kept = |(name, _): &(String, String)| !left_out.contains(&name.as_str());
+    env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(is_kept)
+        .collect()
 }
 
 /// Returns how wide a line may be: by `COLUMNS`, else the terminal's width, else 100.

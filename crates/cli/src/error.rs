@@ -20,22 +20,29 @@ pub struct Trouble {
     code: u8,
     message: String,
     hint: Option<String>,
+    /// Findings, drawn, that come before the message.
+    drawn: Vec<String>,
 }
 
 impl Trouble {
     /// The command was used in a way it cannot be.
     pub fn usage(message: impl Into<String>) -> Self {
-        Self { code: exit_code::USAGE, message: message.into(), hint: None }
+        Self { code: exit_code::USAGE, message: message.into(), hint: None, drawn: Vec::new() }
     }
 
     /// The input cannot be used.
     pub fn input(message: impl Into<String>) -> Self {
-        Self { code: exit_code::UNUSABLE_INPUT, message: message.into(), hint: None }
+        Self {
+            code: exit_code::UNUSABLE_INPUT,
+            message: message.into(),
+            hint: None,
+            drawn: Vec::new(),
+        }
     }
 
     /// The command failed.
     pub fn problem(message: impl Into<String>) -> Self {
-        Self { code: exit_code::PROBLEM, message: message.into(), hint: None }
+        Self { code: exit_code::PROBLEM, message: message.into(), hint: None, drawn: Vec::new() }
     }
 
     /// The command failed at a file.
@@ -54,6 +61,12 @@ impl Trouble {
         self
     }
 
+    /// Adds findings, drawn, that come before the message.
+    pub fn drawn(mut self, drawn: Vec<String>) -> Self {
+        self.drawn = drawn;
+        self
+    }
+
     /// Returns what failed, without the next step.
     pub fn message(&self) -> &str {
         &self.message
@@ -62,6 +75,10 @@ impl Trouble {
     /// Tells the person and returns the exit code.
     pub fn tell(self) -> ExitCode {
         let mut stderr = Out::stderr();
+        for finding in &self.drawn {
+            let _ = stderr.text(finding);
+            let _ = stderr.gap();
+        }
         // If not even that can be written, the exit code says it all.
         let _ = stderr.line(&[(Tone::Bad, "error: "), (Tone::Plain, &self.message)]);
         if let Some(hint) = &self.hint {
@@ -81,7 +98,12 @@ impl From<io::Error> for Trouble {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             // Whoever read our output has seen enough, as `head` does.
-            return Self { code: exit_code::OK, message: String::new(), hint: None };
+            return Self {
+                code: exit_code::OK,
+                message: String::new(),
+                hint: None,
+                drawn: Vec::new(),
+            };
         }
         Self::problem(error.to_string())
     }

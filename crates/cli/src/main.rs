@@ -7,6 +7,7 @@ mod agents;
 mod chart;
 mod commands;
 mod daemon;
+mod drawing;
 mod environment;
 mod error;
 mod figures;
@@ -15,6 +16,7 @@ mod level;
 mod past;
 mod prefix;
 mod progress;
+mod runbooks;
 mod since;
 mod target;
 mod ui;
@@ -23,7 +25,9 @@ use std::process::ExitCode;
 
 use anyhook_daemon::LifeError;
 use anyhook_daemon::notice;
+use anyhook_daemon::session::pty;
 use anyhook_daemon::store::StoreError;
+use anyhook_daemon::task;
 use anyhook_engine::now;
 use anyhook_engine::run::detached;
 
@@ -46,6 +50,10 @@ fn main() -> ExitCode {
             let delivered = notice::run(std::io::stdin().lock(), &surroundings);
             return ExitCode::from(u8::from(delivered.is_err()));
         }
+        Some(task::ARGUMENT) => {
+            return ExitCode::from(u8::from(!task::keeper::main(&arguments[1..])));
+        }
+        Some(pty::ARGUMENT) => return ExitCode::from(u8::from(!pty::main(&arguments[1..]))),
         Some(daemon::ARGUMENT) => return be_daemon(),
         Some(daemon::STARTER) => {
             let listens = daemon::start_aside(&environment::Environment::read());

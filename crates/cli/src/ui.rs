@@ -97,9 +97,9 @@ impl Out {
         writeln!(self.writer, "{text}")
     }
 
-    /// Writes a named value in a line, its name in a column that lines up.
+    /// Writes a named value, its name in a column that lines up.
     pub fn field(&mut self, name: &str, tone: Tone, value: &str) -> io::Result<()> {
-        self.line(&[(Tone::Dim, &format!("{name:<11}")), (tone, value)])
+        self.lines("", &field(name, tone, value))
     }
 
     /// Writes an empty line.
@@ -115,27 +115,7 @@ impl Out {
 
     /// Writes rows in columns that line up.
     pub fn table(&mut self, rows: &[Vec<Cell>]) -> io::Result<()> {
-        let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..columns)
-            .map(|column| {
-                rows.iter().filter_map(|row| row.get(column)).map(Cell::width).max().unwrap_or(0)
-            })
-            .collect();
-        for row in rows {
-            // Empty fields at the end leave no blanks behind.
-            let filled =
-                row.iter().rposition(|cell| !cell.text.is_empty()).map_or(0, |last| last + 1);
-            for (column, cell) in row[..filled].iter().enumerate() {
-                self.pieces(&[(cell.tone, &cell.text)])?;
-                if column + 1 < filled {
-                    let blanks = widths[column] - cell.width() + 2;
-                    // Not `{:blanks$}`: a width above 65,535 is refused with a panic.
-                    self.writer.write_all(" ".repeat(blanks).as_bytes())?;
-                }
-            }
-            writeln!(self.writer)?;
-        }
-        Ok(())
+        self.lines("", &columns(rows))
     }
 
     /// Hands on what was written so far.
@@ -160,6 +140,42 @@ impl Cell {
     fn width(&self) -> usize {
         self.text.width()
     }
+}
+
+/// Returns rows as lines, in columns that line up.
+pub fn columns(rows: &[Vec<Cell>]) -> Vec<Line> {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..count)
+        .map(|column| {
+            rows.iter().filter_map(|row| row.get(column)).map(Cell::width).max().unwrap_or(0)
+        })
+        .collect();
+    let line = |row: &Vec<Cell>| {
+        // Empty fields at the end leave no blanks behind.
+        let filled = row.iter().rposition(|cell| !cell.text.is_empty()).map_or(0, |last| last + 1);
+        let mut line = Line::new();
+        for (column, cell) in row[..filled].iter().enumerate() {
+            line.push((cell.tone, cell.text.clone()));
+            if column + 1 < filled {
+                // Not `{:blanks$}`: a width above 65,535 is refused with a panic.
+                line.push((Tone::Plain, " ".repeat(widths[column] - cell.width() + 2)));
+            }
+        }
+        line
+    };
+    rows.iter().map(line).collect()
+}
+
+/// Returns a named value as lines, its name in a column that lines up, and so its further lines.
+pub fn field(name: &str, tone: Tone, value: &str) -> Vec<Line> {
+    let names = std::iter::once(name).chain(std::iter::repeat(""));
+    // One that is empty has a line, too.
+    let first = if value.is_empty() { Some("") } else { None };
+    let lines = first.into_iter().chain(value.lines());
+    let line = |(name, value): (&str, &str)| {
+        vec![(Tone::Dim, format!("{name:<10} ")), (tone, value.to_owned())]
+    };
+    names.zip(lines).map(line).collect()
 }
 
 /// Returns text that cannot steer a terminal: control characters but line breaks and tabs go.

@@ -7,18 +7,19 @@
 //! has time: its queue is the disk. However much there is to read, others get their turn.
 
 mod journal;
+mod pipelines;
 mod requests;
 mod waiting;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use anyhook_engine::journal::{Follower, Journal};
-use anyhook_flow::agents::Why;
 use anyhook_flow::notices::NoticeName;
 use anyhook_flow::{Effect, Entry, State, What};
 use anyhook_model::daemon::{Request, Response, Told};
 use anyhook_model::inquiry::Ending;
+use anyhook_model::instructions::Instructions;
 use anyhook_model::notice::NoticeKind;
 use anyhook_model::{Happening, Inquiry, Notice, ProcessName, RecordId, Resolution};
 use jiff::{SignedDuration, Timestamp};
@@ -27,6 +28,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::doer::{Deed, Doer};
 use crate::faults;
+use crate::pipelines::{StillRests, TypedInto, Worker};
 use crate::store::{Store, StoreError};
 
 use self::waiting::Waiting;
@@ -69,6 +71,13 @@ pub enum Input {
     Did(What),
     /// A notice could not be handed to its process.
     NotNotified(NoticeName),
+    /// Whether the agent of a pipeline's step still is at a prompt.
+    StillAtPrompt(RecordId, u64, oneshot::Sender<StillRests>),
+    /// The screen of an agent shows something that no hook tells of.
+    Screen(Box<Happening>),
+    /// An agent is about to be told something, if it still is at that rest; it is typed when that is
+    /// stored.
+    Types(String, Option<TypedInto>, oneshot::Sender<Result<(), String>>),
     /// End in order.
     Stop,
 }
@@ -102,6 +111,12 @@ pub struct Core {
     in_doubt: Option<StoreError>,
     /// Processes that have ended: what they said before is in the journal, and comes first.
     ended: Vec<(String, ProcessName)>,
+    /// Who does the jobs of pipelines.
+    worker: Worker,
+    /// Jobs somebody works on.
+    at_work: BTreeSet<(RecordId, u32)>,
+    /// What the hook processes of agents were told to do.
+    instructed: BTreeMap<String, Instructions>,
 }
 
 /// What a core begins with.
@@ -117,6 +132,8 @@ pub struct Beginning {
     pub wanted: BTreeSet<NoticeKind>,
     /// Who does what is to be done.
     pub doer: Doer,
+    /// Who does the jobs of pipelines.
+    pub worker: Worker,
     /// What is worth knowing from the start.
     pub notes: Vec<String>,
 }
@@ -124,7 +141,7 @@ pub struct Beginning {
 impl Core {
     /// Begins where it was.
     pub fn new(beginning: Beginning) -> Self {
-        let Beginning { state, store, journal, wanted, doer, notes } = beginning;
+        let Beginning { state, store, journal, wanted, doer, worker, notes } = beginning;
         let mut core = Self {
             waiting: Waiting::default(),
             followers: Vec::new(),
@@ -138,6 +155,9 @@ impl Core {
             unstored: VecDeque::new(),
             in_doubt: None,
             ended: Vec::new(),
+            worker,
+            at_work: BTreeSet::new(),
+            instructed: BTreeMap::new(),
             state,
             store,
             journal,
@@ -172,6 +192,7 @@ impl Core {
         for agent in agents {
             self.watch_process(&agent);
         }
+        self.resume_pipelines();
     }
 
     /// Runs until somebody says stop.
@@ -201,6 +222,7 @@ impl Core {
                 self.take(input);
             }
             self.store_what_waits();
+            self.look_after_pipelines();
             self.notify();
             if self.store.wants_snapshot() {
                 self.keep_snapshot();
@@ -235,6 +257,7 @@ impl Core {
         let ends = [
             self.state.inquiries.next_end().map(until),
             self.waiting.next_end(),
+            self.next_timer().map(until),
             self.failing.as_ref().map(|(_, again)| again.saturating_duration_since(Instant::now())),
         ];
         ends.into_iter().flatten().fold(LOOK_EVERY, Duration::min)
@@ -258,6 +281,13 @@ impl Core {
             Input::Did(what) => self.unstored.push_back(what),
             Input::NotNotified(name) => {
                 self.notifying.remove(&name);
+            }
+            Input::StillAtPrompt(pipeline, rest, answer) => {
+                let _ = answer.send(self.still_at_prompt(&pipeline, rest));
+            }
+            Input::Screen(happening) => self.unstored.push_back(What::Happened(happening)),
+            Input::Types(agent, rest, answer) => {
+                let _ = answer.send(self.types(&agent, rest));
             }
         }
     }
@@ -319,8 +349,14 @@ impl Core {
                     self.watch_process(&report.agent);
                 }
             }
-            if let What::NoticeLaunched(name) = &entry.what {
-                self.notifying.remove(name);
+            match &entry.what {
+                What::NoticeLaunched(name) => {
+                    self.notifying.remove(name);
+                }
+                What::Job { pipeline, job, result } if !result.goes_on() => {
+                    self.at_work.remove(&(pipeline.clone(), *job));
+                }
+                _ => {}
             }
             for effect in effects {
                 self.act(sequence, at, effect);
@@ -335,7 +371,10 @@ impl Core {
         match effect {
             Effect::Journal(resolution) => self.doer.ask_for(Deed::Journal(Box::new(resolution))),
             Effect::Answer(resolution) => self.waiting.answer(&resolution),
-            Effect::Followed(happening) => self.tell(sequence, at, &happening, None),
+            Effect::Followed(happening) => {
+                self.forget_environment(&happening);
+                self.tell(sequence, at, &happening, None);
+            }
             Effect::Dropped(_) => {}
         }
     }
@@ -415,11 +454,11 @@ impl Core {
     }
 
     /// Tells those who follow. One that does not keep up is let go: it can read on by its number.
-    fn tell(&mut self, sequence: u64, heard: Timestamp, event: &Happening, why: Option<Why>) {
+    fn tell(&mut self, sequence: u64, heard: Timestamp, event: &Happening, why: Option<&str>) {
         if self.followers.is_empty() {
             return;
         }
-        let dropped = why.map(|why| why.words().to_owned());
+        let dropped = why.map(str::to_owned);
         let told = Told { sequence, heard, event: event.clone(), dropped };
         self.followers.retain(|follower| follower.try_send(told.clone()).is_ok());
     }

@@ -16,13 +16,17 @@ pub mod faults;
 pub mod folder;
 pub mod frame;
 mod grown;
+pub mod launch;
 pub mod life;
 mod logs;
 pub mod notice;
 pub mod peer;
+pub mod pipelines;
 mod processes;
 pub mod server;
+pub mod session;
 pub mod store;
+pub mod task;
 pub mod watch;
 
 pub use client::{Client, ClientError};

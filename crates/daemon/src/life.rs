@@ -18,6 +18,7 @@ use crate::doer::{Doer, Tools};
 use crate::folder::{Folder, FolderError};
 use crate::grown::Grown;
 use crate::logs::Logs;
+use crate::pipelines::Worker;
 use crate::processes::Processes;
 use crate::store::{Options, Recovered, Store, StoreError};
 use crate::{faults, notice, server};
@@ -106,6 +107,12 @@ impl Life {
             processes: processes.map_err(no_threads)?,
         };
         let doer = Doer::start(tools).map_err(no_threads)?;
+        let worker = Worker {
+            binary: self.binary.clone(),
+            state: state_folder.clone(),
+            home: self.places.home.clone(),
+            inputs: inputs.clone(),
+        };
         let listener = {
             let _inside = outside.enter();
             let no_socket = |error| LifeError::System { what: "the socket cannot be made", error };
@@ -123,7 +130,7 @@ impl Life {
             notes.push(format!("agents' logs cannot be watched: {error}"));
         }
         let _ = notice::forget(&notice::folder(&state_folder), std::time::SystemTime::now());
-        let mut core = Core::new(Beginning { state, store, journal, wanted, doer, notes });
+        let mut core = Core::new(Beginning { state, store, journal, wanted, doer, worker, notes });
         faults::point("life.resumed");
         outside.spawn(stop_on_signals(inputs.clone()));
         outside.spawn(server::watch_socket(folder.clone(), inputs.clone()));

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use anyhook_model::instructions::Instructions;
 use anyhook_model::json::{Object, any_leaf, shorten, to_spaced};
 use anyhook_model::report::RanAnyway;
 use anyhook_model::{
@@ -18,6 +19,7 @@ use crate::alarms;
 use crate::discover::{Installed, Reading, Standing};
 use crate::dispatch::{Dispatch, Due, Finished, RunResult, Step, run_record};
 use crate::hook::Hook;
+use crate::instructions;
 use crate::journal::denied::{DIGEST, is_digest};
 use crate::journal::{Appended, Journal};
 use crate::output::Said;
@@ -163,7 +165,8 @@ impl Engine {
             let left = deadline.map(|deadline| deadline.saturating_sub(began.elapsed()));
             let follows_stop = part == Part::Further
                 && matches!(event.kind, EventKind::AfterAgent | EventKind::AfterStop);
-            let mut dispatched = self.dispatch_part(host, event, left, part);
+            let agent_id = caller.agent_id.as_deref();
+            let mut dispatched = self.dispatch_part(host, event, left, part, agent_id);
             if follows_stop {
                 report_only(&mut dispatched.verdict);
             }
@@ -202,6 +205,11 @@ impl Engine {
         reply
     }
 
+    /// Reads what the daemon wants of this agent's hook processes; nothing without an id.
+    fn instructions(&self, agent_id: Option<&str>) -> Option<Instructions> {
+        instructions::read(self.places.state.as_deref()?, agent_id?)
+    }
+
     /// Tells in a record which agent it was.
     fn name_agent(&self, host: &dyn Host, record: &mut Record, caller: &Caller, part: Part) {
         record.agent_id.clone_from(&caller.agent_id);
@@ -211,7 +219,7 @@ impl Engine {
         }
     }
 
-    /// Has a person decide, where the settings say so and somebody is there in time.
+    /// Has a person decide, where the settings or the agent's instructions say so and somebody is there in time.
     fn ask_person(
         &self,
         events: &[Event],
@@ -223,7 +231,10 @@ impl Engine {
         if person::wanted(event, verdict).is_none() {
             return;
         }
-        let settings = Settings::load(&self.places, event.project_dir.as_deref()).decisions;
+        let mut settings = Settings::load(&self.places, event.project_dir.as_deref()).decisions;
+        if let Some(instructions) = self.instructions(record.agent_id.as_deref()) {
+            instructions::ask(&instructions, event, &mut settings);
+        }
         let Some(inquiry) = person::inquiry(events, verdict, record, &settings, left) else {
             return;
         };
@@ -362,7 +373,7 @@ impl Engine {
         deadline: Option<Duration>,
     ) -> Dispatched {
         let payload = Payload::new(event.to_json(Spelling::Canonical).as_bytes());
-        let mut dispatched = self.dispatch_part(host, event, deadline, Part::First);
+        let mut dispatched = self.dispatch_part(host, event, deadline, Part::First, None);
         dispatched.record.payload = Some(payload);
         dispatched
     }
@@ -373,15 +384,21 @@ impl Engine {
         mut event: Event,
         deadline: Option<Duration>,
         part: Part,
+        agent_id: Option<&str>,
     ) -> Dispatched {
         let opened = self.open_part(&mut event, part);
         let plan = Plan::new(&opened.scene.installed, &event);
         let left = || deadline.map(|deadline| deadline.saturating_sub(opened.began.elapsed()));
-        let finished = Dispatch::new(host, plan, event).drive(|step| match step {
+        let mut finished = Dispatch::new(host, plan, event).drive(|step| match step {
             Step::Run(due) => self.run(due, left(), &[]),
             Step::Detach(due) => self.detach(due, &opened.id, &opened.scene),
             Step::Done => RunResult::not_started("it is over"),
         });
+        if instructions::may_hold(&finished.event, &finished.verdict)
+            && let Some(instructions) = self.instructions(agent_id)
+        {
+            instructions::hold(instructions, &finished.event, &mut finished.verdict);
+        }
         self.close(host, opened, finished)
     }
 

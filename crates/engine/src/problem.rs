@@ -1,7 +1,11 @@
 //! What `check` reports: a finding with its place in the file and what to do about it.
 
+use std::ops::Range;
+
 use anyhook_model::EventKind;
 use anyhook_model::report::Finding;
+
+pub use anyhook_model::nearest::nearest;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,7 +32,7 @@ impl Severity {
     }
 }
 
-/// A finding in a hook.
+/// A finding in a hook, or in another file that people write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// A short, stable name, such as `unknown-trigger`.
@@ -39,11 +43,11 @@ pub struct Problem {
     pub message: String,
     /// The next step.
     pub hint: Option<String>,
-    /// Where in HOOK.md.
+    /// Where in its file.
     pub place: Option<Place>,
 }
 
-/// A place in HOOK.md.
+/// A place in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The line, from 1.
@@ -54,6 +58,25 @@ pub struct Place {
     pub start: usize,
     /// The byte after the last.
     pub end: usize,
+}
+
+impl Place {
+    /// Returns the place of a range of bytes of a text.
+    pub fn in_text(text: &str, range: &Range<usize>) -> Self {
+        // A caret cannot stand inside a letter.
+        let letter = |from: usize| (from..text.len()).find(|at| text.is_char_boundary(*at));
+        let start = letter(range.start).unwrap_or(text.len());
+        let end = letter(range.end.max(start)).unwrap_or(text.len());
+        let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+        // A caret under a multi-line value marks its first line.
+        let marked = text[start..end].lines().next().unwrap_or("").trim_end().len();
+        Self {
+            line: text[..start].matches('\n').count() + 1,
+            column: text[line_start..start].chars().count() + 1,
+            start,
+            end: start + marked.max(1),
+        }
+    }
 }
 
 impl Problem {
@@ -87,18 +110,6 @@ impl Problem {
         self.place = Some(place);
         self
     }
-}
-
-/// Returns the candidate nearest to `word`, if one is near enough to be what was meant.
-pub fn nearest<'list>(
-    word: &str,
-    candidates: impl Iterator<Item = &'list str>,
-) -> Option<&'list str> {
-    candidates
-        .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
-        .filter(|(likeness, _)| *likeness > 0.8)
-        .max_by(|(one, _), (other, _)| one.total_cmp(other))
-        .map(|(_, candidate)| candidate)
 }
 
 /// Returns what whoever wrote an unknown event name may have meant.

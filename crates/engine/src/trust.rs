@@ -238,6 +238,11 @@ pub(crate) fn short_hash(path: &Path) -> String {
     hex(&Sha256::digest(path.as_os_str().as_bytes())[..16])
 }
 
+/// Returns the SHA-256 of bytes, in hexadecimal digits.
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
 pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {

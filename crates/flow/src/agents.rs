@@ -231,9 +231,7 @@ fn says(happening: &Happening) -> Option<Says> {
         Happening::AgentGone(_) => Says::Is(AgentState::Gone),
         // What it says of its work is no state.
         Happening::AgentSignal(_) => Says::Lives,
-        Happening::DecisionCreated(_) | Happening::DecisionResolved(_) | Happening::Other(_) => {
-            return None;
-        }
+        _ => return None,
     })
 }
 
@@ -404,8 +402,9 @@ impl Agent {
         if report.process.is_some() {
             self.process.clone_from(&report.process);
         }
-        // A call is over when its end is told, or the next event does not name it.
-        if report.source <= Source::Hook {
+        // A call is over when its end is told, or the next event does not name it; a dialog when the
+        // screen shows another or none.
+        if report.source <= Source::Hook || report.source == Source::Screen {
             let goes_on = |text: &Option<String>| text.clone().filter(|_| !report.call_ended);
             self.tool = goes_on(&report.tool);
             self.about = goes_on(&report.about);

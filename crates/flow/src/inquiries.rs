@@ -94,6 +94,17 @@ impl Inquiries {
         true
     }
 
+    /// Adds options that an open one does not have.
+    pub fn add_options(&mut self, id: &RecordId, options: &[Choice]) {
+        let Some(held) = self.open.get_mut(id) else { return };
+        let known = &mut held.inquiry.options;
+        for option in options {
+            if !known.iter().any(|known| known.name == option.name) {
+                known.push(option.clone());
+            }
+        }
+    }
+
     /// Takes in what became of one. Tells whether it is the first answer.
     pub fn end(&mut self, resolution: &Resolution) -> bool {
         let Some(mut held) = self.open.remove(&resolution.id) else { return false };

@@ -4,10 +4,13 @@
 //! environment; the daemon does what the effects say.
 
 pub mod agents;
+pub mod fuzzing;
 pub mod inquiries;
 pub mod monitor;
 pub mod notices;
-pub mod reaction;
+pub mod pipeline;
+pub mod runbook;
 pub mod state;
+pub mod workflow;
 
 pub use state::{Effect, Entry, State, What};

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::agents::{Agent, Agents, Heard};
-use crate::reaction::Reactions;
+use anyhook_model::reaction::Reactions;
 
 mod decide;
 mod effect;
@@ -60,6 +60,11 @@ impl Monitor {
         if let Some(visit) = &mut self.visit {
             visit.started(process, now);
         }
+    }
+
+    /// The step is over for another reason than what its agent did.
+    pub fn step_over(&mut self) -> Reaction {
+        Reaction::from(Ok(self.leave()))
     }
 
     /// The pipeline is over: completed, failed or cancelled.

@@ -5,6 +5,7 @@ use anyhook_model::{AgentState, RecordId};
 use serde::{Deserialize, Serialize};
 
 use crate::agents::Agent;
+use crate::pipeline::Moment;
 
 /// What makes a notice the same one: it is given once.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -14,6 +15,8 @@ pub enum NoticeName {
     Decision(RecordId),
     /// Of an agent: what it is, and the rest it is in.
     Agent(String, NoticeKind, u64),
+    /// Of a pipeline: the moment, and how far it was.
+    Pipeline(RecordId, Moment, u64),
 }
 
 /// Returns what is notable of an agent, if anything.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhook_model::bus::{AgentReport, SignalKind};
 use anyhook_model::inquiry::{Ending, InquiryKind};
 use anyhook_model::notice::NoticeKind;
-use anyhook_model::{AgentState, Happening, Inquiry, RecordId, Resolution, Source};
+use anyhook_model::{AgentState, Happening, Inquiry, Plan, RecordId, Resolution, Source};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,6 +17,9 @@ use serde_json::Value;
 use crate::agents::{Agents, Heard, Why};
 use crate::inquiries::{Inquiries, OPEN_AT_ONCE, escalation, without_answer};
 use crate::notices::{NoticeName, of_agent};
+use crate::pipeline::{JobResult, Pipelines};
+
+mod pipelines;
 
 /// So many logs are remembered.
 const LOGS_REMEMBERED: usize = 5_000;
@@ -44,6 +47,36 @@ pub enum What {
     NoticeLaunched(NoticeName),
     /// A decision is in the journal.
     Journaled(RecordId),
+    /// A pipeline begins.
+    PipelineBegun(Box<Plan>),
+    /// A person wants a pipeline to end.
+    PipelineCancelled {
+        /// The pipeline.
+        id: RecordId,
+        /// Who.
+        by: String,
+    },
+    /// A person takes a pipeline up that failed or was cancelled.
+    PipelineResumed {
+        /// The pipeline.
+        id: RecordId,
+        /// The step; where it stopped, if there is none.
+        #[serde(default)]
+        step: Option<String>,
+        /// Who.
+        by: String,
+    },
+    /// What became of a pipeline's job.
+    Job {
+        /// The pipeline.
+        pipeline: RecordId,
+        /// The job.
+        job: u32,
+        /// What became of it.
+        result: JobResult,
+    },
+    /// A time that a pipeline waited for is there.
+    TimerFired(RecordId),
 }
 
 /// What is to be done.
@@ -55,13 +88,13 @@ pub enum Effect {
     Journal(Resolution),
     /// Something happened because of it, and is part of it: tell those who follow.
     Followed(Box<Happening>),
-    /// It changed nothing, and why.
-    Dropped(Why),
+    /// It changed nothing, and why, in words.
+    Dropped(&'static str),
 }
 
 impl Effect {
     /// Returns why an event changed nothing.
-    pub fn dropped(&self) -> Option<Why> {
+    pub fn dropped(&self) -> Option<&'static str> {
         match self {
             Self::Dropped(why) => Some(*why),
             _ => None,
@@ -80,6 +113,9 @@ pub struct State {
     pub notices: BTreeSet<NoticeName>,
     /// Decisions that are not yet in the journal.
     pub to_journal: BTreeMap<RecordId, Resolution>,
+    /// Every pipeline.
+    #[serde(default)]
+    pub pipelines: Pipelines,
     /// Where the journal is read on.
     pub journal: Option<Value>,
     /// Where the logs are read on, by file.
@@ -106,6 +142,7 @@ impl State {
             What::Journaled(id) => {
                 self.to_journal.remove(id);
             }
+            _ => self.drive(&entry.what, entry.at, wanted, &mut effects),
         }
         effects
     }
@@ -119,7 +156,9 @@ impl State {
     ) {
         match happening {
             Happening::DecisionCreated(inquiry) => self.create(inquiry, at, wanted),
-            Happening::DecisionResolved(resolution) => self.resolve(resolution, effects),
+            Happening::DecisionResolved(resolution) => {
+                self.resolve(resolution, at, wanted, effects);
+            }
             _ => self.hear(happening, at, wanted, effects),
         }
     }
@@ -133,13 +172,20 @@ impl State {
         }
     }
 
-    fn resolve(&mut self, resolution: &Resolution, effects: &mut Vec<Effect>) {
+    fn resolve(
+        &mut self,
+        resolution: &Resolution,
+        at: Timestamp,
+        wanted: &BTreeSet<NoticeKind>,
+        effects: &mut Vec<Effect>,
+    ) {
         if self.inquiries.end(resolution) {
             self.to_journal.insert(resolution.id.clone(), resolution.clone());
             // Nobody needs to be told of what is decided.
             self.notices.remove(&NoticeName::Decision(resolution.id.clone()));
             effects.push(Effect::Journal(resolution.clone()));
             effects.push(Effect::Answer(resolution.clone()));
+            self.tell_whose_question(resolution, at, wanted, effects);
         }
     }
 
@@ -153,20 +199,31 @@ impl State {
         let inner = self.agents.of_inner_agent(happening);
         let happening = inner.as_ref().unwrap_or(happening);
         let Some(report) = happening.report() else { return };
+        let may_come_late = matches!(
+            happening,
+            Happening::AgentSignal(_) | Happening::AgentExited(_) | Happening::AgentGone(_)
+        );
+        if !may_come_late && self.has_ended(&report.agent) {
+            effects.push(Effect::Dropped(Why::Over.words()));
+            return;
+        }
         let heard = self.agents.hear(happening, at);
         if let Some(Heard::Dropped(why)) = heard {
-            effects.push(Effect::Dropped(why));
+            effects.push(Effect::Dropped(why.words()));
+            self.tell_pipeline(happening, heard, at, wanted, effects);
             return;
         }
         // Part of the event itself, so that nothing is lost between the two.
         for resolution in self.overtaken(happening, at) {
-            self.resolve(&resolution, effects);
+            self.resolve(&resolution, at, wanted, effects);
             effects.push(Effect::Followed(Box::new(Happening::DecisionResolved(resolution))));
         }
         if let Happening::AgentSignal(signal) = happening
             && signal.kind == SignalKind::Escalate
             && let Some(id) = &signal.report.record
             && self.inquiries.get(id).is_none()
+            // A pipeline asks in its own words.
+            && !self.is_looked_after(&signal.report.agent)
         {
             let inquiry = escalation(signal, id.clone(), at);
             self.create(&inquiry, at, wanted);
@@ -175,6 +232,7 @@ impl State {
         if heard == Some(Heard::Changed) {
             self.notice(&report.agent, wanted);
         }
+        self.tell_pipeline(happening, heard, at, wanted, effects);
     }
 
     /// Notes what a person is to be told of an agent that does something else now.
@@ -182,6 +240,10 @@ impl State {
         let Some(agent) = self.agents.get(id) else { return };
         // Of one agent what it does now is told, not what it did before.
         self.notices.retain(|name| !matches!(name, NoticeName::Agent(other, ..) if other == id));
+        // Whoever looks after it asks the person when it needs one.
+        if self.is_looked_after(id) {
+            return;
+        }
         // A decision about it already tells the person.
         let is_asked = matches!(agent.state, AgentState::Prompting(_))
             && self.inquiries.open_about(id).next().is_some();
@@ -199,7 +261,11 @@ impl State {
         let is_meant = |inquiry: &&Inquiry| {
             // What happened before it was asked says nothing about it.
             let is_later = report.at.is_none_or(|at| at > inquiry.created);
+            // A pipeline knows itself when its question needs no answer any more.
+            let is_own = inquiry.kind == InquiryKind::Escalation
+                && self.pipelines.asking(&inquiry.id).is_some();
             is_later
+                && !is_own
                 && match happening {
                     _ if is_over => true,
                     // An agent that asks for a person may well do something meanwhile.

@@ -7,10 +7,12 @@
 pub mod claude_code;
 pub mod codex;
 mod common;
+pub mod dialog;
 pub mod facts;
 pub mod fuzzing;
 pub mod gemini_cli;
 pub mod happening;
+pub mod launch;
 pub mod log;
 pub mod opencode;
 pub mod patch;
@@ -23,9 +25,11 @@ pub mod wiring;
 use std::path::PathBuf;
 
 use anyhook_model::{EventKind, Host, PromptType};
+use dialog::Dialog;
 use facts::{Capability, Quirk};
+use launch::Launch;
 use log::{LogHomes, LogPlace, LogSays, LogState};
-use wiring::{Call, Edits, Injection, Inspection, Scope, SettingsError, Texts};
+use wiring::{Call, Displaced, Edits, Injection, Inspection, Scope, SettingsError, Start, Texts};
 
 /// An agent's program that anyhook can be wired into.
 pub trait Agent: Host + Sync {
@@ -80,27 +84,46 @@ pub trait Agent: Host + Sync {
     /// Looks at how we are wired in.
     fn inspect(&self, scope: &Scope, texts: &Texts) -> Result<Inspection, SettingsError>;
 
-    /// Returns hooks for one start of the agent that tell by `anyhook emit` when it waits for a
-    /// person; its settings files stay as they are.
+    /// Returns what makes the agent call us for one start of it, added to what the user and the
+    /// project have; its settings files stay as they are.
     ///
-    /// `settings` is the text of what the injection takes the place of, which is kept in it: see
-    /// [`Self::displaced_settings`]. None if the agent has no way to be given such hooks, or if
-    /// these settings have it call `anyhook hook` already; whether other settings of it do is for
-    /// the caller to [inspect](Self::inspect).
-    fn inject(
-        &self,
-        agent_id: &str,
-        settings: Option<&str>,
-        call: &Call,
-    ) -> Result<Option<Injection>, SettingsError> {
-        let _ = (agent_id, settings, call);
-        Ok(None)
+    /// Whether its settings have it call us already is for the caller to [inspect](Self::inspect).
+    fn inject(&self, start: &Start<'_>) -> Result<Injection, SettingsError> {
+        let _ = start;
+        Ok(Injection { why_not: Some("nobody has tried"), ..Injection::default() })
     }
 
-    /// Returns the user's settings file whose hooks an injection takes the place of; none if the
-    /// agent adds them up. A settings file on the agent's own command line is the caller's to know.
-    fn displaced_settings(&self, scope: &Scope) -> Option<PathBuf> {
-        let _ = scope;
+    /// Returns the settings that an injection takes the place of, by the user's files, the agent's
+    /// command line and its environment; none if the agent adds them up.
+    fn displaced(
+        &self,
+        scope: &Scope,
+        run: &str,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Option<Displaced> {
+        let _ = (scope, run, variable);
+        None
+    }
+
+    /// Returns the npm package it comes in.
+    fn package(&self) -> &'static str;
+
+    /// Tells whether a start takes its prompt as an argument; else it is to be typed once the agent
+    /// is ready.
+    fn takes_prompt(&self, launch: &Launch<'_>) -> bool {
+        let _ = launch;
+        true
+    }
+
+    /// Returns the arguments that make its command line start with a prompt, or go on with a session.
+    fn launch(&self, launch: &Launch<'_>) -> Vec<String> {
+        launch::plain(launch)
+    }
+
+    /// Returns the dialog that its screen shows, plain or with colours (`tmux capture-pane -p -e`), if
+    /// no hook tells of it or none can answer it.
+    fn dialog(&self, screen: &str) -> Option<Dialog> {
+        let _ = screen;
         None
     }
 

@@ -166,6 +166,8 @@ pub enum Source {
     Notification,
     /// The log its host writes.
     Log,
+    /// What it shows on its screen, where nothing else tells of it.
+    Screen,
     /// Its process.
     Process,
 }
@@ -178,6 +180,7 @@ impl Source {
             Self::Hook => "hook",
             Self::Notification => "notification",
             Self::Log => "log",
+            Self::Screen => "screen",
             Self::Process => "process",
         }
     }

@@ -72,6 +72,39 @@ pub struct AgentReport {
     pub likely: bool,
 }
 
+/// What is told of a pipeline with everything that happens to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PipelineReport {
+    /// The pipeline's id.
+    pub pipeline: String,
+    /// Its name in the runbook.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
+    /// The agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The exit code of a command; none if it was ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// The decision a step waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<RecordId>,
+    /// The folder of a workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<String>,
+    /// When a time that is waited for is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub until: Option<Timestamp>,
+    /// Why, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
 /// An agent shows a prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AgentPrompt {
@@ -200,6 +233,40 @@ happenings! {
     DecisionCreated(Inquiry) = "decision:created",
     /// It is decided.
     DecisionResolved(Resolution) = "decision:resolved",
+    /// A pipeline was made.
+    PipelineCreated(PipelineReport) = "pipeline:created",
+    /// It went on to another step.
+    PipelineAdvanced(PipelineReport) = "pipeline:advanced",
+    /// It is done.
+    PipelineCompleted(PipelineReport) = "pipeline:completed",
+    /// It failed.
+    PipelineFailed(PipelineReport) = "pipeline:failed",
+    /// A person cancelled it.
+    PipelineCancelled(PipelineReport) = "pipeline:cancelled",
+    /// A step began.
+    StepStarted(PipelineReport) = "step:started",
+    /// A step waits for a person.
+    StepWaiting(PipelineReport) = "step:waiting",
+    /// A step is done.
+    StepCompleted(PipelineReport) = "step:completed",
+    /// A step failed.
+    StepFailed(PipelineReport) = "step:failed",
+    /// An agent's session was made.
+    SessionCreated(PipelineReport) = "session:created",
+    /// Something was typed into it.
+    SessionInput(PipelineReport) = "session:input",
+    /// It is no more.
+    SessionDeleted(PipelineReport) = "session:deleted",
+    /// A command of a step or a gate ended.
+    ShellExited(PipelineReport) = "shell:exited",
+    /// A time is waited for.
+    TimerStarted(PipelineReport) = "timer:started",
+    /// It is there.
+    TimerFired(PipelineReport) = "timer:fired",
+    /// A workspace was made.
+    WorkspaceCreated(PipelineReport) = "workspace:created",
+    /// It is no more.
+    WorkspaceDeleted(PipelineReport) = "workspace:deleted",
 }
 
 impl Happening {
@@ -215,7 +282,7 @@ impl Happening {
             Self::AgentPrompt(prompt) => Some(&prompt.report),
             Self::AgentFailed(failed) => Some(&failed.report),
             Self::AgentSignal(signal) => Some(&signal.report),
-            Self::DecisionCreated(_) | Self::DecisionResolved(_) | Self::Other(_) => None,
+            _ => None,
         }
     }
 
@@ -231,7 +298,7 @@ impl Happening {
             Self::AgentPrompt(prompt) => Some(&mut prompt.report),
             Self::AgentFailed(failed) => Some(&mut failed.report),
             Self::AgentSignal(signal) => Some(&mut signal.report),
-            Self::DecisionCreated(_) | Self::DecisionResolved(_) | Self::Other(_) => None,
+            _ => None,
         }
     }
 }

@@ -4,6 +4,8 @@
 //! sides begin with a [`Hello`]; then the client sends one [`Request`] after another and gets one
 //! [`Response`] to each, but for [`Request::Follow`], which gets one for every event from then on.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +13,7 @@ use crate::agent::{AgentState, FailureKind, ProcessName, PromptType, Source};
 use crate::bus::{AgentReport, Happening};
 use crate::id::RecordId;
 use crate::inquiry::{Inquiry, Resolution};
+use crate::pipeline::{PipelineLine, PipelineView, Plan, SessionView};
 
 /// The version of the protocol.
 ///
@@ -60,6 +63,85 @@ pub enum Request {
         #[serde(default)]
         after: Option<u64>,
     },
+    /// Every pipeline; long values of variables are cut short.
+    Pipelines,
+    /// One pipeline.
+    Pipeline {
+        /// Its id, or the beginning of it.
+        id: String,
+    },
+    /// Begin a pipeline.
+    RunPipeline(Box<RunPipeline>),
+    /// End a pipeline before it is done.
+    CancelPipeline(PipelineOrder),
+    /// Take up a pipeline that failed or was cancelled.
+    ResumePipeline(PipelineOrder),
+    /// What happened to a pipeline.
+    PipelineLog {
+        /// Its id, or the beginning of it.
+        id: String,
+        /// The number of the last line that is known.
+        #[serde(default)]
+        after: u64,
+    },
+    /// Where an agent's session is.
+    Session {
+        /// The agent's id, or the beginning of it.
+        agent: String,
+    },
+    /// Type something into an agent's session.
+    Send(Box<Send>),
+    /// End an agent.
+    Kill {
+        /// The agent's id, or the beginning of it.
+        agent: String,
+        /// Who wants it.
+        by: String,
+    },
+}
+
+/// A pipeline that is to begin.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RunPipeline {
+    /// What is to be done.
+    pub plan: Plan,
+    /// The environment its commands and agents get; it may hold secrets, and is not stored with the
+    /// rest.
+    pub environment: BTreeMap<String, String>,
+    /// Who begins it.
+    pub by: String,
+}
+
+/// What is to become of a pipeline.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PipelineOrder {
+    /// Its id, or the beginning of it.
+    pub id: String,
+    /// The step to take it up at; where it stopped, if there is none.
+    #[serde(default)]
+    pub step: Option<String>,
+    /// The environment, where it is taken up.
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
+    /// Who wants it.
+    pub by: String,
+}
+
+/// Something to type into an agent's session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Send {
+    /// The agent's id, or the beginning of it.
+    pub agent: String,
+    /// What to type.
+    pub text: String,
+    /// Whether to type even if the agent is at a prompt, which would take it for an answer.
+    #[serde(default)]
+    pub force: bool,
+    /// Who types.
+    pub by: String,
 }
 
 /// A decision that a person makes.
@@ -104,6 +186,14 @@ pub enum Response {
     Resolved(Box<Resolution>),
     /// Something happened.
     Told(Box<Told>),
+    /// Every pipeline.
+    Pipelines(Vec<PipelineView>),
+    /// One pipeline: what was asked for, begun, cancelled or taken up.
+    Pipeline(Box<PipelineView>),
+    /// What happened to a pipeline.
+    PipelineLog(Vec<PipelineLine>),
+    /// Where an agent's session is.
+    Session(SessionView),
     /// It cannot be done.
     Refused(Refusal),
 }
@@ -160,6 +250,8 @@ pub enum RefusalCode {
     Store,
     /// Too much waits already.
     Busy,
+    /// It cannot be done as things stand: a pipeline that is over, an agent at a prompt.
+    NotNow,
 }
 
 /// How the daemon is.
@@ -177,6 +269,9 @@ pub struct DaemonStatus {
     pub agents: usize,
     /// How many decisions are open.
     pub decisions: usize,
+    /// How many pipelines are not over.
+    #[serde(default)]
+    pub pipelines: usize,
     /// The number of the last stored event.
     pub events: u64,
     /// The store's size in bytes.
@@ -244,6 +339,9 @@ pub struct AgentView {
     /// The open decision about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<RecordId>,
+    /// The pipeline it works for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pipeline: Option<RecordId>,
 }
 
 impl AgentView {

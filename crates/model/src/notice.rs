@@ -25,6 +25,8 @@ pub enum NoticeKind {
     Failed,
     /// An agent's process vanished.
     Gone,
+    /// A pipeline begins or ends, and its runbook wants it told.
+    Pipeline,
 }
 
 impl NoticeKind {
@@ -36,6 +38,7 @@ impl NoticeKind {
             Self::Idle => "idle",
             Self::Failed => "failed",
             Self::Gone => "gone",
+            Self::Pipeline => "pipeline",
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What commands print with `--json`. Programs read it: every type here has a JSON Schema.
 
+pub mod runbook;
 pub mod stats;
 
 use jiff::Timestamp;
@@ -68,7 +69,7 @@ pub struct CheckedHook {
     pub problems: Vec<Finding>,
 }
 
-/// A finding in a hook.
+/// A finding in a hook or a runbook.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
@@ -81,7 +82,7 @@ pub struct Finding {
     /// The next step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// The line of HOOK.md, from 1.
+    /// The line of the file, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
     /// The column in characters, from 1.

@@ -35,10 +35,18 @@ schemas!(
     "list",
     "notice",
     "output",
+    "pipeline",
+    "pipeline-line",
+    "pipeline-plan",
+    "pipelines",
     "plan",
     "prompt",
     "record",
     "replay",
+    "runbook",
+    "runbook-check",
+    "runbook-list",
+    "runbook-show",
     "serve-answer",
     "serve-request",
     "stats",
@@ -55,6 +63,9 @@ pub fn find(name: &str) -> Option<&'static Schema> {
 #[cfg(feature = "schema")]
 pub use generated::generate;
 
+#[cfg(feature = "schema")]
+mod runbook;
+
 /// The schemas made from the types.
 #[cfg(feature = "schema")]
 mod generated {
@@ -63,8 +74,9 @@ mod generated {
     use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings, json_schema};
     use serde_json::{Map, Value, json};
 
+    use super::runbook;
     use crate::agent::{FailureKind, PromptType};
-    use crate::bus::{AgentReport, Happening, SignalKind};
+    use crate::bus::{AgentReport, Happening, PipelineReport, SignalKind};
     use crate::case::Case;
     use crate::daemon::{self, AgentView, DaemonStatus, DecisionView, Response};
     use crate::decision::Decision;
@@ -72,7 +84,9 @@ mod generated {
     use crate::inquiry::{Inquiry, Resolution};
     use crate::kind::EventKind;
     use crate::notice::Notice;
+    use crate::pipeline::{PipelineLine, PipelineView, Plan};
     use crate::record::Record;
+    use crate::report::runbook::{RunbookCheckReport, RunbookListReport, ShownPipeline};
     use crate::report::{
         CheckReport, DoctorReport, HostReport, ListReport, PlanReport, PromptedHook, ReplayReport,
         StatsReport, TestedCase, VerifyReport,
@@ -157,7 +171,35 @@ mod generated {
                 "One line of a journal file; `anyhook log --json` prints the same.",
             ),
         ];
-        files.into_iter().chain(commands).chain(of_daemon()).collect()
+        files
+            .into_iter()
+            .chain(commands)
+            .chain(of_daemon())
+            .chain(of_pipelines())
+            .chain(of_runbooks())
+            .collect()
+    }
+
+    /// Returns what a runbook is, and what is said of it.
+    fn of_runbooks() -> [(&'static str, String); 4] {
+        [
+            ("runbook", text(&runbook::schema())),
+            of::<RunbookCheckReport>(
+                "runbook-check",
+                "Findings in runbooks",
+                "As `anyhook runbook check --json` prints it.",
+            ),
+            of::<RunbookListReport>(
+                "runbook-list",
+                "The pipelines of all runbooks",
+                "As `anyhook runbook list --json` prints it.",
+            ),
+            of::<ShownPipeline>(
+                "runbook-show",
+                "A pipeline of a runbook",
+                "As `anyhook runbook show --json` prints it.",
+            ),
+        ]
     }
 
     /// Returns what is said by and to the daemon.
@@ -192,6 +234,32 @@ mod generated {
                 "happening",
                 "Something that happened",
                 "What the daemon tells those who follow it. The members of a type that is not listed here are not known.",
+            ),
+        ]
+    }
+
+    /// Returns what is said of pipelines.
+    fn of_pipelines() -> [(&'static str, String); 4] {
+        [
+            of::<PipelineView>(
+                "pipeline",
+                "A pipeline",
+                "As `anyhook pipeline show --json` prints it; `run`, `cancel` and `resume` with `--json` print the same.",
+            ),
+            of::<PipelineLine>(
+                "pipeline-line",
+                "What happened to a pipeline",
+                "One line of `anyhook pipeline logs --json`.",
+            ),
+            of::<Plan>(
+                "pipeline-plan",
+                "What a pipeline is to do",
+                "As `anyhook pipeline run --dry-run` prints it: every value is filled in.",
+            ),
+            of::<Vec<PipelineView>>(
+                "pipelines",
+                "Pipelines",
+                "As `anyhook pipeline list --json` and `anyhook pipeline wait --json` print them.",
             ),
         ]
     }
@@ -240,7 +308,10 @@ mod generated {
             "agent:signal" => {
                 json!({"kind": generator.subschema_for::<SignalKind>(), "message": message})
             }
-            _ => return generator.subschema_for::<AgentReport>().into(),
+            name if name.starts_with("agent:") => {
+                return generator.subschema_for::<AgentReport>().into();
+            }
+            _ => return generator.subschema_for::<PipelineReport>().into(),
         };
         let report = generator.subschema_for::<AgentReport>();
         json!({"allOf": [report, {"properties": own}]})

@@ -253,11 +253,30 @@ impl TestEnv {
             .unwrap();
         assert!(status.success(), "chown works as root only");
     }
+
+    /// Ends everything that was started for pipelines here and outlives the daemon.
+    fn end_tasks(&self) {
+        let is_ours = |arguments: &[u8]| {
+            let path = self.path.as_os_str().as_encoded_bytes();
+            arguments.windows(path.len()).any(|part| part == path)
+        };
+        for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+            let arguments = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let of_keeper = [&b"__keeper"[..], b"__terminal", b"new-session"];
+            let has = |word: &[u8]| arguments.split(|byte| *byte == 0).any(|other| other == word);
+            if of_keeper.into_iter().any(has) && is_ours(&arguments) {
+                // With all it has started, as far as that is in its group.
+                let name = entry.file_name().to_string_lossy().into_owned();
+                let _ = Command::new("kill").args(["-9", "--", &name]).status();
+            }
+        }
+    }
 }
 
 impl Drop for TestEnv {
     fn drop(&mut self) {
         self.kill_daemon();
+        self.end_tasks();
         // Trusted copies are read-only, and only root can remove what it may not write.
         let _ = Command::new("chmod")
             .args(["-R", "u+w"])

@@ -1,4 +1,6 @@
-//! `anyhook agent`: what every agent does.
+//! `anyhook agent`: what every agent does, and the sessions of those that pipelines started.
+
+mod session;
 
 use anyhook_model::daemon::{AgentView, Request, Response};
 use anyhook_model::{AgentState, exit_code};
@@ -14,8 +16,12 @@ use crate::prefix::one_of;
 use crate::ui::{Cell, Out, Tone};
 
 /// Show what every agent does: works, is idle, waits at a prompt, failed, is over
+///
+/// Those that a pipeline started can be looked at, typed to and ended, too.
 #[derive(Args)]
-#[command(after_help = "Example: anyhook agent list\n         anyhook agent show claude-code:5f3c")]
+#[command(
+    after_help = "Example: anyhook agent list\n         anyhook agent show claude-code:5f3c\n         anyhook agent attach 7k2m9x4q.review.2"
+)]
 pub struct AgentArgs {
     #[command(subcommand)]
     command: AgentCommand,
@@ -42,15 +48,55 @@ enum AgentCommand {
         #[arg(long)]
         json: bool,
     },
+    /// What is on the screen of an agent that a pipeline started
+    #[command(after_help = "Example: anyhook agent peek 7k2m --history")]
+    Peek {
+        /// Its id, or the beginning of it
+        id: String,
+        /// With what scrolled away
+        #[arg(long)]
+        history: bool,
+    },
+    /// Sit down at an agent that a pipeline started; Ctrl-b d leaves it
+    #[command(after_help = "Example: anyhook agent attach 7k2m")]
+    Attach {
+        /// Its id, or the beginning of it
+        id: String,
+    },
+    /// Type a line to an agent that a pipeline started
+    #[command(after_help = "Example: anyhook agent send 7k2m 'use the new parser'")]
+    Send {
+        /// Its id, or the beginning of it
+        id: String,
+        /// What to type; `-` reads it from standard input
+        text: String,
+        /// Type even if it is at a prompt, which would take it for an answer
+        #[arg(long)]
+        force: bool,
+    },
+    /// End an agent that a pipeline started; what `on_dead` says is done then
+    #[command(after_help = "Example: anyhook agent kill 7k2m")]
+    Kill {
+        /// Its id, or the beginning of it
+        id: String,
+    },
 }
 
-pub fn run(arguments: &AgentArgs, environment: &Environment, out: &mut Out) -> Ended {
-    let Response::Agents(agents) = ask(environment, &Request::Agents)? else {
-        return Err(anyhook_daemon::ClientError::NoAnswer.into());
-    };
-    match &arguments.command {
-        AgentCommand::List { all, json } => list(agents, *all, *json, environment, out),
-        AgentCommand::Show { id, json } => show(&agents, id, *json, environment, out),
+pub fn run(arguments: AgentArgs, environment: &Environment, out: &mut Out) -> Ended {
+    match arguments.command {
+        AgentCommand::List { all, json } => list(agents(environment)?, all, json, environment, out),
+        AgentCommand::Show { id, json } => show(&agents(environment)?, &id, json, environment, out),
+        AgentCommand::Peek { id, history } => session::peek(&id, history, environment, out),
+        AgentCommand::Attach { id } => session::attach(&id, environment, out),
+        AgentCommand::Send { id, text, force } => session::send(&id, text, force, environment, out),
+        AgentCommand::Kill { id } => session::kill(&id, environment, out),
+    }
+}
+
+fn agents(environment: &Environment) -> Result<Vec<AgentView>, Trouble> {
+    match ask(environment, &Request::Agents)? {
+        Response::Agents(agents) => Ok(agents),
+        _ => Err(anyhook_daemon::ClientError::NoAnswer.into()),
     }
 }
 
@@ -121,6 +167,7 @@ fn show(
         ("since", Some(since)),
         ("last heard", Some(format!("{} ago", age(agent.seen, now)))),
         ("decision", agent.decision.as_ref().map(ToString::to_string)),
+        ("pipeline", agent.pipeline.as_ref().map(ToString::to_string)),
         ("host", agent.host.clone()),
         ("session", agent.session.clone()),
         ("process", process),

@@ -1,11 +1,8 @@
 //! `anyhook check`: lint hooks, with line, column and a caret.
 
-use std::ops::Range;
 use std::path::PathBuf;
 
-use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use anyhook_engine::places::find_root;
-use anyhook_engine::problem::Place;
 use anyhook_engine::settings::Settings;
 use anyhook_engine::{Hook, Problem, Severity};
 use anyhook_model::exit_code;
@@ -13,6 +10,7 @@ use anyhook_model::report::{CheckReport, CheckedHook};
 use clap::Args;
 
 use super::Ended;
+use crate::drawing::draw;
 use crate::environment::Environment;
 use crate::target;
 use crate::ui::{Out, Tone, counted};
@@ -85,39 +83,8 @@ fn show(hook: &Hook, environment: &Environment, out: &mut Out) -> std::io::Resul
     let bytes = if placed { std::fs::read(hook.folder.join("HOOK.md"))? } else { Vec::new() };
     let text = String::from_utf8_lossy(&bytes);
     for problem in &hook.problems {
-        let span = problem.place.map(|place| span(&text, place));
-        let report = render(problem, &path, &text, span);
-        out.text(&report)?;
+        out.text(&draw(problem, &path, &text))?;
         out.gap()?;
     }
     Ok(())
-}
-
-/// Returns where a finding is in the text, at whole letters: a caret cannot stand inside one.
-fn span(text: &str, place: Place) -> Range<usize> {
-    let letter = |from: usize| (from..text.len()).find(|at| text.is_char_boundary(*at));
-    letter(place.start).unwrap_or(text.len())..letter(place.end).unwrap_or(text.len())
-}
-
-fn render(problem: &Problem, path: &str, text: &str, span: Option<Range<usize>>) -> String {
-    let level = match problem.severity {
-        Severity::Note => Level::NOTE,
-        Severity::Warning => Level::WARNING,
-        Severity::Error | Severity::Unusable => Level::ERROR,
-    };
-    let unusable =
-        if problem.severity == Severity::Unusable { " (the hook cannot run)" } else { "" };
-    let message = format!("{}{unusable}", problem.message);
-    let title = level.primary_title(message).id(problem.code);
-    let mut group = match span {
-        Some(span) => title.element(
-            Snippet::source(text).path(path).annotation(AnnotationKind::Primary.span(span)),
-        ),
-        None => title.element(annotate_snippets::Origin::path(path)),
-    };
-    if let Some(hint) = &problem.hint {
-        group = group.element(Level::HELP.with_name("hint").message(hint.as_str()));
-    }
-    let groups: [Group<'_>; 1] = [group];
-    Renderer::styled().render(&groups)
 }

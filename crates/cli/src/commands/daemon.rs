@@ -146,6 +146,7 @@ fn status(json: bool, environment: &Environment, out: &mut Out) -> Ended {
     ])?;
     out.field("agents", Tone::Plain, &thousands(status.agents as u64))?;
     out.field("decisions", Tone::Plain, &thousands(status.decisions as u64))?;
+    out.field("pipelines", Tone::Plain, &thousands(status.pipelines as u64))?;
     out.field("events", Tone::Plain, &thousands(status.events))?;
     out.field("journal", Tone::Plain, status.journal.as_deref().unwrap_or("nothing read yet"))?;
     let logs: Vec<String> =

@@ -1,9 +1,10 @@
 //! `anyhook explain`: who would run, in what order, who not and why.
 
 use anyhook_engine::hook::Trust;
+use anyhook_engine::instructions::{self, PIPELINE};
 use anyhook_engine::{Engine, Hook};
 use anyhook_model::report::{PlanReport, PlannedHook};
-use anyhook_model::{Event, Mode, SkipReason, exit_code};
+use anyhook_model::{Event, EventKind, Mode, SkipReason, exit_code};
 use clap::Args;
 
 use super::Ended;
@@ -86,6 +87,10 @@ pub fn show(
         })
         .collect();
     out.table(&rows)?;
+    if let Some(message) = held(event, environment) {
+        let text = format!("then the {PIPELINE} holds the stop: {message}");
+        out.line(&[(Tone::Warn, &text)])?;
+    }
     let (other, left_out): (Vec<_>, Vec<_>) = plan
         .iter()
         .filter_map(|(hook, _, due)| due.as_ref().err().map(|why| (hook, why)))
@@ -108,6 +113,12 @@ pub fn show(
         .collect();
     out.table(&rows)?;
     Ok(exit_code::OK)
+}
+
+/// Returns what the agent we run in would be told by its pipeline if it wanted to stop.
+fn held(event: &Event, environment: &Environment) -> Option<String> {
+    let state = environment.places.state.as_deref().filter(|_| event.kind == EventKind::BeforeStop);
+    instructions::read(state?, environment.agent_id.as_deref()?)?.hold_stop
 }
 
 /// Returns why a hook fails without being run, if it does.

@@ -16,11 +16,13 @@ mod install;
 mod list;
 mod log;
 mod new;
+mod pipeline;
 mod promote;
 mod prompt;
 mod remove;
 mod replay;
 mod run;
+mod runbook;
 mod schema;
 mod serve;
 mod stats;
@@ -93,8 +95,10 @@ enum Command {
     Stats(stats::StatsArgs),
     Top(top::TopArgs),
     Agent(agent::AgentArgs),
+    Pipeline(pipeline::PipelineArgs),
     Decision(decision::DecisionArgs),
     Emit(emit::EmitArgs),
+    Runbook(runbook::RunbookArgs),
     Daemon(daemon::DaemonArgs),
     Replay(replay::ReplayArgs),
     Promote(promote::PromoteArgs),
@@ -208,9 +212,11 @@ fn dispatch(command: Command, environment: &Environment, out: &mut Out) -> Ended
         Command::Verify(arguments) => verify::run(&arguments, environment, out),
         Command::Stats(arguments) => stats::run(&arguments, environment, out),
         Command::Top(arguments) => top::run(&arguments, environment),
-        Command::Agent(arguments) => agent::run(&arguments, environment, out),
+        Command::Pipeline(arguments) => pipeline::run(arguments, environment, out),
+        Command::Agent(arguments) => agent::run(arguments, environment, out),
         Command::Decision(arguments) => decision::run(arguments, environment, out),
         Command::Emit(arguments) => emit::run(arguments, environment),
+        Command::Runbook(arguments) => runbook::run(&arguments, environment, out),
         Command::Daemon(arguments) => daemon::run(&arguments, environment, out),
         Command::Schema(arguments) => schema::run(&arguments, out),
         Command::Completions(arguments) => completions::run(&arguments, &mut Cli::command(), out),

@@ -7,6 +7,7 @@
 //! - `sh no-run`: not run, and listed in [`NOT_RUN`];
 //! - `console`: each `$ command` is run and its output compared; a line `…` stands for any lines;
 //! - any language with `title=PATH`: written to that file (below the project, or `~/…`);
+//! - `hcl`, `toml` without a title: a runbook, which `anyhook runbook check` must accept;
 //! - `yaml` without a title: a part of a front matter, which `anyhook check` must accept;
 //! - `json` without a title: read; in the page of events also sent through `anyhook hook`;
 //! - `jsonl schema=NAME`: each line is read, and keeps to that schema;
@@ -168,6 +169,7 @@ impl Play {
             "sh" => self.script(block),
             "console" => self.console(block),
             "yaml" => self.front_matter(block),
+            "hcl" | "toml" => self.runbook(block),
             "json" => self.json(block),
             "jsonl" => self.json_lines(block),
             // Doctests of the crate they show.
@@ -247,6 +249,16 @@ impl Play {
         write(&folder.join("HOOK.md"), format!("---\n{matter}{}---\n", block.text), 0o644);
         write(&folder.join("scripts/run"), "#!/bin/sh\n", 0o755);
         let ran = self.environment.run(&["check", &folder.to_string_lossy()]);
+        if ran.code != 0 {
+            self.fault(block.line, ran.stdout);
+        }
+    }
+
+    /// Checks a runbook.
+    fn runbook(&mut self, block: &Block) {
+        let file = self.environment.root().join(format!("example.{}", block.language));
+        write(&file, &block.text, 0o644);
+        let ran = self.environment.run(&["runbook", "check", &file.to_string_lossy()]);
         if ran.code != 0 {
             self.fault(block.line, ran.stdout);
         }
@@ -334,6 +346,11 @@ fn normal_line(line: &str) -> String {
             normal.push(word.replace(bare, "[AGE]"));
         } else if is_id(bare) {
             normal.push(word.replace(bare, "[ID]"));
+        } else if let Some((pipeline, _)) = bare.split_once('.')
+            && is_id(pipeline)
+        {
+            // An agent of a pipeline.
+            normal.push(word.replacen(pipeline, "[ID]", 1));
         } else {
             normal.push((*word).to_owned());
         }
@@ -552,6 +569,31 @@ fn the_reference_is_complete() {
     }
 }
 
+/// As above, of runbooks.
+#[test]
+fn the_reference_of_runbooks_is_complete() {
+    use anyhook_flow::runbook::keys;
+    let page = read("docs/reference/runbooks.md");
+    let all = [
+        keys::RUNBOOK,
+        keys::LATER,
+        keys::PIPELINE,
+        keys::VARIABLE,
+        keys::WORKSPACE,
+        keys::NOTIFY,
+        keys::STEP,
+        keys::RUN,
+        keys::NEXT,
+        keys::AGENT,
+    ];
+    for key in all.concat() {
+        assert!(page.contains(&format!("`{key}`")), "runbooks.md does not name {key}");
+    }
+    for (_, verb) in anyhook_model::reaction::Verb::ALL {
+        assert!(page.contains(&format!("`{verb}`")), "runbooks.md does not name {verb}");
+    }
+}
+
 /// As above, of what is said by and to the daemon.
 #[test]
 fn the_reference_of_the_daemon_is_complete() {
@@ -562,7 +604,7 @@ fn the_reference_of_the_daemon_is_complete() {
         names(name);
     }
     let happening = environment.run(&["schema", "happening"]).json();
-    for kind in ["AgentReport", "ProcessName", "Inquiry", "Resolution"] {
+    for kind in ["AgentReport", "ProcessName", "Inquiry", "Resolution", "PipelineReport"] {
         happening["$defs"][kind]["properties"]
             .as_object()
             .unwrap()
@@ -575,7 +617,23 @@ fn the_reference_of_the_daemon_is_complete() {
         names(code["const"].as_str().unwrap());
     }
     let headings = anchors(&page);
-    for what in ["status", "stop", "agents", "decisions", "resolve", "ask", "follow"] {
+    for what in [
+        "status",
+        "stop",
+        "agents",
+        "decisions",
+        "resolve",
+        "ask",
+        "follow",
+        "pipelines",
+        "run_pipeline",
+        "cancel_pipeline",
+        "resume_pipeline",
+        "pipeline_log",
+        "session",
+        "send",
+        "kill",
+    ] {
         assert!(request.contains(&format!("\"{what}\"")) && headings.contains(what), "{what}");
     }
 }
@@ -606,6 +664,7 @@ fn what_differs_from_run_to_run_is_made_equal() {
     assert_eq!(normal_line("at       2026-11-15T21:12:37.117Z"), "at [TIME]");
     assert_eq!(normal_line("idle  12s  (process 4711,"), "idle [AGE] (process [NUMBER]");
     assert_eq!(normal_line("4714219d"), "[ID]");
+    assert_eq!(normal_line("agent `7k2m9x4q.review.3`"), "agent `[ID].review.3`");
     let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
     assert!(fits(&lines("a\n…\nd"), &lines("a\nb\nc\nd")));
     assert!(!fits(&lines("a\n…\nd"), &lines("a\nb")));

@@ -25,6 +25,15 @@ impl Core {
             Request::Agents => Response::Agents(self.agents()),
             Request::Decisions => Response::Decisions(self.decisions()),
             Request::Resolve(resolve) => self.resolve_for(resolve, process),
+            Request::Pipelines => Response::Pipelines(self.pipeline_views()),
+            Request::Pipeline { id } => self.pipeline_view(&id),
+            Request::RunPipeline(run) => self.run_pipeline(*run),
+            Request::CancelPipeline(order) => self.cancel_pipeline(&order),
+            Request::ResumePipeline(order) => self.resume_pipeline(order),
+            Request::PipelineLog { id, after } => self.pipeline_log(&id, after),
+            Request::Session { agent } => self.session(&agent),
+            Request::Send(send) => return self.send(*send, answer),
+            Request::Kill { agent, by: _ } => return self.kill(&agent, answer),
             // The server sees to these.
             Request::Stop | Request::Follow { .. } => Response::Done,
         };
@@ -41,6 +50,7 @@ impl Core {
             since: self.since,
             agents: self.state.agents.iter().filter(|(_, agent)| !agent.state.is_over()).count(),
             decisions: self.state.inquiries.open().count(),
+            pipelines: self.state.pipelines.open().count(),
             events: self.store.last(),
             store_bytes: folder_size(self.store.folder()),
             journal: self.state.journal.as_ref().map(place),
@@ -86,6 +96,7 @@ impl Core {
             process: agent.process.clone(),
             log: agent.log.clone(),
             decision: self.state.inquiries.open_about(id).next().map(|open| open.id.clone()),
+            pipeline: self.state.pipelines.of_agent(id).map(|found| found.plan.id.clone()),
         };
         self.state.agents.iter().map(view).collect()
     }
@@ -131,7 +142,8 @@ impl Core {
                     .iter()
                     .any(|(name, program)| name == known && names.contains(&program.as_str()))
         };
-        self.state.agents.iter().find(is_it).map(|(id, _)| id.clone())
+        let known = self.state.agents.iter().find(is_it).map(|(id, _)| id.clone());
+        known.or_else(|| self.agent_kept_above(&above))
     }
 
     /// Takes in a hook process that waits, or answers it at once if it is decided.
@@ -182,7 +194,7 @@ impl Core {
         self.followers.push(follower);
     }
 
-    fn cannot_store(&self) -> Response {
+    pub(super) fn cannot_store(&self) -> Response {
         let why = self.failing.as_ref().map_or("the store cannot be written", |(why, _)| why);
         Response::Refused(refusal(RefusalCode::Store, why))
     }

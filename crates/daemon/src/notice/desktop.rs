@@ -177,7 +177,7 @@ fn urgency(kind: NoticeKind) -> u8 {
     match kind {
         NoticeKind::Decision | NoticeKind::Prompt => 2,
         NoticeKind::Failed | NoticeKind::Gone => 1,
-        NoticeKind::Idle => 0,
+        NoticeKind::Idle | NoticeKind::Pipeline => 0,
     }
 }
 

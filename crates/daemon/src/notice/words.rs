@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhook_flow::State;
 use anyhook_flow::agents::Agent;
 use anyhook_flow::notices::NoticeName;
+use anyhook_flow::pipeline::{Moment, Pipeline};
 use anyhook_model::inquiry::InquiryKind;
 use anyhook_model::notice::{NOTICE_VERSION, NoticeKind, NoticeOption};
 use anyhook_model::{AgentState, FailureKind, Inquiry, Notice, PromptType};
@@ -86,6 +87,37 @@ pub fn of_agent(id: &str, agent: &Agent) -> Option<Notice> {
     })
 }
 
+/// Makes the notice of a pipeline at a moment; none if it says nothing then.
+fn of_pipeline(pipeline: &Pipeline, moment: Moment, visits: u64) -> Option<Notice> {
+    let plan = &pipeline.plan;
+    let view = pipeline.view(&|_| String::new());
+    let (word, at) = match moment {
+        Moment::Start => ("begins", Some(view.created)),
+        Moment::Done => ("is completed", view.ended),
+        Moment::Fail => ("failed", view.ended),
+        Moment::Cancel => ("was cancelled", view.ended),
+    };
+    let body = body(&[
+        Some(text::line(pipeline.notice(moment)?, ABOUT)),
+        view.why.as_deref().map(|why| text::line(why, ABOUT)),
+        Some(place(&plan.project)),
+    ]);
+    Some(Notice {
+        v: NOTICE_VERSION,
+        id: format!("{}-{word}-{visits}", plan.id),
+        kind: NoticeKind::Pipeline,
+        agent: format!("{} {}", plan.name, plan.id),
+        title: text::line(&format!("Pipeline {} {word}", plan.name), text::TITLE),
+        body,
+        decision: None,
+        options: Vec::new(),
+        until: None,
+        host: None,
+        project: Some(plan.project.clone()),
+        at: at?,
+    })
+}
+
 /// Makes the notice of a name; none if what it is about is over.
 pub fn of_name(name: &NoticeName, state: &State) -> Option<Notice> {
     match name {
@@ -96,6 +128,9 @@ pub fn of_name(name: &NoticeName, state: &State) -> Option<Notice> {
         NoticeName::Agent(id, kind, activity) => {
             let agent = state.agents.get(id).filter(|agent| agent.activity == *activity)?;
             of_agent(id, agent).filter(|notice| notice.kind == *kind)
+        }
+        NoticeName::Pipeline(id, moment, visits) => {
+            of_pipeline(state.pipelines.get(id)?, *moment, *visits)
         }
     }
 }

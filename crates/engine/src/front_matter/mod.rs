@@ -101,14 +101,12 @@ impl Source {
         let byte_of =
             |at: usize| self.text.char_indices().nth(at).map_or(self.text.len(), |(byte, _)| byte);
         let (start, end) = (byte_of(start), byte_of(end.max(start)));
-        let line_start = self.text[..start].rfind('\n').map_or(0, |newline| newline + 1);
-        // A caret under a multi-line value marks its first line.
-        let marked = self.text[start..end].lines().next().unwrap_or("").trim_end().len();
+        let place = Place::in_text(&self.text, &(start..end));
         Place {
-            line: self.line_offset + self.text[..start].matches('\n').count() + 1,
-            column: self.text[line_start..start].chars().count() + 1,
-            start: self.byte_offset + start,
-            end: self.byte_offset + start + marked.max(1),
+            line: self.line_offset + place.line,
+            column: place.column,
+            start: self.byte_offset + place.start,
+            end: self.byte_offset + place.end,
         }
     }
 }

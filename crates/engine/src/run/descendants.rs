@@ -4,7 +4,10 @@
 //! its environment, descends from such a process, or was orphaned to us since the run began.
 //! Elsewhere the process group has to do.
 
-use rustix::process::{Pid, Signal, kill_process_group};
+#[cfg(target_os = "linux")]
+use std::collections::HashSet;
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 /// The variable that marks every process of a run.
 pub const MARK: &str = "ANYHOOK_RUN";
@@ -30,12 +33,7 @@ impl Family {
     pub fn signal(&self, signal: Signal) -> bool {
         let reached_group = kill_process_group(self.leader, signal).is_ok();
         let members = self.members();
-        for pid in &members {
-            if let Some(pid) = Pid::from_raw(*pid) {
-                // It may be gone by now.
-                let _ = rustix::process::kill_process(pid, signal);
-            }
-        }
+        send(&members, signal);
         // On Linux the members tell: a group also counts its dead that nobody has waited for.
         if cfg!(target_os = "linux") { !members.is_empty() } else { reached_group }
     }
@@ -50,7 +48,7 @@ impl Family {
             processes.iter().find(|process| process.id == own).map_or(0, |process| process.began);
         processes.retain(|process| process.began >= began);
         let leader = self.leader.as_raw_nonzero().get();
-        let mut family: std::collections::HashSet<i32> = processes
+        let mut family: HashSet<i32> = processes
             .iter()
             .filter(|process| {
                 process.id == leader
@@ -60,23 +58,7 @@ impl Family {
             .map(|process| process.id)
             .collect();
         family.remove(&own);
-        // Children of members are members; a child may stand before its parent in the list.
-        loop {
-            let before = family.len();
-            for process in &processes {
-                if process.id != own && family.contains(&process.parent) {
-                    family.insert(process.id);
-                }
-            }
-            if family.len() == before {
-                break;
-            }
-        }
-        processes
-            .iter()
-            .filter(|process| !process.zombie && family.contains(&process.id))
-            .map(|process| process.id)
-            .collect()
+        linux::living(&processes, family, own)
     }
 
     /// Tells a member by its mark, or as an orphan that came to us since the run began.
@@ -96,6 +78,40 @@ impl Family {
     #[cfg(not(target_os = "linux"))]
     fn members(&self) -> Vec<i32> {
         Vec::new()
+    }
+}
+
+/// Sends a signal to all who carry a mark and to what they have started, whoever started them and
+/// however long ago. Returns whether anybody is left to receive it; elsewhere than on Linux nobody
+/// can be found.
+pub fn signal_marked(mark: &str, signal: Signal) -> bool {
+    let members = marked(mark);
+    send(&members, signal);
+    !members.is_empty()
+}
+
+/// Returns those who carry a mark, and their descendants, that are alive.
+#[cfg(target_os = "linux")]
+fn marked(mark: &str) -> Vec<i32> {
+    let own = i32::try_from(std::process::id()).unwrap_or(0);
+    let processes = linux::processes();
+    let family: HashSet<i32> = processes
+        .iter()
+        .map(|process| process.id)
+        .filter(|id| *id != own && linux::mark(*id).as_deref() == Some(mark))
+        .collect();
+    linux::living(&processes, family, own)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn marked(_: &str) -> Vec<i32> {
+    Vec::new()
+}
+
+fn send(members: &[i32], signal: Signal) {
+    for pid in members.iter().filter_map(|pid| Pid::from_raw(*pid)) {
+        // It may be gone by now.
+        let _ = kill_process(pid, signal);
     }
 }
 
@@ -138,6 +154,7 @@ pub fn release_orphans() {
 
 #[cfg(target_os = "linux")]
 mod linux {
+    use std::collections::HashSet;
     use std::fs;
 
     use super::MARK;
@@ -180,6 +197,27 @@ mod linux {
                 let began = fields.nth(16)?.parse().ok()?;
                 Some(Process { id, parent, group, zombie, began })
             })
+            .collect()
+    }
+
+    /// Returns the members of a family and their descendants that are alive, but never ourselves.
+    pub fn living(processes: &[Process], mut family: HashSet<i32>, own: i32) -> Vec<i32> {
+        // A child may stand before its parent in the list.
+        loop {
+            let before = family.len();
+            for process in processes {
+                if process.id != own && family.contains(&process.parent) {
+                    family.insert(process.id);
+                }
+            }
+            if family.len() == before {
+                break;
+            }
+        }
+        processes
+            .iter()
+            .filter(|process| !process.zombie && family.contains(&process.id))
+            .map(|process| process.id)
             .collect()
     }
 

@@ -8,7 +8,7 @@ use super::gate::Gate;
 use super::visit::{Due, NUDGE, Visit};
 use super::{About, Answer, Dropped, Effect, Ticket};
 use crate::agents::Agent;
-use crate::reaction::Trigger;
+use anyhook_model::reaction::Trigger;
 
 /// A decision that is open.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::visit::{Due, Visit};
 use super::{About, Answer, Dropped, Effect, Ticket};
 use crate::agents::Agent;
-use crate::reaction::{Action, Trigger};
+use anyhook_model::reaction::{Action, Trigger};
 
 /// So much of a gate's output is shown: the end of it, where the failure is.
 const SHOWN: usize = 4_000;

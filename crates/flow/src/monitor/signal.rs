@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use super::visit::Visit;
 use super::{About, Answer, Dropped, Effect};
 use crate::agents::Agent;
-use crate::reaction::{Trigger, Verb};
+use anyhook_model::reaction::{Trigger, Verb};
 
 /// What an agent is told whose stop is held.
 const HELD: &str = "Before you stop, say how your work stands: `anyhook emit agent:signal \

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::reaction::{Action, Trigger};
+use anyhook_model::reaction::{Action, Trigger};
 
 /// Counts of every action.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

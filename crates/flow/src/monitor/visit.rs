@@ -10,7 +10,7 @@ use super::gate::Gate;
 use super::tally::Tallies;
 use super::{About, Answer, Dropped, Effect, Ticket};
 use crate::agents::{Agent, Heard, Why};
-use crate::reaction::{Action, Reactions, Trigger, Verb};
+use anyhook_model::reaction::{Action, Reactions, Trigger, Verb};
 
 /// What an idle agent is told, if its definition says nothing.
 pub(super) const NUDGE: &str = "Go on. If you are done, say so with `anyhook emit agent:signal \

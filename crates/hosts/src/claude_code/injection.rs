@@ -1,47 +1,65 @@
-//! Notification hooks for one start of Claude Code, by `--settings`.
+//! Hooks for one start of Claude Code, by `--settings`.
 //!
-//! It adds up the hooks of all its settings, so those of the user and the project run as well.
+//! It adds up the hooks of all its settings, so those of the user and the project run as well. Of
+//! several `--settings` the last counts, so what an earlier one says is kept in ours.
 
 use std::path::Path;
 
 use serde_json::json;
 
-use crate::wiring::json_hooks::{self, Matched};
-use crate::wiring::{Call, Emission, Injection, SettingsError, is_ours};
+use super::{EVENTS, handler};
+use crate::launch::arguments_of;
+use crate::wiring::json_hooks::{self, Handler, Matched};
+use crate::wiring::{Displaced, Emission, Injection, PERMISSION_SECONDS, SettingsError, Start};
 
-/// Seconds that one of them may take; it needs a few milliseconds.
+/// Seconds that one that tells something may take; it needs a few milliseconds.
 const TIMEOUT: u32 = 10;
 
-pub fn inject(
-    agent_id: &str,
-    settings: Option<&str>,
-    call: &Call,
-) -> Result<Option<Injection>, SettingsError> {
+/// The option that names further settings.
+const OPTION: &str = "--settings";
+
+pub fn inject(start: &Start<'_>) -> Result<Injection, SettingsError> {
     let path = Path::new("the file of --settings");
-    if let Some(text) = settings {
-        let commands = json_hooks::commands(path, text)?;
-        if commands.iter().any(|(_, command)| is_ours(command, "claude-code")) {
-            return Ok(None);
-        }
-    }
-    let handler = |emission: Emission| {
-        let command = emission.command(agent_id, call);
+    let handlers: Vec<Handler> =
+        EVENTS.iter().map(|event| handler(event, start.call, PERMISSION_SECONDS)).collect();
+    let text = json_hooks::wire(path, start.displaced, "claude-code", &handlers)?;
+    let told = |emission: Emission| {
+        let command = emission.command(start.agent_id, start.call);
         json!({"type": "command", "command": command, "timeout": TIMEOUT})
     };
     let groups = [
         Matched {
             matcher: "idle_prompt",
-            handler: handler(Emission::Idle),
+            handler: told(Emission::Idle),
             is_ours: |command| Emission::Idle.is_told_by(command),
         },
         Matched {
             matcher: "permission_prompt",
-            handler: handler(Emission::Permission),
+            handler: told(Emission::Permission),
             is_ours: |command| Emission::Permission.is_told_by(command),
         },
     ];
-    let text = json_hooks::add_matched(path, settings, "Notification", &groups)?;
-    Ok(Some(Injection::File { option: "--settings", text }))
+    let text = json_hooks::add_matched(path, Some(&text), "Notification", &groups)?;
+    let file = start.folder.join("settings.json");
+    let arguments = vec![OPTION.to_owned(), file.to_string_lossy().into_owned()];
+    Ok(Injection { files: [(file, text)].into(), arguments, ..Injection::default() })
+}
+
+/// Returns the settings that a command line names itself.
+pub fn displaced(run: &str) -> Option<Displaced> {
+    let arguments = arguments_of(run);
+    let place = arguments.iter().rposition(|word| {
+        word == OPTION || word.strip_prefix(OPTION).is_some_and(|rest| rest.starts_with('='))
+    })?;
+    let value = match arguments[place].split_once('=') {
+        Some((_, value)) => value,
+        None => arguments.get(place + 1)?,
+    };
+    Some(if value.trim_start().starts_with('{') {
+        Displaced::Text(value.to_owned())
+    } else {
+        Displaced::File(value.into())
+    })
 }
 
 #[cfg(test)]
@@ -50,37 +68,55 @@ mod tests {
 
     use serde_json::Value;
 
+    use crate::wiring::Call;
+
     use super::*;
 
-    fn call() -> Call {
-        Call { binary: PathBuf::from("/x/anyhook") }
+    fn tried(agent_id: &str, displaced: Option<&str>) -> Result<Injection, SettingsError> {
+        let call = Call { binary: PathBuf::from("/x/anyhook") };
+        inject(&Start { agent_id, folder: Path::new("/f"), displaced, call: &call })
     }
 
-    fn injected(agent_id: &str, settings: Option<&str>) -> String {
-        let injection = inject(agent_id, settings, &call()).unwrap().unwrap();
-        assert_eq!(injection.arguments(Path::new("/s.json")), ["--settings", "/s.json"]);
-        injection.text().unwrap().to_owned()
+    fn injected(agent_id: &str, displaced: Option<&str>) -> String {
+        let injection = tried(agent_id, displaced).unwrap();
+        assert_eq!(injection.arguments, ["--settings", "/f/settings.json"]);
+        assert!(injection.variables.is_empty() && injection.why_not.is_none());
+        injection.files[Path::new("/f/settings.json")].clone()
     }
 
     fn plain(text: &str) -> Value {
         json_hooks::value(Path::new("s"), text, &[]).unwrap().unwrap()
     }
 
+    fn notifications(text: &str) -> Value {
+        plain(text)["hooks"]["Notification"].clone()
+    }
+
+    #[test]
+    fn every_event_has_its_hook_and_a_permission_may_wait_for_a_day() {
+        let settings = plain(&injected("agent-7", None));
+        let hooks = settings["hooks"].as_object().unwrap();
+        assert_eq!(hooks.keys().collect::<Vec<_>>(), EVENTS);
+        let stop = json!([{"hooks": [{"type": "command", "timeout": 600, "onFailure": "block",
+            "command": "/x/anyhook hook claude-code --deadline-ms 540000"}]}]);
+        assert_eq!(hooks["Stop"], stop);
+        let permission = &hooks["PermissionRequest"][0]["hooks"][0];
+        assert_eq!(permission["timeout"], 86400);
+        let command = permission["command"].as_str().unwrap();
+        assert!(command.ends_with("hook claude-code --deadline-ms 77760000"), "{command}");
+    }
+
     #[test]
     fn two_notification_hooks_with_their_matchers() {
-        let settings = plain(&injected("agent-7", None));
+        let told = notifications(&injected("agent-7", None));
         let group = |matcher: &str, command: &str| {
             let handler = json!({"type": "command", "command": command, "timeout": 10});
             json!({"matcher": matcher, "hooks": [handler]})
         };
-        let wanted = json!({"hooks": {"Notification": [
-            group("idle_prompt", "/x/anyhook emit agent:idle --agent agent-7"),
-            group(
-                "permission_prompt",
-                "/x/anyhook emit agent:prompt --agent agent-7 --type permission",
-            ),
-        ]}});
-        assert_eq!(settings, wanted);
+        assert_eq!(told[1], group("idle_prompt", "/x/anyhook emit agent:idle --agent agent-7"));
+        let command = "/x/anyhook emit agent:prompt --agent agent-7 --type permission";
+        assert_eq!(told[2], group("permission_prompt", command));
+        assert_eq!(told.as_array().unwrap().len(), 3);
     }
 
     #[test]
@@ -107,8 +143,8 @@ mod tests {
         ] {
             assert!(after.contains(kept), "{kept}: {after}");
         }
-        let groups = plain(&after)["hooks"]["Notification"].as_array().unwrap().len();
-        assert_eq!(groups, 4, "{after}");
+        assert_eq!(notifications(&after).as_array().unwrap().len(), 5, "{after}");
+        assert_eq!(plain(&after)["hooks"]["Stop"].as_array().unwrap().len(), 2, "{after}");
         assert_eq!(injected("a", Some(&after)), after, "a second time changes nothing");
     }
 
@@ -122,10 +158,10 @@ mod tests {
     #[test]
     fn an_id_is_one_word_whatever_it_is() {
         let text = injected("a b; touch x", None);
-        let command = &plain(&text)["hooks"]["Notification"][0]["hooks"][0]["command"];
+        let command = &notifications(&text)[1]["hooks"][0]["command"];
         assert_eq!(command, "/x/anyhook emit agent:idle --agent 'a b; touch x'");
         let text = injected("it's $(x)\n--type", None);
-        let command = &plain(&text)["hooks"]["Notification"][1]["hooks"][0]["command"];
+        let command = &notifications(&text)[2]["hooks"][0]["command"];
         let wanted =
             "/x/anyhook emit agent:prompt --agent 'it'\\''s $(x)\n--type' --type permission";
         assert_eq!(command, wanted);
@@ -133,10 +169,25 @@ mod tests {
     }
 
     #[test]
-    fn nothing_where_we_are_called_already() {
-        let text = r#"{"hooks": {"Stop": [{"hooks": [{"command": "anyhook hook claude-code"}]}]}}"#;
-        assert_eq!(inject("a", Some(text), &call()).unwrap(), None);
-        assert!(inject("a", Some("{"), &call()).is_err());
-        assert!(inject("a", Some(r#"{"hooks": {"Notification": 3}}"#), &call()).is_err());
+    fn settings_that_cannot_be_read_are_said() {
+        for text in ["{", r#"{"hooks": {"Notification": 3}}"#] {
+            assert!(tried("a", Some(text)).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn settings_of_the_command_line_are_kept() {
+        let file = |path: &str| Some(Displaced::File(path.into()));
+        for (run, found) in [
+            ("claude", None),
+            ("claude --settings mine.json --model x", file("mine.json")),
+            ("claude --settings='/a b/s.json'", file("/a b/s.json")),
+            ("X=1 claude --settings one --settings two", file("two")),
+            (r#"claude --settings '{"a": 1}'"#, Some(Displaced::Text(r#"{"a": 1}"#.to_owned()))),
+            ("claude --settings", None),
+            ("echo --settings x && claude", None),
+        ] {
+            assert_eq!(displaced(run), found, "{run}");
+        }
     }
 }

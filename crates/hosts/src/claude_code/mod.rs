@@ -1,6 +1,7 @@
 //! Claude Code.
 
 mod decode;
+mod dialog;
 mod encode;
 mod facts;
 mod injection;
@@ -16,12 +17,14 @@ use anyhook_model::{
 use serde_json::{Value, json};
 
 use crate::Agent;
+use crate::dialog::Dialog;
 use crate::facts::{Capability, Quirk};
+use crate::launch::Launch;
 use crate::log::{LogHomes, LogPlace, LogSays, LogState};
 use crate::tool;
 use crate::wiring::json_hooks::{self, Handler};
 use crate::wiring::{
-    Call, Edits, Injection, Inspection, JsonSettings, Scope, SettingsError, Texts,
+    Call, Displaced, Edits, Injection, Inspection, JsonSettings, Scope, SettingsError, Start, Texts,
 };
 
 pub use transcript::{Transcript, TranscriptPayload, read_transcript};
@@ -112,7 +115,7 @@ impl Agent for ClaudeCode {
 
     fn wire(&self, scope: &Scope, texts: &Texts, call: &Call) -> Result<Edits, SettingsError> {
         let file = settings(scope);
-        let handlers: Vec<Handler> = EVENTS.iter().map(|event| handler(event, call)).collect();
+        let handlers: Vec<Handler> = EVENTS.iter().map(|event| handler(event, call, 600)).collect();
         let text = file.wire(texts, &handlers)?;
         Ok(Edits::from([(file.path, Some(text))]))
     }
@@ -141,13 +144,38 @@ impl Agent for ClaudeCode {
         Ok(found)
     }
 
-    fn inject(
+    fn inject(&self, start: &Start<'_>) -> Result<Injection, SettingsError> {
+        injection::inject(start)
+    }
+
+    fn displaced(
         &self,
-        agent_id: &str,
-        settings: Option<&str>,
-        call: &Call,
-    ) -> Result<Option<Injection>, SettingsError> {
-        injection::inject(agent_id, settings, call)
+        _scope: &Scope,
+        run: &str,
+        _variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Option<Displaced> {
+        injection::displaced(run)
+    }
+
+    fn package(&self) -> &'static str {
+        "@anthropic-ai/claude-code"
+    }
+
+    fn launch(&self, launch: &Launch<'_>) -> Vec<String> {
+        let mut arguments = Vec::new();
+        if let Some(session) = launch.resume {
+            arguments.extend(["--resume", session].map(str::to_owned));
+        }
+        if let Some(prompt) = launch.prompt {
+            // Even after `--` one word could be the name of a command.
+            let space = if prompt.contains(char::is_whitespace) { "" } else { " " };
+            arguments.extend(["--".to_owned(), format!("{prompt}{space}")]);
+        }
+        arguments
+    }
+
+    fn dialog(&self, screen: &str) -> Option<Dialog> {
+        dialog::read(screen)
     }
 
     fn log_places(&self, homes: &LogHomes) -> Vec<LogPlace> {
@@ -192,9 +220,13 @@ fn settings(scope: &Scope) -> JsonSettings {
     JsonSettings { host: "claude-code", path: folder.join("settings.json") }
 }
 
-fn handler(event: &&'static str, call: &Call) -> Handler {
-    // At the end of a session the host waits only a moment.
-    let seconds = if *event == "SessionEnd" { 5 } else { 600 };
+fn handler(event: &&'static str, call: &Call, permission_seconds: u64) -> Handler {
+    let seconds = match *event {
+        // At the end of a session the host waits only a moment.
+        "SessionEnd" => 5,
+        "PermissionRequest" => permission_seconds,
+        _ => 600,
+    };
     let command = call.command("claude-code", seconds * 1000);
     Handler {
         event,

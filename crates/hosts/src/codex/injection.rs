@@ -1,31 +1,75 @@
-//! The program that Codex runs at the end of a turn (`notify`), for one start of it.
+//! Hooks for one start of Codex, by `--config`, and the program it runs at the end of a turn.
 //!
-//! It knows one such program, so ours calls the user's own.
+//! What its command line says is a layer of settings of its own: hooks of all layers run, so those of
+//! the user and the project do as well. A hook needs its hash in the settings, and that layer counts
+//! for its own hooks. Of the program (`notify`) it knows one, so ours calls the user's.
 
 use std::path::Path;
 
-use toml_edit::{Array, DocumentMut, Value};
+use serde_json::Value as Json;
+use toml_edit::{Array, DocumentMut, InlineTable, Value};
 
-use crate::wiring::{Call, Injection, SettingsError};
+use super::{EVENTS, handler};
+use crate::wiring::json_hooks::{self, Handler};
+use crate::wiring::{Injection, PERMISSION_SECONDS, SettingsError, Start, codex_trust};
 
 /// Runs us, then the user's program, if there is one, with what Codex adds at the end. No word of
 /// ours or the user's is part of what the shell reads.
 const SCRIPT: &str = r#""$1" emit agent:idle --agent="$2"; shift 2; [ $# -lt 2 ] || exec "$@""#;
 
-pub fn inject(
-    agent_id: &str,
-    settings: Option<&str>,
-    call: &Call,
-) -> Result<Option<Injection>, SettingsError> {
+/// Where hooks of the command line are, as Codex names it where it keeps what is trusted.
+const LAYER: &str = "/<session-flags>/config.toml";
+
+pub fn inject(start: &Start<'_>) -> Result<Injection, SettingsError> {
+    let notify = format!("notify={}", Value::from(program(start)?));
+    let settings = [format!("hooks={}", hooks(start)?), notify];
+    let arguments = settings.into_iter().flat_map(|setting| ["--config".to_owned(), setting]);
+    Ok(Injection { arguments: arguments.collect(), ..Injection::default() })
+}
+
+/// Returns our hooks and what makes them trusted.
+fn hooks(start: &Start<'_>) -> Result<Value, SettingsError> {
+    let path = Path::new(LAYER);
+    let handlers: Vec<Handler> =
+        EVENTS.iter().map(|event| handler(event, start.call, PERMISSION_SECONDS)).collect();
+    let text = json_hooks::wire(path, None, "codex", &handlers)?;
+    let settings = json_hooks::value(path, &text, &[])?.unwrap_or_default();
+    let mut table = InlineTable::new();
+    for (event, groups) in settings["hooks"].as_object().into_iter().flatten() {
+        table.insert(event, toml(groups));
+    }
+    let mut state = InlineTable::new();
+    for (key, hash, _) in codex_trust::hashes(path, &settings) {
+        let trusted = InlineTable::from_iter([("trusted_hash", hash)]);
+        state.insert(&key, trusted.into());
+    }
+    table.insert("state", state.into());
+    Ok(table.into())
+}
+
+/// Makes TOML of what our handlers are made of.
+fn toml(value: &Json) -> Value {
+    match value {
+        Json::Array(items) => items.iter().map(toml).collect::<Array>().into(),
+        Json::Object(fields) => {
+            let fields = fields.iter().map(|(key, value)| (key.as_str(), toml(value)));
+            fields.collect::<InlineTable>().into()
+        }
+        Json::Number(number) => number.as_i64().unwrap_or_default().into(),
+        Json::Bool(flag) => (*flag).into(),
+        other => other.as_str().unwrap_or_default().into(),
+    }
+}
+
+fn program(start: &Start<'_>) -> Result<Array, SettingsError> {
     let mut program = Array::new();
     program.extend(["/bin/sh", "-c", SCRIPT, "notify"]);
-    program.push(call.binary.to_string_lossy().into_owned());
-    program.push(agent_id);
-    if let Some(text) = settings {
+    program.push(start.call.binary.to_string_lossy().into_owned());
+    program.push(start.agent_id);
+    if let Some(text) = start.displaced {
         program.extend(notify(text)?);
     }
-    let setting = format!("notify={}", Value::from(program));
-    Ok(Some(Injection::Arguments(vec!["--config".to_owned(), setting])))
+    Ok(program)
 }
 
 /// Returns the user's own program.
@@ -50,16 +94,44 @@ mod tests {
     use std::path::PathBuf;
     use std::process::Command;
 
+    use crate::wiring::Call;
+
     use super::*;
+
+    fn tried(agent_id: &str, displaced: Option<&str>) -> Result<Injection, SettingsError> {
+        let call = Call { binary: PathBuf::from("/bin/echo") };
+        inject(&Start { agent_id, folder: Path::new("/f"), displaced, call: &call })
+    }
+
+    /// Returns a setting of the command line.
+    fn setting(arguments: &[String], place: usize) -> DocumentMut {
+        assert_eq!((arguments.len(), arguments[place].as_str()), (4, "--config"));
+        arguments[place + 1].parse().unwrap()
+    }
+
+    #[test]
+    fn every_event_has_its_hook_and_is_trusted() {
+        let injection = tried("a", None).unwrap();
+        assert!(injection.files.is_empty() && injection.variables.is_empty());
+        let document = setting(&injection.arguments, 0);
+        let hooks = document["hooks"].as_inline_table().unwrap();
+        let events = hooks.iter().map(|(event, _)| event).filter(|event| *event != "state");
+        assert_eq!(events.collect::<Vec<_>>(), EVENTS);
+        let stop = hooks["Stop"].to_string();
+        let command = r#"command = "/bin/echo hook codex --deadline-ms 540000""#;
+        assert!(stop.contains(command) && stop.contains("timeout = 600"), "{stop}");
+        let permission = hooks["PermissionRequest"].to_string();
+        assert!(permission.contains("timeout = 86400"), "{permission}");
+        let state = hooks["state"].as_inline_table().unwrap();
+        assert_eq!(state.len(), EVENTS.len());
+        let stop = &state["/<session-flags>/config.toml:stop:0:0"];
+        let hash = stop.as_inline_table().unwrap()["trusted_hash"].as_str().unwrap();
+        assert!(hash.starts_with("sha256:"), "{hash}");
+    }
 
     /// Returns what is called with which words, in order: our program and the user's are `echo`.
     fn called(agent_id: &str, settings: Option<&str>) -> String {
-        let call = Call { binary: PathBuf::from("/bin/echo") };
-        let injection = inject(agent_id, settings, &call).unwrap().unwrap();
-        assert_eq!(injection.text(), None);
-        let arguments = injection.arguments(Path::new(""));
-        assert_eq!(arguments[0], "--config");
-        let document: DocumentMut = arguments[1].parse().unwrap();
+        let document = setting(&tried(agent_id, settings).unwrap().arguments, 2);
         let words: Vec<&str> =
             document["notify"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
         let output = Command::new(words[0]).args(&words[1..]).arg("{\"type\": 1}").output();
@@ -86,9 +158,8 @@ mod tests {
 
     #[test]
     fn settings_that_cannot_be_read_are_said() {
-        let call = Call { binary: PathBuf::from("/bin/echo") };
         for text in ["notify = 'x'", "notify = [1]", "notify ="] {
-            assert!(inject("a", Some(text), &call).is_err(), "{text}");
+            assert!(tried("a", Some(text)).is_err(), "{text}");
         }
     }
 }

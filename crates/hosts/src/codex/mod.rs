@@ -1,6 +1,7 @@
 //! OpenAI's Codex CLI.
 
 mod decode;
+mod dialog;
 mod encode;
 mod facts;
 mod injection;
@@ -15,13 +16,16 @@ use anyhook_model::{
 use serde_json::{Value, json};
 
 use crate::Agent;
+use crate::dialog::Dialog;
 use crate::facts::{Capability, Quirk};
+use crate::launch::Launch;
 use crate::log::{LogHomes, LogPlace, LogSays, LogState};
 use crate::tool;
 use crate::wiring::codex_trust;
 use crate::wiring::json_hooks::{self, Handler};
 use crate::wiring::{
-    Call, Edits, Injection, Inspection, JsonSettings, Scope, SettingsError, Texts, is_ours,
+    Call, Displaced, Edits, Injection, Inspection, JsonSettings, Scope, SettingsError, Start,
+    Texts, is_ours,
 };
 
 /// OpenAI's Codex CLI.
@@ -97,7 +101,7 @@ impl Agent for Codex {
     fn wire(&self, scope: &Scope, texts: &Texts, call: &Call) -> Result<Edits, SettingsError> {
         let file = hooks_file(scope);
         let config = config_file(scope);
-        let handlers: Vec<Handler> = EVENTS.iter().map(|event| handler(event, call)).collect();
+        let handlers: Vec<Handler> = EVENTS.iter().map(|event| handler(event, call, 600)).collect();
         let hooks = file.wire(texts, &handlers)?;
         // Without its hash in the settings a hook is skipped in silence.
         let trusted: Vec<(String, String)> = our_hashes(&file.path, &hooks)?;
@@ -140,17 +144,36 @@ impl Agent for Codex {
         Ok(found)
     }
 
-    fn inject(
-        &self,
-        agent_id: &str,
-        settings: Option<&str>,
-        call: &Call,
-    ) -> Result<Option<Injection>, SettingsError> {
-        injection::inject(agent_id, settings, call)
+    fn inject(&self, start: &Start<'_>) -> Result<Injection, SettingsError> {
+        injection::inject(start)
     }
 
-    fn displaced_settings(&self, scope: &Scope) -> Option<PathBuf> {
-        Some(config_file(scope))
+    fn displaced(
+        &self,
+        scope: &Scope,
+        _run: &str,
+        _variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Option<Displaced> {
+        Some(Displaced::File(config_file(scope)))
+    }
+
+    fn package(&self) -> &'static str {
+        "@openai/codex"
+    }
+
+    fn launch(&self, launch: &Launch<'_>) -> Vec<String> {
+        let mut arguments = Vec::new();
+        if let Some(session) = launch.resume {
+            arguments.extend(["resume", session].map(str::to_owned));
+        }
+        if let Some(prompt) = launch.prompt {
+            arguments.extend(["--", prompt].map(str::to_owned));
+        }
+        arguments
+    }
+
+    fn dialog(&self, screen: &str) -> Option<Dialog> {
+        dialog::read(screen)
     }
 
     fn log_places(&self, homes: &LogHomes) -> Vec<LogPlace> {
@@ -203,9 +226,13 @@ fn our_hashes(path: &Path, hooks: &str) -> Result<Vec<(String, String)>, Setting
     Ok(ours.map(|(key, hash, _)| (key, hash)).collect())
 }
 
-fn handler(event: &&'static str, call: &Call) -> Handler {
-    // At the end of a session the host waits three seconds at the most.
-    let seconds = if *event == "SessionEnd" { 3 } else { 600 };
+fn handler(event: &&'static str, call: &Call, permission_seconds: u64) -> Handler {
+    let seconds = match *event {
+        // At the end of a session the host waits three seconds at the most.
+        "SessionEnd" => 3,
+        "PermissionRequest" => permission_seconds,
+        _ => 600,
+    };
     let command = call.command("codex", seconds * 1000);
     Handler { event, handler: json!({"type": "command", "command": command, "timeout": seconds}) }
 }

@@ -1,6 +1,7 @@
 //! Google's Gemini CLI.
 
 mod decode;
+mod dialog;
 mod encode;
 mod facts;
 mod log;
@@ -14,11 +15,15 @@ use anyhook_model::{
 use serde_json::{Value, json};
 
 use crate::Agent;
+use crate::dialog::Dialog;
 use crate::facts::{Capability, Quirk};
+use crate::launch::{self, Launch};
 use crate::log::{LogHomes, LogPlace, LogSays, LogState};
 use crate::tool;
 use crate::wiring::json_hooks::{self, Handler};
-use crate::wiring::{Call, Edits, Inspection, JsonSettings, Scope, SettingsError, Texts, is_ours};
+use crate::wiring::{
+    Call, Edits, Injection, Inspection, JsonSettings, Scope, SettingsError, Start, Texts, is_ours,
+};
 
 /// Google's Gemini CLI.
 #[derive(Clone, Copy, Debug)]
@@ -133,6 +138,30 @@ impl Agent for GeminiCli {
             }
         }
         Ok(found)
+    }
+
+    fn inject(&self, _start: &Start<'_>) -> Result<Injection, SettingsError> {
+        let why = "it takes hooks from its settings files and nowhere else";
+        Ok(Injection { why_not: Some(why), ..Injection::default() })
+    }
+
+    fn package(&self) -> &'static str {
+        "@google/gemini-cli"
+    }
+
+    fn launch(&self, launch: &Launch<'_>) -> Vec<String> {
+        let last = launch::arguments_of(launch.run).pop().unwrap_or_default();
+        let resume = launch.resume.map(|session| ["--resume", session].map(str::to_owned));
+        let resume = resume.into_iter().flatten();
+        if ["-p", "--prompt", "-i", "--prompt-interactive"].contains(&last.as_str()) {
+            return launch.prompt.map(str::to_owned).into_iter().chain(resume).collect();
+        }
+        let prompt = launch.prompt.map(|prompt| format!("--prompt-interactive={prompt}"));
+        resume.chain(prompt).collect()
+    }
+
+    fn dialog(&self, screen: &str) -> Option<Dialog> {
+        dialog::read(screen)
     }
 
     fn log_places(&self, homes: &LogHomes) -> Vec<LogPlace> {

@@ -1,8 +1,10 @@
 //! OpenCode, which has no hook commands: a small plugin of ours calls `anyhook hook opencode`.
 
 mod decode;
+mod dialog;
 mod encode;
 mod facts;
+mod injection;
 mod log;
 
 use std::path::PathBuf;
@@ -14,10 +16,14 @@ use anyhook_model::{
 use serde_json::Value;
 
 use crate::Agent;
+use crate::dialog::Dialog;
 use crate::facts::{Capability, Quirk};
+use crate::launch::{self, Launch};
 use crate::log::{LogHomes, LogPlace, LogSays, LogState};
 use crate::tool;
-use crate::wiring::{Call, Edits, Inspection, Scope, SettingsError, Texts};
+use crate::wiring::{
+    Call, Displaced, Edits, Injection, Inspection, Scope, SettingsError, Start, Texts,
+};
 
 /// OpenCode.
 #[derive(Clone, Copy, Debug)]
@@ -111,11 +117,7 @@ impl Agent for OpenCode {
                 expected: "our plugin",
             });
         }
-        let binary = Value::from(call.binary.to_string_lossy());
-        let text = PLUGIN
-            .replace("\"@BINARY@\"", &binary.to_string())
-            .replace("@LIMIT_MS@", &LIMIT_MS.to_string());
-        Ok(Edits::from([(path, Some(text))]))
+        Ok(Edits::from([(path, Some(plugin(call)))]))
     }
 
     fn unwire(&self, scope: &Scope, texts: &Texts) -> Result<Edits, SettingsError> {
@@ -134,6 +136,47 @@ impl Agent for OpenCode {
         Ok(found)
     }
 
+    fn inject(&self, start: &Start<'_>) -> Result<Injection, SettingsError> {
+        injection::inject(start)
+    }
+
+    fn displaced(
+        &self,
+        _scope: &Scope,
+        _run: &str,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Option<Displaced> {
+        variable(injection::VARIABLE).map(Displaced::Text)
+    }
+
+    fn package(&self) -> &'static str {
+        "opencode-ai"
+    }
+
+    // Its screen drops a prompt that comes with a session.
+    fn takes_prompt(&self, launch: &Launch<'_>) -> bool {
+        launch.resume.is_none() || is_headless(launch.run)
+    }
+
+    fn launch(&self, launch: &Launch<'_>) -> Vec<String> {
+        let mut arguments = Vec::new();
+        if let Some(session) = launch.resume {
+            arguments.extend(["--session", session].map(str::to_owned));
+        }
+        if let Some(prompt) = launch.prompt.filter(|_| self.takes_prompt(launch)) {
+            if is_headless(launch.run) {
+                arguments.extend(["--", prompt].map(str::to_owned));
+            } else {
+                arguments.push(format!("--prompt={prompt}"));
+            }
+        }
+        arguments
+    }
+
+    fn dialog(&self, screen: &str) -> Option<Dialog> {
+        dialog::read(screen)
+    }
+
     fn log_places(&self, homes: &LogHomes) -> Vec<LogPlace> {
         log::places(homes)
     }
@@ -145,6 +188,41 @@ impl Agent for OpenCode {
 
 /// How long a hook may take.
 const LIMIT_MS: u64 = 600_000;
+
+/// Tells whether a command line is `opencode run`.
+fn is_headless(run: &str) -> bool {
+    let mut words = launch::arguments_of(run).into_iter();
+    while let Some(word) = words.next() {
+        if !word.starts_with('-') {
+            return word == "run";
+        }
+        if OPTIONS_WITH_VALUE.contains(&word.as_str()) {
+            words.next();
+        }
+    }
+    false
+}
+
+/// Options that may come before a command, with a value of their own.
+const OPTIONS_WITH_VALUE: [&str; 11] = [
+    "--log-level",
+    "--port",
+    "--hostname",
+    "--mdns-domain",
+    "--cors",
+    "-m",
+    "--model",
+    "-s",
+    "--session",
+    "--agent",
+    "--replay-limit",
+];
+
+/// Returns the plugin that calls us.
+fn plugin(call: &Call) -> String {
+    let binary = Value::from(call.binary.to_string_lossy());
+    PLUGIN.replace("\"@BINARY@\"", &binary.to_string()).replace("@LIMIT_MS@", &LIMIT_MS.to_string())
+}
 
 fn plugin_file(scope: &Scope) -> PathBuf {
     let folder = match &scope.project {

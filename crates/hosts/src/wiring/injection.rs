@@ -1,44 +1,50 @@
-//! Hooks for one start of an agent, given on its command line: its settings files stay as they are.
+//! Hooks for one start of an agent, given on its command line and in its environment: its settings
+//! files stay as they are, and what the user and the project have in them runs as well.
 //!
-//! They tell of an agent that waits for a person by `anyhook emit`, for agents that do not call
-//! `anyhook hook`.
+//! They are those that `anyhook install` writes, for an agent that does not have them, and beside
+//! them some that tell by `anyhook emit` that the agent waits for a person.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use super::{Call, quoted};
 
-/// What makes an agent call us from one start of it to its end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Injection {
-    /// A settings file that is to be made, and the option that names it.
-    File {
-        /// The option, before the file's path.
-        option: &'static str,
-        /// The file's text.
-        text: String,
-    },
-    /// Arguments alone.
-    Arguments(Vec<String>),
+/// Seconds that a permission may wait for a person, who is nowhere near the agent's own dialog.
+pub(crate) const PERMISSION_SECONDS: u64 = 24 * 3600;
+
+/// One start of an agent.
+#[derive(Clone, Copy, Debug)]
+pub struct Start<'start> {
+    /// The agent's id.
+    pub agent_id: &'start str,
+    /// Where files are made for it.
+    pub folder: &'start Path,
+    /// The text of what the injection takes the place of, which is kept in it.
+    pub displaced: Option<&'start str>,
+    /// How the agent calls us.
+    pub call: &'start Call,
 }
 
-impl Injection {
-    /// Returns the text of the file that is to be made, if one is.
-    pub fn text(&self) -> Option<&str> {
-        match self {
-            Self::File { text, .. } => Some(text),
-            Self::Arguments(_) => None,
-        }
-    }
+/// Settings that an injection takes the place of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Displaced {
+    /// In a file; a relative path counts from where the agent is started.
+    File(PathBuf),
+    /// As they are.
+    Text(String),
+}
 
-    /// Returns the arguments for the agent's command line; `file` is where the text was put.
-    pub fn arguments(&self, file: &Path) -> Vec<String> {
-        match self {
-            Self::File { option, .. } => {
-                vec![(*option).to_owned(), file.to_string_lossy().into_owned()]
-            }
-            Self::Arguments(arguments) => arguments.clone(),
-        }
-    }
+/// What makes an agent call us from one start of it to its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Injection {
+    /// Files that are to be made before it is started, and their texts.
+    pub files: BTreeMap<PathBuf, String>,
+    /// Arguments for its command line, before those that say what it is to do.
+    pub arguments: Vec<String>,
+    /// Variables of its environment.
+    pub variables: BTreeMap<&'static str, String>,
+    /// Why it cannot be made to call us, if so.
+    pub why_not: Option<&'static str>,
 }
 
 /// What an injected hook tells.

@@ -6,8 +6,9 @@ mod injection;
 pub mod json_hooks;
 mod settings;
 
-pub use injection::{Emission, Injection};
+pub use injection::{Displaced, Emission, Injection, Start};
 
+pub(crate) use injection::PERMISSION_SECONDS;
 pub(crate) use settings::JsonSettings;
 
 use std::collections::BTreeMap;

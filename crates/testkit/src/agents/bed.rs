@@ -8,6 +8,7 @@ use std::time::SystemTime;
 
 use serde_json::Value;
 
+use super::around::Around;
 use super::screen::{self, Screen};
 use super::{Agent, namespace};
 use crate::TestEnv;
@@ -24,6 +25,7 @@ pub struct Bed {
     variables: Vec<(OsString, OsString)>,
     arguments: Vec<String>,
     model: Option<String>,
+    is_first_day: bool,
 }
 
 /// How an agent's run ended and what the model was told.
@@ -78,7 +80,8 @@ impl Bed {
         assert!(repository.success(), "git could not make a repository");
         fs::create_dir_all(environment.root().join("tmp")).unwrap();
         let (variables, arguments) = (Vec::new(), Vec::new());
-        let bed = Self { agent, folder, environment, variables, arguments, model: None };
+        let (model, is_first_day) = (None, false);
+        let bed = Self { agent, folder, environment, variables, arguments, model, is_first_day };
         agent.host().furnish(&bed);
         Some(bed)
     }
@@ -108,6 +111,19 @@ impl Bed {
         self.variables.push((name.into(), value.into()));
     }
 
+    /// Returns the value of a variable that the agent gets from the bed or from the test.
+    pub fn variable(&self, name: &str) -> Option<String> {
+        let own = self.variables.iter().rev().find(|(own, _)| own == name);
+        let own = own.map(|(_, value)| value.to_string_lossy().into_owned());
+        let hosts = || self.agent.host().variables(self).into_iter().find(|(key, _)| *key == name);
+        own.or_else(|| hosts().map(|(_, value)| value))
+    }
+
+    /// Takes all arguments away that were added.
+    pub fn clear_arguments(&mut self) {
+        self.arguments.clear();
+    }
+
     /// Adds an argument to the agent's command line.
     pub fn add_argument(&mut self, argument: impl Into<String>) {
         self.arguments.push(argument.into());
@@ -116,6 +132,16 @@ impl Bed {
     /// Sets the model's name, on which it may depend which tools an agent offers.
     pub fn set_model(&mut self, model: impl Into<String>) {
         self.model = Some(model.into());
+    }
+
+    /// Makes it the user's first day with the agent, on a screen: it greets, and asks whether it may
+    /// trust the folder.
+    pub fn be_first_day(&mut self) {
+        self.is_first_day = true;
+    }
+
+    pub(super) fn is_first_day(&self) -> bool {
+        self.is_first_day
     }
 
     pub(super) fn model_or<'a>(&'a self, default: &'a str) -> &'a str {
@@ -173,8 +199,8 @@ impl Bed {
         }
     }
 
-    /// Opens the agent on a screen, as a person does, and waits until it can be typed to; the model
-    /// plays the script.
+    /// Opens the agent on a screen, as a person does, and waits until it can be typed to, or, on the
+    /// first day, until there is anything to be seen; the model plays the script.
     ///
     /// None if the agent cannot be run so here: then it says why, and the test is to be left out.
     pub fn open(&self, script: impl Into<Vec<Turn>>) -> Option<Screen> {
@@ -188,11 +214,33 @@ impl Bed {
             return None;
         };
         host.prepare(self);
-        host.prepare_screen(self);
+        if !self.is_first_day {
+            host.prepare_screen(self);
+        }
         command.extend_from_slice(&self.arguments);
         let screen = Screen::open(self, &command, script.into());
-        screen.wait_for(host.screen_mark());
+        if self.is_first_day {
+            screen.wait_until("anything", |text| !text.trim().is_empty());
+        } else {
+            screen.wait_for(host.screen_mark());
+        }
         Some(screen)
+    }
+
+    /// Starts the daemon where agents that it starts find the model, which plays the script.
+    pub fn surround(&self, script: impl Into<Vec<Turn>>) -> Around {
+        let host = self.agent.host();
+        host.prepare(self);
+        host.prepare_screen(self);
+        Around::start(self, script.into())
+    }
+
+    /// Returns the agent's command line as a shell reads it; none if nobody has tried to open it.
+    pub fn command_line(&self) -> Option<String> {
+        let mut words = self.agent.host().screen_command(&self.folder, self)?;
+        words.extend_from_slice(&self.arguments);
+        let quoted = words.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''")));
+        Some(quoted.collect::<Vec<_>>().join(" "))
     }
 
     /// Gives a command the folder and the variables of an agent.

@@ -19,18 +19,16 @@ impl Host for Codex {
     }
 
     fn command(&self, folder: &Path, bed: &Bed, prompt: &str) -> Vec<String> {
-        let package = format!("@openai/codex-linux-{}", npm_architecture());
-        let triple = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
-        let program =
-            folder.join("node_modules").join(package).join("vendor").join(triple).join("bin/codex");
-        let program = program.to_string_lossy();
-        let mut command = [&*program, "exec", prompt, "--dangerously-bypass-approvals-and-sandbox"]
-            .map(str::to_owned)
-            .to_vec();
-        for setting in settings(bed) {
-            command.extend(["--config".to_owned(), setting]);
-        }
-        command
+        let what = ["exec", prompt, "--dangerously-bypass-approvals-and-sandbox"];
+        [program(folder)].into_iter().chain(what.map(str::to_owned)).chain(options(bed)).collect()
+    }
+
+    fn screen_command(&self, folder: &Path, bed: &Bed) -> Option<Vec<String>> {
+        Some([program(folder)].into_iter().chain(options(bed)).collect())
+    }
+
+    fn screen_mark(&self) -> &'static str {
+        "›"
     }
 
     fn shell_tool(&self, command: &str) -> Turn {
@@ -68,6 +66,17 @@ fn patch(text: &str) -> Turn {
     Turn::tool("apply_patch", json!(text))
 }
 
+fn program(folder: &Path) -> String {
+    let package = format!("@openai/codex-linux-{}", npm_architecture());
+    let triple = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+    let vendor = folder.join("node_modules").join(package).join("vendor");
+    vendor.join(triple).join("bin/codex").to_string_lossy().into_owned()
+}
+
+fn options(bed: &Bed) -> impl Iterator<Item = String> {
+    settings(bed).into_iter().flat_map(|setting| ["--config".to_owned(), setting])
+}
+
 /// Returns what the agent needs to talk to the scripted model, and nothing else, quietly.
 fn settings(bed: &Bed) -> Vec<String> {
     let model = bed.model_or("gpt-5.5");
@@ -76,18 +85,23 @@ fn settings(bed: &Bed) -> Vec<String> {
          wire_api = 'responses', env_key = 'SCRIPTED_MODEL_KEY', request_max_retries = 0, \
          stream_max_retries = 0, supports_websockets = false }}"
     );
-    let project = bed.project();
-    let project = format!("{{ '{}' = {{ trust_level = 'trusted' }} }}", project.display());
-    vec![
+    let mut settings = vec![
         format!("model='{model}'"),
         "model_provider='scripted'".to_owned(),
         format!("model_providers.scripted={provider}"),
         "model_context_window=100000".to_owned(),
-        format!("projects={project}"),
         "check_for_update_on_startup=false".to_owned(),
         "analytics.enabled=false".to_owned(),
         "features.enable_request_compression=false".to_owned(),
         "features.apps=false".to_owned(),
         "features.plugins=false".to_owned(),
-    ]
+    ];
+    if !bed.is_first_day() {
+        let project = bed.project();
+        let trusted = format!("{{ '{}' = {{ trust_level = 'trusted' }} }}", project.display());
+        settings.push(format!("projects={trusted}"));
+        // It would offer a newer one.
+        settings.push(format!("notice.model_migrations={{ '{model}' = 'gpt-6-sol' }}"));
+    }
+    settings
 }

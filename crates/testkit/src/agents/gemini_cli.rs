@@ -28,23 +28,31 @@ impl Host for GeminiCli {
         write(&file, format!("{settings:#}\n"), 0o644);
     }
 
-    fn variables(&self, _bed: &Bed) -> Vec<(&'static str, String)> {
-        vec![
+    fn variables(&self, bed: &Bed) -> Vec<(&'static str, String)> {
+        let mut variables = vec![
             ("GEMINI_API_KEY", "none".to_owned()),
             ("GOOGLE_GEMINI_BASE_URL", format!("http://127.0.0.1:{MODEL_PORT}")),
-            ("GEMINI_CLI_TRUST_WORKSPACE", "true".to_owned()),
+        ];
+        if !bed.is_first_day() {
+            variables.push(("GEMINI_CLI_TRUST_WORKSPACE", "true".to_owned()));
             // It would start itself again with more memory.
-            ("GEMINI_CLI_NO_RELAUNCH", "true".to_owned()),
-        ]
+            variables.push(("GEMINI_CLI_NO_RELAUNCH", "true".to_owned()));
+        }
+        variables
     }
 
     fn command(&self, folder: &Path, bed: &Bed, prompt: &str) -> Vec<String> {
-        let model = bed.model_or("gemini-2.5-flash");
-        let program = folder.join("node_modules/@google/gemini-cli/bundle/gemini.js");
-        let program = program.to_string_lossy();
-        ["node", &*program, "--prompt", prompt, "--approval-mode", "yolo", "--model", model]
-            .map(str::to_owned)
-            .to_vec()
+        let mut command = command(folder, bed);
+        command.extend(["--prompt", prompt, "--approval-mode", "yolo"].map(str::to_owned));
+        command
+    }
+
+    fn screen_command(&self, folder: &Path, bed: &Bed) -> Option<Vec<String>> {
+        Some(command(folder, bed))
+    }
+
+    fn screen_mark(&self) -> &'static str {
+        "Type your message"
     }
 
     fn shell_tool(&self, command: &str) -> Turn {
@@ -72,4 +80,10 @@ impl Host for GeminiCli {
     fn patch_tool(&self, _patch: &str) -> Option<Turn> {
         None
     }
+}
+
+fn command(folder: &Path, bed: &Bed) -> Vec<String> {
+    let program = folder.join("node_modules/@google/gemini-cli/bundle/gemini.js");
+    let model = bed.model_or("gemini-2.5-flash");
+    ["node", &*program.to_string_lossy(), "--model", model].map(str::to_owned).to_vec()
 }

@@ -3,6 +3,7 @@
 //! [`Bed`] makes a fresh home and project and runs an agent there, without login or questions, with
 //! every tool allowed, or opens it on a [`Screen`], where it asks. What differs between agents is in a file for each, behind `Host`.
 
+mod around;
 mod bed;
 mod claude_code;
 mod codex;
@@ -17,6 +18,7 @@ use std::path::Path;
 use crate::model_server::Turn;
 
 pub use crate::npm::InstallError;
+pub use around::Around;
 pub use bed::{Bed, Outcome};
 pub use screen::{AGENT_PATIENCE, Screen};
 

@@ -40,9 +40,15 @@ impl Host for OpenCode {
     }
 
     fn command(&self, folder: &Path, _bed: &Bed, prompt: &str) -> Vec<String> {
-        let package = format!("opencode-linux-{}", npm_architecture());
-        let program = folder.join("node_modules").join(package).join("bin/opencode");
-        [&*program.to_string_lossy(), "run", prompt].map(str::to_owned).to_vec()
+        [&*program(folder), "run", prompt].map(str::to_owned).to_vec()
+    }
+
+    fn screen_command(&self, folder: &Path, _bed: &Bed) -> Option<Vec<String>> {
+        Some(vec![program(folder)])
+    }
+
+    fn screen_mark(&self) -> &'static str {
+        "ctrl+p commands"
     }
 
     fn shell_tool(&self, command: &str) -> Turn {
@@ -64,6 +70,11 @@ impl Host for OpenCode {
     fn patch_tool(&self, patch: &str) -> Option<Turn> {
         Some(Turn::tool("apply_patch", json!({"patchText": patch})))
     }
+}
+
+fn program(folder: &Path) -> String {
+    let package = format!("opencode-linux-{}", npm_architecture());
+    folder.join("node_modules").join(package).join("bin/opencode").to_string_lossy().into_owned()
 }
 
 fn models(bed: &Bed) -> PathBuf {

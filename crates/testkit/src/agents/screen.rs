@@ -110,6 +110,11 @@ impl Screen {
         String::from_utf8_lossy(&self.tmux(&["capture-pane", "-p"]).stdout).into_owned()
     }
 
+    /// Returns what is on the screen, with its colours.
+    pub fn coloured_text(&self) -> String {
+        String::from_utf8_lossy(&self.tmux(&["capture-pane", "-p", "-e"]).stdout).into_owned()
+    }
+
     /// Waits for a text on the screen, and panics if it does not come.
     pub fn wait_for(&self, text: &str) {
         self.wait_until(&format!("{text:?} on the screen"), |screen| screen.contains(text));

@@ -1,6 +1,7 @@
 //! All that the view knows: what came, what is looked at, what keys do.
 
-use anyhook_model::Record;
+use anyhook_model::pipeline::PipelineView;
+use anyhook_model::{Inquiry, Record};
 
 use super::cursor::{Cursor, Move};
 use super::filter::{Filter, Only};
@@ -9,6 +10,7 @@ use super::hooks::Hooks;
 use super::key::Key;
 use super::link::Daemon;
 use super::pager::Pager;
+use super::pipelines::Pipelines;
 use super::rate::Rate;
 use super::sessions::{RowKey, Sessions};
 use super::stream::Stream;
@@ -24,6 +26,8 @@ mod tests;
 pub enum Pane {
     /// What waits for a person; not shown while nothing does.
     Waiting,
+    /// How far pipelines are; not shown while there are none.
+    Pipelines,
     /// Who is at work.
     Sessions,
     /// The newest records.
@@ -33,7 +37,8 @@ pub enum Pane {
 }
 
 impl Pane {
-    const ALL: [Self; 4] = [Self::Waiting, Self::Sessions, Self::Stream, Self::Hooks];
+    const ALL: [Self; 5] =
+        [Self::Waiting, Self::Pipelines, Self::Sessions, Self::Stream, Self::Hooks];
 }
 
 /// What a key asks for that is not the view's own business.
@@ -45,6 +50,8 @@ pub enum Step {
     Quit,
     /// To show all that is known of a record; and its family.
     Open(Box<Record>, Vec<Record>),
+    /// To show all that is known of a pipeline; and what it asks.
+    OpenPipeline(Box<PipelineView>, Option<Inquiry>),
     /// To make a decision.
     Answer(Answer),
 }
@@ -82,6 +89,8 @@ pub struct App {
     pub daemon: Daemon,
     /// What waits for a person.
     pub waiting: Waiting,
+    /// How far pipelines are.
+    pub pipelines: Pipelines,
     /// What is said until the next key.
     pub status: Option<Piece>,
     /// Who is at work.
@@ -117,6 +126,7 @@ impl App {
             source: Source { path, ..Source::default() },
             daemon: Daemon::default(),
             waiting: Waiting::default(),
+            pipelines: Pipelines::default(),
             status: None,
             sessions: Sessions::default(),
             session_cursor: Cursor::at_first(),
@@ -156,11 +166,14 @@ impl App {
 
     /// Takes in what the daemon says.
     pub fn hear_daemon(&mut self, daemon: Daemon) {
-        let (agents, decisions) = match &daemon {
-            Daemon::Here { agents, decisions } => (Some(&agents[..]), &decisions[..]),
-            Daemon::Away(_) | Daemon::Unasked => (None, &[][..]),
+        let (agents, decisions, pipelines) = match &daemon {
+            Daemon::Here { agents, decisions, pipelines } => {
+                (Some(&agents[..]), &decisions[..], &pipelines[..])
+            }
+            Daemon::Away(_) | Daemon::Unasked => (None, &[][..], &[][..]),
         };
         self.sessions.hear_daemon(agents);
+        self.pipelines.hear(pipelines);
         if let Some(said) = self.waiting.hear(decisions) {
             self.status = Some((Tone::Bad, said));
         }
@@ -178,7 +191,12 @@ impl App {
     /// Returns the panes that are there.
     pub fn panes(&self) -> Vec<Pane> {
         let is_there = |pane: &Pane| {
-            *pane != Pane::Waiting || self.focus == Pane::Waiting || !self.waiting.is_empty()
+            let has_rows = match pane {
+                Pane::Waiting => !self.waiting.is_empty(),
+                Pane::Pipelines => !self.pipelines.is_empty(),
+                Pane::Sessions | Pane::Stream | Pane::Hooks => true,
+            };
+            has_rows || self.focus == *pane
         };
         Pane::ALL.into_iter().filter(is_there).collect()
     }
@@ -217,13 +235,16 @@ impl App {
             Key::Letter(number @ '1'..='9') if self.focus == Pane::Waiting => {
                 self.choose(number);
             }
-            Key::Escape if self.focus == Pane::Waiting => self.focus = Pane::Stream,
+            Key::Escape if matches!(self.focus, Pane::Waiting | Pane::Pipelines) => {
+                self.focus = Pane::Stream;
+            }
             Key::Escape if self.stream.filter.is_open() => return Step::Quit,
             Key::Escape | Key::Letter('a') => self.stream.filter = Filter::default(),
             Key::Enter => return self.enter(),
             Key::Next => self.focus = self.beside(false),
             Key::Previous => self.focus = self.beside(true),
             Key::Letter('w') => self.focus = Pane::Waiting,
+            Key::Letter('l') => self.focus = Pane::Pipelines,
             Key::Letter('d') => self.stream.filter.only = Only::Denials,
             Key::Letter('f') => self.stream.filter.only = Only::Failures,
             Key::Letter('p') => self.stream.pause(),
@@ -290,6 +311,7 @@ impl App {
     fn go(&mut self, to: Move) {
         match self.focus {
             Pane::Waiting => self.waiting.go(to),
+            Pane::Pipelines => self.pipelines.go(to),
             Pane::Sessions => self.session_cursor.go(to, &self.sessions.row_keys()),
             Pane::Stream => {
                 let keys = self.stream.keys();
@@ -299,7 +321,7 @@ impl App {
         }
     }
 
-    /// Opens the selected record or decision, or shows only those of the selected session or hook.
+    /// Opens the selected record, decision or pipeline, or shows only those of the selected session or hook.
     fn enter(&mut self) -> Step {
         match self.focus {
             Pane::Waiting => {
@@ -308,6 +330,11 @@ impl App {
                     self.open(&format!("decision {}", inquiry.id.clone()), rows);
                 }
                 return Step::Stay;
+            }
+            Pane::Pipelines => {
+                let Some(pipeline) = self.pipelines.selected() else { return Step::Stay };
+                let asks = pipeline.decision.as_ref().and_then(|id| self.waiting.find(id));
+                return Step::OpenPipeline(Box::new(pipeline.clone()), asks.cloned());
             }
             Pane::Stream => {
                 return match self.stream.selected() {

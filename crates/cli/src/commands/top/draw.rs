@@ -9,7 +9,7 @@ use super::app::{App, Pane};
 use super::canvas::{Canvas, Palette};
 use super::link::Daemon;
 use super::table::{Column, cut, headings, set, tidy, widths};
-use super::{help, panes, waiting};
+use super::{help, panes, pipelines, waiting};
 use crate::ui::Line as Row;
 use crate::ui::{Tone, counted};
 
@@ -40,6 +40,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &mut App, now: Timestamp, palette: Palet
         canvas.keys(bottom, &[], &help::IN_PAGER);
         return;
     }
+    app.pipelines.forget(now);
     let header = header(app, now, area);
     let (top, body) = split(body, u16::try_from(header.len()).unwrap_or(u16::MAX));
     canvas.rows(top, &header);
@@ -60,8 +61,11 @@ fn draw_bottom(canvas: &mut Canvas<'_>, area: Rect, app: &App) {
         canvas.keys(area, &[(Tone::Warn, question)], &help::IN_CHOICE);
     } else {
         let said: Vec<_> = app.status.iter().map(|(tone, text)| (*tone, tidy(text))).collect();
-        let is_waiting = app.focus == Pane::Waiting;
-        let keys = if is_waiting { &help::IN_WAITING[..] } else { &help::SHORT[..] };
+        let keys = match app.focus {
+            Pane::Waiting => &help::IN_WAITING[..],
+            Pane::Pipelines => &help::IN_PIPELINES[..],
+            Pane::Sessions | Pane::Stream | Pane::Hooks => &help::SHORT[..],
+        };
         canvas.keys(area, &said, keys);
     }
 }
@@ -87,25 +91,28 @@ fn header(app: &App, now: Timestamp, area: Rect) -> Vec<Row> {
         1 => Some("1 waits for you (w)".to_owned()),
         number => Some(format!("{number} wait for you (w)")),
     };
-    let items = [
+    let first = [
         (Tone::Plain, last),
         (bad(totals.denials), format!("{} denied", totals.denials)),
         (bad(totals.failures), format!("{} failed", totals.failures)),
+    ];
+    let more = [
         (Tone::Plain, counted(app.sessions.open(), "session")),
         (Tone::Plain, format!("{} events/min", app.rate.last_minute(now))),
     ];
     let name = if area.width < 100 { "" } else { "anyhook top  " };
-    let (mut first, mut used) = (vec![(Tone::Strong, name.to_owned())], name.width());
+    let (mut top, mut used) = (vec![(Tone::Strong, name.to_owned())], name.width());
     let waiting = waiting.map(|words| (Tone::Warn, words));
+    let items = first.into_iter().chain(app.pipelines.words()).chain(more);
     for (index, item) in waiting.into_iter().chain(items).enumerate() {
         let between = if index == 0 { "" } else { " · " };
         used += between.width() + item.1.width();
         if used > usize::from(area.width) {
             break;
         }
-        first.extend([(Tone::Dim, between.to_owned()), item]);
+        top.extend([(Tone::Dim, between.to_owned()), item]);
     }
-    let mut rows = vec![first];
+    let mut rows = vec![top];
     // On small screens every row counts.
     if area.height >= LEAST_FOR_PATH {
         rows.push(vec![(Tone::Dim, format!("journal {}", tidy(&app.source.path)))]);
@@ -153,6 +160,7 @@ struct Content {
 fn draw_panes(canvas: &mut Canvas<'_>, area: Rect, app: &mut App, now: Timestamp) {
     let content = |app: &App, pane| match pane {
         Pane::Waiting => waiting(app, now),
+        Pane::Pipelines => pipelines(app, now),
         Pane::Sessions => sessions(app, now),
         Pane::Stream => stream(app, area.width),
         Pane::Hooks => hooks(app, now),
@@ -169,10 +177,11 @@ fn draw_panes(canvas: &mut Canvas<'_>, area: Rect, app: &mut App, now: Timestamp
         u16::try_from(wanted.min(most)).unwrap_or(u16::MAX)
     };
     let mut area = area;
-    if app.panes().contains(&Pane::Waiting) {
-        let waiting = content(app, Pane::Waiting);
-        let (first, rest) = split(area, height(&waiting, area, 25));
-        draw_pane(canvas, first, app, Pane::Waiting, &waiting);
+    let panes = app.panes();
+    for pane in [Pane::Waiting, Pane::Pipelines].into_iter().filter(|pane| panes.contains(pane)) {
+        let content = content(app, pane);
+        let (first, rest) = split(area, height(&content, area, 25));
+        draw_pane(canvas, first, app, pane, &content);
         area = rest;
     }
     let (sessions, hooks) = (content(app, Pane::Sessions), content(app, Pane::Hooks));
@@ -197,6 +206,7 @@ fn draw_pane(canvas: &mut Canvas<'_>, area: Rect, app: &mut App, pane: Pane, con
     let (count, height) = (content.rows.len(), usize::from(body.height));
     let offset = match pane {
         Pane::Waiting => app.waiting.cursor.seen(content.selected, count, height),
+        Pane::Pipelines => app.pipelines.cursor.seen(content.selected, count, height),
         Pane::Sessions => app.session_cursor.seen(content.selected, count, height),
         Pane::Stream => app.stream.cursor.seen(content.selected, count, height),
         Pane::Hooks => app.hook_cursor.seen(content.selected, count, height),
@@ -224,6 +234,20 @@ fn waiting(app: &App, now: Timestamp) -> Content {
         rows: app.waiting.rows(now),
         instead: vec![vec![(Tone::Dim, nothing.to_owned())]],
         selected: app.waiting.row(),
+    }
+}
+
+fn pipelines(app: &App, now: Timestamp) -> Content {
+    let nothing = match app.daemon {
+        Daemon::Away(_) => "no daemon, so no pipelines",
+        Daemon::Here { .. } | Daemon::Unasked => "no pipeline runs",
+    };
+    Content {
+        title: title("Pipelines", app.pipelines.len()),
+        columns: &pipelines::COLUMNS,
+        rows: app.pipelines.rows(now),
+        instead: vec![vec![(Tone::Dim, nothing.to_owned())]],
+        selected: app.pipelines.row(),
     }
 }
 

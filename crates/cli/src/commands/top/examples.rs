@@ -2,6 +2,9 @@
 
 use anyhook_model::daemon::{AgentView, DecisionView};
 use anyhook_model::inquiry::{Choice, InquiryKind};
+use anyhook_model::pipeline::{
+    PIPELINE_VERSION, Phase, PipelineView, VisitState, VisitView, Workspace, WorkspaceKind,
+};
 use anyhook_model::{
     Decision, Effect, EventKind, Inquiry, Outcome, Record, RecordId, RunRecord, Source,
 };
@@ -69,6 +72,47 @@ pub fn agent(id: &str, state: &str) -> AgentView {
         process: None,
         log: None,
         decision: None,
+        pipeline: None,
+    }
+}
+
+/// A pipeline of four steps, the first of which were visited.
+pub fn pipeline(id: &str, phase: Phase, visited: &[VisitState]) -> PipelineView {
+    let steps = ["plan", "build", "review", "publish"].map(str::to_owned).to_vec();
+    let visit = |((number, step), state): ((u32, &String), &VisitState)| VisitView {
+        number,
+        step: step.clone(),
+        state: *state,
+        why: None,
+        began: noon(),
+        ended: None,
+        agent: None,
+        output: None,
+    };
+    let visits: Vec<VisitView> = (1..).zip(&steps).zip(visited).map(visit).collect();
+    PipelineView {
+        v: PIPELINE_VERSION,
+        id: RecordId::from_text(id),
+        name: "release".to_owned(),
+        runbook: "/home/me/shop/.agents/runbooks/release.hcl".to_owned(),
+        project: "/home/me/shop".to_owned(),
+        phase,
+        why: None,
+        step: visits.last().map(|visit| visit.step.clone()),
+        agent: None,
+        decision: None,
+        created: noon(),
+        ended: None,
+        variables: [("version".to_owned(), "1.2".to_owned())].into(),
+        workspace: Workspace {
+            kind: WorkspaceKind::None,
+            root: "/home/me/shop".to_owned(),
+            keep: false,
+            branch: None,
+            base: None,
+        },
+        steps,
+        visits,
     }
 }
 

@@ -4,7 +4,7 @@ use crate::ui::Line as Row;
 use crate::ui::Tone;
 
 /// The keys in the order of their use, with a word for the line at the bottom.
-pub const SHORT: [(&str, &str); 11] = [
+pub const SHORT: [(&str, &str); 12] = [
     ("q", "quit"),
     ("?", "help"),
     ("Tab", "pane"),
@@ -16,6 +16,7 @@ pub const SHORT: [(&str, &str); 11] = [
     ("f", "failures"),
     ("a", "all"),
     ("p", "pause"),
+    ("l", "pipelines"),
 ];
 
 /// The same while a text covers the panes.
@@ -29,10 +30,14 @@ pub const IN_TEXT: [(&str, &str); 2] = [("Enter", "keep"), ("Esc", "clear")];
 pub const IN_WAITING: [(&str, &str); 5] =
     [("1-9", "choose"), ("↑↓", "select"), ("Enter", "read it"), ("Esc", "back"), ("?", "help")];
 
+/// The same among the pipelines.
+pub const IN_PIPELINES: [(&str, &str); 5] =
+    [("Enter", "read it"), ("↑↓", "select"), ("w", "decide"), ("Esc", "back"), ("?", "help")];
+
 /// The same while a choice waits to be confirmed.
 pub const IN_CHOICE: [(&str, &str); 2] = [("Enter", "yes"), ("Esc", "no")];
 
-const KEYS: [(&str, &str); 16] = [
+const KEYS: [(&str, &str); 18] = [
     ("q, Ctrl-C", "quit"),
     ("Tab, ← →", "to another pane"),
     ("↑ ↓, j k", "select"),
@@ -41,8 +46,10 @@ const KEYS: [(&str, &str); 16] = [
     ("Enter", "on a verdict: all that is known of it, as `log show`"),
     ("", "on a session or hook: only its verdicts"),
     ("", "on a decision: all that is asked"),
+    ("", "on a pipeline: all that is known of it, as `pipeline show`"),
     ("w", "to what waits for your decision, the oldest first"),
     ("1 to 9 there", "choose that option; Enter then confirms, Esc leaves"),
+    ("l", "to the pipelines, what goes on first"),
     ("/", "only verdicts with a text; Enter keeps it, Esc clears it"),
     ("d", "only denials, and what ran although it was denied"),
     ("f", "only verdicts with a hook that failed"),
@@ -51,7 +58,7 @@ const KEYS: [(&str, &str); 16] = [
     ("Esc", "back; then all again; then quit"),
 ];
 
-const WORDS: [(Tone, &str, &str); 13] = [
+const WORDS: [(Tone, &str, &str); 14] = [
     (Tone::Good, "working", "it thinks, or runs the named tool"),
     (Tone::Warn, "asks permission", "it does not go on until you have answered"),
     (Tone::Warn, "asks a question", "likewise"),
@@ -65,6 +72,7 @@ const WORDS: [(Tone, &str, &str); 13] = [
     (Tone::Bad, "deny", "blocked by the hook that is named"),
     (Tone::Bad, "ran", "the host ran it although it was denied"),
     (Tone::Dim, "aside", "the outcome of a hook that nobody waited for"),
+    (Tone::Plain, "+ > ? x - .", "a step is done, runs, waits, failed, was cancelled, is left"),
 ];
 
 /// Returns the page of help. Times are UTC.
@@ -80,7 +88,7 @@ pub fn rows() -> Vec<Row> {
     let dim = |text: &str| vec![(Tone::Dim, text.to_owned())];
     rows.extend([
         Vec::new(),
-        dim("Decisions, and states from logs and processes, come from the daemon if it runs."),
+        dim("From the daemon, if it runs: decisions, pipelines, states by logs and processes."),
         dim("Times are UTC."),
     ]);
     rows

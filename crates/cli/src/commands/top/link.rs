@@ -8,8 +8,10 @@ use std::time::Duration;
 use anyhook_daemon::frame::FrameError;
 use anyhook_daemon::{Client, ClientError, Folder};
 use anyhook_model::daemon::{AgentView, DecisionView, Request, Resolve, Response};
+use anyhook_model::pipeline::PipelineView;
 
 use super::news::News;
+use super::pipelines::worth_showing;
 use super::waiting::Answer;
 use crate::environment::person;
 
@@ -34,6 +36,8 @@ pub enum Daemon {
         agents: Vec<AgentView>,
         /// Every decision.
         decisions: Vec<DecisionView>,
+        /// The pipelines that are shown.
+        pipelines: Vec<PipelineView>,
     },
 }
 
@@ -124,9 +128,16 @@ impl Connection {
         let Response::Decisions(decisions) = client.request(&Request::Decisions)? else {
             return Err(ClientError::NoAnswer);
         };
+        let pipelines = match client.request(&Request::Pipelines) {
+            Ok(Response::Pipelines(all)) => worth_showing(all, anyhook_engine::now()),
+            // One of an older version has none.
+            Err(ClientError::Refused(_)) => Vec::new(),
+            Ok(_) => return Err(ClientError::NoAnswer),
+            Err(error) => return Err(error),
+        };
         // What happened in between is asked for again.
         self.events = Some(status.events);
-        Ok(Some(Daemon::Here { agents, decisions }))
+        Ok(Some(Daemon::Here { agents, decisions, pipelines }))
     }
 
     /// Makes a decision. Returns what became of it, or why it could not be made.

@@ -14,6 +14,7 @@ mod link;
 mod news;
 mod pager;
 mod panes;
+mod pipelines;
 mod rate;
 mod screen;
 mod sessions;
@@ -28,7 +29,7 @@ use std::time::{Duration, Instant};
 
 use anstream::{AutoStream, ColorChoice};
 use anyhook_engine::journal::Journal;
-use anyhook_engine::now;
+use anyhook_engine::{Places, now};
 use anyhook_model::{Record, exit_code};
 use clap::Args;
 use ratatui::crossterm::style::force_color_output;
@@ -40,6 +41,7 @@ use self::news::{Following, News};
 use self::screen::Screen;
 use super::Ended;
 use super::log::trace::{self, Trace};
+use super::pipeline::page;
 use crate::daemon::folder;
 use crate::environment::{Environment, shown};
 use crate::error::Trouble;
@@ -54,8 +56,8 @@ const NEWS_WAITING: usize = 32;
 
 /// Watch all agents at work: sessions, verdicts as they come, slow and failing hooks
 ///
-/// Where the daemon runs, what waits for your decision is shown and answered, too; `?` in the view
-/// explains its keys.
+/// Where the daemon runs, pipelines are shown, too, and what waits for your decision is shown and
+/// answered; `?` in the view explains its keys.
 #[derive(Args)]
 #[command(after_help = "Example: anyhook top --since 8h")]
 pub struct TopArgs {
@@ -75,8 +77,9 @@ pub fn run(arguments: &TopArgs, environment: &Environment) -> Ended {
         Following::start(journal.clone(), arguments.since.moment(now()), sender.clone());
     let link = Link::start(folder(&environment.places)?, sender.clone());
     news::keys(sender);
+    let outside = Outside { journal: &journal, link: &link, places: &environment.places };
     // A terminal that cannot be written to is gone, and so is whoever looked at it.
-    let _ = watch(app, &news, &journal, &link, &mut screen);
+    let _ = watch(app, &news, &outside, &mut screen);
     drop(screen);
     // Whoever brings news must not wait for us to take it.
     drop(news);
@@ -84,12 +87,18 @@ pub fn run(arguments: &TopArgs, environment: &Environment) -> Ended {
     Ok(exit_code::OK)
 }
 
+/// What keys may ask for.
+struct Outside<'outside> {
+    journal: &'outside Journal,
+    link: &'outside Link,
+    places: &'outside Places,
+}
+
 /// Shows what comes, until the person has seen enough.
 fn watch(
     mut app: App,
     news: &Receiver<News>,
-    journal: &Journal,
-    link: &Link,
+    outside: &Outside<'_>,
     screen: &mut Screen,
 ) -> io::Result<()> {
     let palette = Palette { colours: AutoStream::choice(&io::stdout()) != ColorChoice::Never };
@@ -107,7 +116,7 @@ fn watch(
         // All that waits is drawn at once; what keeps coming must not keep the screen waiting.
         let more = news.try_iter().take(NEWS_WAITING);
         for came in std::iter::once(first).chain(more) {
-            if take(came, &mut app, journal, link) == Step::Quit {
+            if take(came, &mut app, outside) == Step::Quit {
                 return Ok(());
             }
         }
@@ -116,7 +125,7 @@ fn watch(
 }
 
 /// Takes in what came.
-fn take(came: News, app: &mut App, journal: &Journal, link: &Link) -> Step {
+fn take(came: News, app: &mut App, outside: &Outside<'_>) -> Step {
     match came {
         News::Resized => {}
         News::Records(records) => records.into_iter().for_each(|record| app.feed(record)),
@@ -126,8 +135,12 @@ fn take(came: News, app: &mut App, journal: &Journal, link: &Link) -> Step {
         News::Daemon(daemon) => app.hear_daemon(daemon),
         News::Answered(answered) => app.answered(answered),
         News::Key(key) => match app.key(key) {
-            Step::Answer(answer) => link.answer(answer),
-            Step::Open(record, family) => open(*record, family, app, journal),
+            Step::Answer(answer) => outside.link.answer(answer),
+            Step::Open(record, family) => open(*record, family, app, outside.journal),
+            Step::OpenPipeline(pipeline, asks) => {
+                let rows = page::lines(&pipeline, asks.as_ref(), now(), outside.places);
+                app.open(&format!("pipeline {}", pipeline.id), rows);
+            }
             step => return step,
         },
     }

@@ -104,6 +104,11 @@ impl Waiting {
         self.open.get(self.row())
     }
 
+    /// Returns one by its id.
+    pub fn find(&self, id: &RecordId) -> Option<&Inquiry> {
+        self.open.iter().find(|inquiry| inquiry.id == *id)
+    }
+
     /// Chooses an option of the selected one by its number. Tells whether there is such an option.
     pub fn choose(&mut self, number: char) -> bool {
         let answer = self.selected().and_then(|inquiry| {

@@ -5,8 +5,11 @@
 //! too, so that we notice when it learns.
 
 mod decisions;
+mod dialogs;
+mod held;
 mod hooks;
 mod injection;
+mod pipelines;
 mod screen;
 mod seat;
 mod table;

@@ -7,7 +7,7 @@ use anyhook_testkit::run;
 use crate::environment;
 
 /// Every command of this version.
-pub const COMMANDS: [&str; 30] = [
+pub const COMMANDS: [&str; 32] = [
     "demo",
     "hook",
     "serve",
@@ -33,6 +33,8 @@ pub const COMMANDS: [&str; 30] = [
     "agent",
     "decision",
     "emit",
+    "runbook",
+    "pipeline",
     "daemon",
     "replay",
     "promote",
@@ -95,8 +97,7 @@ fn an_unknown_command_is_wrong_usage() {
 #[test]
 fn commands_of_later_versions_are_unknown() {
     let environment = environment();
-    for command in ["packs", "guard", "disable", "enable", "import", "pipeline", "workflow", "help"]
-    {
+    for command in ["packs", "guard", "disable", "enable", "import", "workflow", "help"] {
         let ran = environment.run(&[command]);
         assert_eq!(ran.code, 64, "{command}: {ran:?}");
     }

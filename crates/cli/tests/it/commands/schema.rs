@@ -1,6 +1,8 @@
 //! `anyhook schema`, and whether what is really written keeps to the schemas.
 
 mod daemon;
+mod pipeline;
+mod runbook;
 
 use std::fs;
 
@@ -9,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::environment;
 
-const NAMES: [&str; 18] = [
+const NAMES: [&str; 26] = [
     "agents",
     "case",
     "daemon-request",
@@ -21,8 +23,16 @@ const NAMES: [&str; 18] = [
     "happening",
     "notice",
     "output",
+    "pipeline",
+    "pipeline-line",
+    "pipeline-plan",
+    "pipelines",
     "record",
     "replay",
+    "runbook",
+    "runbook-check",
+    "runbook-list",
+    "runbook-show",
     "serve-answer",
     "serve-request",
     "stats",
@@ -69,10 +79,18 @@ fn all() {
     list             The installed hooks
     notice           A notice to a person
     output           What a hook prints
+    pipeline         A pipeline
+    pipeline-line    What happened to a pipeline
+    pipeline-plan    What a pipeline is to do
+    pipelines        Pipelines
     plan             Who would run at an event
     prompt           The hooks in force
     record           A record of the journal
     replay           What hooks would have said
+    runbook          A runbook
+    runbook-check    Findings in runbooks
+    runbook-list     The pipelines of all runbooks
+    runbook-show     A pipeline of a runbook
     serve-answer     A line that `serve` writes
     serve-request    A line that `serve` reads
     stats            The journal summed up
@@ -102,7 +120,7 @@ fn an_unknown_schema() {
     exit code: 64
     ----- stderr -----
     error: unknown schema `hook`
-    hint: there are: agents, case, check, daemon-request, daemon-response, daemon-status, decisions, doctor, event, front-matter, happening, hosts, list, notice, output, plan, prompt, record, replay, serve-answer, serve-request, stats, test, verdict, verify
+    hint: there are: agents, case, check, daemon-request, daemon-response, daemon-status, decisions, doctor, event, front-matter, happening, hosts, list, notice, output, pipeline, pipeline-line, pipeline-plan, pipelines, plan, prompt, record, replay, runbook, runbook-check, runbook-list, runbook-show, serve-answer, serve-request, stats, test, verdict, verify
     ");
 }
 

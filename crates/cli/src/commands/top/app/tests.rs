@@ -1,10 +1,11 @@
 //! What comes, and what keys do.
 
 use crate::commands::log::trace::{self, Trace};
+use anyhook_model::pipeline::{Phase, VisitState};
 use anyhook_model::{Effect, RecordId};
 
 use super::*;
-use crate::commands::top::examples::{agent, busy, decision, later, noon, record, run};
+use crate::commands::top::examples::{agent, busy, decision, later, noon, pipeline, record, run};
 
 fn shown(app: &App) -> usize {
     app.stream.shown().len()
@@ -112,7 +113,11 @@ fn a_record_is_opened_and_closed() {
 fn asked() -> App {
     let mut app = busy();
     let decisions = vec![decision("aaaaaaaa", noon()), decision("bbbbbbbb", later(5))];
-    app.hear_daemon(Daemon::Here { agents: vec![agent("codex:one", "idle")], decisions });
+    app.hear_daemon(Daemon::Here {
+        agents: vec![agent("codex:one", "idle")],
+        decisions,
+        pipelines: Vec::new(),
+    });
     app
 }
 
@@ -179,9 +184,41 @@ fn the_way_to_what_waits() {
 }
 
 #[test]
+fn the_way_to_the_pipelines() {
+    let mut app = busy();
+    assert_eq!(app.panes().len(), 3, "no pipelines, no pane");
+    let mut waits = pipeline("aaaaaaaa", Phase::Waiting, &[VisitState::Waiting]);
+    waits.decision = Some(RecordId::from_text("bbbbbbbb"));
+    let runs = pipeline("cccccccc", Phase::Running, &[VisitState::Running]);
+    let decisions = vec![decision("bbbbbbbb", noon())];
+    let pipelines = vec![waits, runs.clone()];
+    app.hear_daemon(Daemon::Here { agents: Vec::new(), decisions, pipelines });
+    press(&mut app, "l");
+    assert_eq!(app.focus, Pane::Pipelines);
+    let Step::OpenPipeline(opened, asks) = app.key(Key::Enter) else { panic!("nothing opened") };
+    assert_eq!(opened.id.as_str(), "aaaaaaaa");
+    assert_eq!(asks.unwrap().id.as_str(), "bbbbbbbb");
+    press(&mut app, "j1");
+    assert_eq!(app.waiting.chosen, None, "numbers are for decisions");
+    assert_eq!(app.key(Key::Enter), Step::OpenPipeline(Box::new(runs), None));
+    app.key(Key::Previous);
+    assert_eq!(app.focus, Pane::Waiting);
+    app.key(Key::Next);
+    app.key(Key::Next);
+    assert_eq!(app.focus, Pane::Sessions);
+    press(&mut app, "l");
+    app.hear_daemon(Daemon::Away(None));
+    assert_eq!(app.key(Key::Enter), Step::Stay, "nothing is there any more");
+    assert!(app.panes().contains(&Pane::Pipelines), "but the pane is, as long as it is looked at");
+    app.key(Key::Escape);
+    assert_eq!((app.focus, app.panes().len()), (Pane::Stream, 3), "back, and not out");
+}
+
+#[test]
 fn nothing_can_be_opened_where_nothing_is() {
     let mut app = App::new(String::new());
-    for _ in 0..3 {
+    press(&mut app, "l");
+    for _ in 0..4 {
         assert_eq!(app.key(Key::Enter), Step::Stay);
         press(&mut app, "jkgG");
         app.key(Key::Next);

@@ -1,5 +1,8 @@
 //! The screen as a person sees it, at several sizes.
 
+use anyhook_engine::Places;
+use anyhook_model::RecordId;
+use anyhook_model::pipeline::{Phase, PipelineView, VisitState};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Cell;
@@ -7,8 +10,10 @@ use ratatui::style::{Color, Modifier};
 
 use super::*;
 use crate::commands::log::trace::{self, Trace};
+use crate::commands::pipeline::page;
+use crate::commands::top::app::Step;
 use crate::commands::top::cursor::Move;
-use crate::commands::top::examples::{agent, busy, decision, later, noon, record};
+use crate::commands::top::examples::{agent, busy, decision, later, noon, pipeline, record};
 use crate::commands::top::key::Key;
 
 const COLOURS: Palette = Palette { colours: true };
@@ -87,7 +92,7 @@ fn asked(count: usize) -> App {
     let mut agents = vec![agent("codex:019a8b2c-1111-7222-8333-abcdefabf3d1", "prompting")];
     agents[0].prompt_type = Some(anyhook_model::PromptType::Permission);
     agents.push(agent("kimi-cli:d5e6", "idle"));
-    app.hear_daemon(Daemon::Here { agents, decisions });
+    app.hear_daemon(Daemon::Here { agents, decisions, pipelines: Vec::new() });
     app
 }
 
@@ -114,6 +119,66 @@ fn what_waits_on_small_screens() {
     insta::assert_snapshot!("small_waits_elsewhere", drawn(&mut app, 40, 12));
     press(&mut app, "wG1");
     insta::assert_snapshot!("small_waits", drawn(&mut app, 40, 12));
+}
+
+/// A view with pipelines of every phase; one waits for a decision.
+fn with_pipelines() -> App {
+    use VisitState::{Cancelled, Completed, Failed, Running, Waiting};
+    let mut asks = decision("bbbb0001", later(5));
+    asks.inquiry.question = "the agent is idle".to_owned();
+    (asks.inquiry.tool, asks.inquiry.about, asks.inquiry.until) = (None, None, None);
+    let mut waits = pipeline("7k2m9x4q", Phase::Waiting, &[Completed, Completed, Waiting]);
+    waits.decision = Some(asks.inquiry.id.clone());
+    waits.why = Some("the agent is idle".to_owned());
+    waits.agent = Some("7k2m9x4q.review.3".to_owned());
+    waits.visits[2].why = Some("the agent is idle".to_owned());
+    let runs = pipeline("8a3n5y6r", Phase::Running, &[Completed, Running]);
+    let mut failed = pipeline("9b4p6z7s", Phase::Failed, &[Completed, Failed]);
+    failed.why = Some("step `build` failed: exit code 1: no such\ntable".to_owned());
+    let mut cancelled = pipeline("2c5q7w8t", Phase::Cancelled, &[Cancelled]);
+    cancelled.why = Some("cancelled by ann".to_owned());
+    let done = pipeline("3d6r8v9u", Phase::Completed, &[Completed; 4]);
+    let mut pipelines = vec![waits, runs, failed, cancelled, done];
+    for over in pipelines.iter_mut().filter(|pipeline| pipeline.phase.is_over()) {
+        over.ended = Some(later(20));
+    }
+    let mut app = busy();
+    let decisions = vec![asks];
+    app.hear_daemon(Daemon::Here { agents: Vec::new(), decisions, pipelines });
+    app
+}
+
+#[test]
+fn pipelines() {
+    let mut app = with_pipelines();
+    insta::assert_snapshot!("pipelines", drawn(&mut app, 100, 34));
+    press(&mut app, "lj");
+    insta::assert_snapshot!("pipelines_with_focus", drawn(&mut app, 80, 24));
+    insta::assert_snapshot!("small_pipelines", drawn(&mut app, 40, 12));
+    press(&mut app, "k");
+    let Step::OpenPipeline(pipeline, asks) = app.key(Key::Enter) else { panic!("not opened") };
+    let places = Places {
+        managed: "/etc/agents".into(),
+        user: None,
+        state: None,
+        home: Some("/home/me".into()),
+        binary: None,
+    };
+    let rows = page::lines(&pipeline, asks.as_ref(), later(40), &places);
+    app.open("pipeline 7k2m9x4q", rows);
+    insta::assert_snapshot!("a_pipeline", drawn(&mut app, 60, 24));
+}
+
+#[test]
+fn pipelines_that_are_long_over_are_not_shown() {
+    let mut app = with_pipelines();
+    let mut terminal = Terminal::new(TestBackend::new(100, 34)).unwrap();
+    terminal.draw(|frame| draw(frame, &mut app, later(3600), COLOURS)).unwrap();
+    assert!(terminal.backend().to_string().contains("Pipelines 2"), "{}", terminal.backend());
+    app.hear_daemon(Daemon::Away(None));
+    assert!(!drawn(&mut app, 100, 34).to_string().contains("Pipelines"));
+    press(&mut app, "l");
+    assert!(drawn(&mut app, 100, 34).to_string().contains("no daemon, so no pipelines"));
 }
 
 #[test]
@@ -194,12 +259,14 @@ fn hostile_records() {
     asks.inquiry.agent.clone_from(&hostile);
     asks.inquiry.options[0].name.clone_from(&hostile);
     let agents = vec![agent(&hostile, &hostile)];
-    app.hear_daemon(Daemon::Here { agents, decisions: vec![asks] });
+    let pipelines = vec![hostile_pipeline(&hostile)];
+    app.hear_daemon(Daemon::Here { agents, decisions: vec![asks], pipelines });
     app.waiting.choose('1');
     app.status = Some((Tone::Bad, hostile.clone()));
     for (width, height) in [(40, 10), (41, 11), (57, 18), (80, 24), (131, 50)] {
         for pager in [false, true] {
-            for focus in [Pane::Waiting, Pane::Sessions, Pane::Stream, Pane::Hooks] {
+            let pipeline = Pane::Pipelines;
+            for focus in [Pane::Waiting, pipeline, Pane::Sessions, Pane::Stream, Pane::Hooks] {
                 app.focus = focus;
                 app.key(Key::Move(Move::Up));
                 app.waiting.choose('1');
@@ -214,4 +281,15 @@ fn hostile_records() {
             }
         }
     }
+}
+
+fn hostile_pipeline(hostile: &str) -> PipelineView {
+    let mut pipeline = pipeline(hostile, Phase::Waiting, &[VisitState::Waiting]);
+    hostile.clone_into(&mut pipeline.name);
+    for text in [&mut pipeline.why, &mut pipeline.step, &mut pipeline.agent] {
+        *text = Some(hostile.to_owned());
+    }
+    pipeline.decision = Some(RecordId::from_text(hostile));
+    pipeline.steps = (0..40).map(|number| format!("{hostile}{number}")).collect();
+    pipeline
 }

@@ -1,10 +1,16 @@
-//! `anyhook top` beside a daemon that answers, ends, hangs, or is not there.
+//! `anyhook top` beside a daemon that answers, ends, hangs, is of an older version, or is not there.
 
-use anyhook_testkit::{TestEnv, finish, wait_until};
+use std::io::{Read, Write};
+use std::os::unix::net::UnixListener;
+use std::thread;
+
+use anyhook_testkit::{TestEnv, finish, wait_until, write};
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
 
 use super::{Terminal, guarded};
 use crate::commands::decision::{asked, hook, journaled, permission, waiting};
+use crate::pipelines::World;
 
 const NO_DAEMON: &str = "no daemon: states from the journal alone";
 
@@ -119,4 +125,138 @@ fn a_daemon_that_hangs_freezes_nothing() {
     terminal.keys(&["q"]);
     terminal.expect_restored();
     signal_daemon(&environment, Signal::CONT);
+}
+
+#[test]
+fn a_pipeline_is_seen_its_question_answered_and_its_end_shown() {
+    let world = World::new(
+        r#"
+pipeline "release" {
+  vars = { version = "1.2" }
+
+  step "build" {
+    run     = "while ! [ -e go ]; do sleep 0.05; done"
+    on_done = { step = "review" }
+  }
+
+  step "review" {
+    run     = { agent = "reviewer" }
+    on_done = { step = "publish" }
+  }
+
+  step "publish" {
+    run = "echo published > published"
+  }
+}
+
+agent "reviewer" {
+  run = "./reviewer"
+}
+"#,
+    );
+    world.agent(
+        "reviewer",
+        "anyhook emit agent:signal escalate --message 'is the name right?'; read -r line",
+    );
+    let environment = &world.environment;
+    let Some(terminal) = Terminal::open(environment, 120, 34) else { return };
+    terminal.start("USER=ann", "");
+    let id = world.begin("release");
+    for text in ["· 1 pipeline ·", "Pipelines 1", &id, "release  running", "build   >.."] {
+        terminal.wait_for(text);
+    }
+    terminal.keys(&["l", "Enter"]);
+    for text in [&format!("pipeline {id}"), "var.version 1.2", ">  build", ".  publish"] {
+        terminal.wait_for(text);
+    }
+    terminal.keys(&["Escape"]);
+    terminal.wait_for("Pipelines 1");
+
+    write(&environment.project().join("go"), "", 0o644);
+    let decision = world.wait_decision(&id);
+    let decision = decision["id"].as_str().unwrap();
+    for text in ["1 pipeline, 1 waits", "+?.", &format!("decision {decision}: is the name right?")]
+    {
+        terminal.wait_for(text);
+    }
+    terminal.keys(&["Enter"]);
+    terminal.wait_for(&format!("anyhook decision resolve {decision} 1"));
+    terminal.keys(&["Escape"]);
+    terminal.wait_for("Pipelines 1");
+    let options = world.run(&["decision", "show", decision, "--json"]).json();
+    let options = options["inquiry"]["options"].as_array().unwrap().clone();
+    let number = options.iter().position(|option| option["name"] == "done").unwrap() + 1;
+    terminal.keys(&["w", &number.to_string()]);
+    terminal.wait_for(&format!("done {decision}: is the name right?"));
+    terminal.keys(&["Enter"]);
+    terminal.wait_for(&format!("{decision}: done"));
+    world.wait_phase(&id, "completed");
+    assert!(environment.project().join("published").exists());
+    for text in ["release  completed", "+++"] {
+        terminal.wait_for(text);
+    }
+    terminal.wait_until_gone("1 pipeline");
+    terminal.keys(&["q"]);
+    terminal.expect_restored();
+}
+
+/// Reads a frame; none at the end.
+fn receive(stream: &mut impl Read) -> Option<Value> {
+    let mut length = [0; 4];
+    stream.read_exact(&mut length).ok()?;
+    let mut body = vec![0; usize::try_from(u32::from_be_bytes(length)).unwrap()];
+    stream.read_exact(&mut body).ok()?;
+    serde_json::from_slice(&body).ok()
+}
+
+fn send(stream: &mut impl Write, value: &Value) {
+    let body = serde_json::to_vec(value).unwrap();
+    let length = u32::try_from(body.len()).unwrap().to_be_bytes();
+    // Whoever asked may be gone by now.
+    let _ = stream.write_all(&[&length[..], &body].concat());
+}
+
+/// A daemon that answers as those did that knew nothing of pipelines.
+fn older_daemon(environment: &TestEnv) {
+    let socket = environment.state().join("daemon/socket");
+    std::fs::create_dir_all(socket.parent().unwrap()).unwrap();
+    let listener = UnixListener::bind(socket).unwrap();
+    let status = json!({"pid": 1, "version": "0.0.9", "since": "2026-01-01T00:00:00Z",
+        "agents": 1, "decisions": 0, "events": 7, "store_bytes": 0, "journal": null, "logs": [],
+        "notes": []});
+    let agent = json!({"id": "codex:old-one", "state": "idle", "source": "hook",
+        "since": "2026-01-01T00:00:00Z", "seen": "2026-01-01T00:00:00Z", "host": "codex",
+        "session": "old-one", "work_dir": null, "project": null});
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let Some(hello) = receive(&mut stream) else { continue };
+            send(&mut stream, &json!({"protocol": hello["protocol"], "anyhook": "0.0.9"}));
+            while let Some(request) = receive(&mut stream) {
+                let answer = match request.as_str() {
+                    Some("status") => json!({"status": status}),
+                    Some("agents") => json!({"agents": [agent]}),
+                    Some("decisions") => json!({"decisions": []}),
+                    _ => json!({"refused": {"code": "bad_request",
+                        "message": "unknown variant `pipelines`"}}),
+                };
+                send(&mut stream, &answer);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_daemon_that_knows_no_pipelines_tells_the_rest() {
+    let environment = guarded();
+    older_daemon(&environment);
+    let Some(terminal) = Terminal::open(&environment, 100, 30) else { return };
+    terminal.start("", "");
+    terminal.wait_for("old-one");
+    terminal.wait_for("waits for you");
+    terminal.keys(&["l"]);
+    terminal.wait_for("no pipeline runs");
+    terminal.keys(&["Escape"]);
+    terminal.wait_until_gone("no pipeline runs");
+    terminal.keys(&["q"]);
+    terminal.expect_restored();
 }

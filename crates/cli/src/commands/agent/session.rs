@@ -1,0 +1,92 @@
+//! The sessions of agents that pipelines started: looked at, sat down at, typed to, ended.
+
+use std::io::Read;
+use std::path::Path;
+
+use anyhook_daemon::ClientError;
+use anyhook_daemon::session::{self, Place, SessionError};
+use anyhook_model::daemon::{Request, Response, Send};
+use anyhook_model::exit_code;
+use anyhook_model::pipeline::SessionView;
+
+use crate::commands::Ended;
+use crate::daemon::{ask, connect};
+use crate::environment::{Environment, person};
+use crate::error::Trouble;
+use crate::ui::{Out, Tone, printable};
+
+/// So much is read from standard input to be typed.
+const TYPED_LIMIT: u64 = 256 * 1024;
+
+pub fn peek(id: &str, history: bool, environment: &Environment, out: &mut Out) -> Ended {
+    let session = find(id, environment)?;
+    let (sessions, place) = (session::of_kind(session.kind), place(&session, environment)?);
+    let seen = if history { sessions.history(&place) } else { sessions.screen(&place) };
+    let seen = match seen {
+        // What was seen last is kept.
+        Err(SessionError::NotThere(_)) => sessions.history(&place)?,
+        seen => seen?,
+    };
+    out.text(printable(&seen).trim_end())?;
+    Ok(exit_code::OK)
+}
+
+pub fn attach(id: &str, environment: &Environment, out: &mut Out) -> Ended {
+    let session = find(id, environment)?;
+    let place = place(&session, environment)?;
+    out.flush()?;
+    session::of_kind(session.kind).attach(&place)?;
+    Ok(exit_code::OK)
+}
+
+pub fn send(
+    agent: &str,
+    text: String,
+    force: bool,
+    environment: &Environment,
+    out: &mut Out,
+) -> Ended {
+    let text = if text == "-" { from_input()? } else { text };
+    let request =
+        Request::Send(Box::new(Send { agent: agent.to_owned(), text, force, by: person() }));
+    connect(environment)?.request(&request)?;
+    out.line(&[(Tone::Strong, agent), (Tone::Plain, ": typed")])?;
+    Ok(exit_code::OK)
+}
+
+pub fn kill(agent: &str, environment: &Environment, out: &mut Out) -> Ended {
+    let request = Request::Kill { agent: agent.to_owned(), by: person() };
+    connect(environment)?.request(&request)?;
+    out.line(&[(Tone::Strong, agent), (Tone::Plain, ": ended")])?;
+    Ok(exit_code::OK)
+}
+
+fn find(agent: &str, environment: &Environment) -> Result<SessionView, Trouble> {
+    match ask(environment, &Request::Session { agent: agent.to_owned() })? {
+        Response::Session(session) => Ok(session),
+        _ => Err(ClientError::NoAnswer.into()),
+    }
+}
+
+fn place(session: &SessionView, environment: &Environment) -> Result<Place, Trouble> {
+    let places = &environment.places;
+    let (Some(state), Some(binary)) = (&places.state, &places.binary) else {
+        return Err(Trouble::problem("there is no state folder, so no sessions").hint("set HOME"));
+    };
+    Ok(Place::of_job(Path::new(&session.folder), state, binary))
+}
+
+fn from_input() -> Result<String, Trouble> {
+    let mut text = String::new();
+    std::io::stdin().take(TYPED_LIMIT).read_to_string(&mut text).map_err(|error| {
+        Trouble::input(format!("standard input cannot be typed: {error}"))
+            .hint("it must be text in UTF-8")
+    })?;
+    Ok(text.trim_end_matches('\n').to_owned())
+}
+
+impl From<SessionError> for Trouble {
+    fn from(error: SessionError) -> Self {
+        Self::problem(error.to_string()).hint(error.hint())
+    }
+}

@@ -1,0 +1,181 @@
+//! `anyhook pipeline`: runs pipelines of runbooks, shows how far they are, and ends them.
+
+mod list;
+mod logs;
+pub mod page;
+mod run;
+mod wait;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhook_daemon::ClientError;
+use anyhook_model::daemon::{PipelineOrder, Request, Response};
+use anyhook_model::exit_code;
+use anyhook_model::pipeline::{Phase, PipelineView};
+use clap::{Args, Subcommand};
+
+use super::Ended;
+use crate::daemon::{ask, connect};
+use crate::environment::{Environment, person, variables_for_agents};
+use crate::error::Trouble;
+use crate::ui::{Out, Tone};
+
+/// How long it is between two looks at a pipeline that is watched.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// Run a pipeline of a runbook: commands and agents, step by step
+#[derive(Args)]
+#[command(
+    after_help = "Example: anyhook pipeline run release --var version=1.2\n         anyhook pipeline logs -f 7k2m\n         anyhook pipeline cancel 7k2m"
+)]
+pub struct PipelineArgs {
+    #[command(subcommand)]
+    command: PipelineCommand,
+}
+
+#[derive(Subcommand)]
+enum PipelineCommand {
+    /// Begin a pipeline
+    #[command(after_help = "Example: anyhook pipeline run release --var version=1.2 --wait")]
+    Run(run::RunPipelineArgs),
+    /// Every pipeline: how far it is, and what it waits for
+    #[command(after_help = "Example: anyhook pipeline list --all")]
+    List {
+        /// Those that are over, too
+        #[arg(long)]
+        all: bool,
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// One pipeline: its steps, its agent, what it waits for
+    #[command(after_help = "Example: anyhook pipeline show 7k2m")]
+    Show {
+        /// Its id, or the beginning of it
+        id: String,
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// What happened to a pipeline, and what its steps printed
+    #[command(
+        after_help = "Example: anyhook pipeline logs -f 7k2m\n         anyhook pipeline logs 7k2m --step test"
+    )]
+    Logs(logs::LogsArgs),
+    /// End a pipeline: what runs is ended, then the step that `on_cancel` names is taken
+    #[command(after_help = "Example: anyhook pipeline cancel 7k2m")]
+    Cancel {
+        /// Its id, or the beginning of it
+        id: String,
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take up a pipeline that failed or was cancelled, in the same workspace
+    #[command(after_help = "Example: anyhook pipeline resume 7k2m --from test")]
+    Resume {
+        /// Its id, or the beginning of it
+        id: String,
+        /// The step to begin with; without, the one it stopped at
+        #[arg(long, value_name = "STEP")]
+        from: Option<String>,
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Wait until pipelines are over; exit 0 if all are completed, else 1
+    #[command(after_help = "Example: anyhook pipeline wait 7k2m --timeout 1h")]
+    Wait {
+        /// Their ids, or the beginnings of them
+        #[arg(required = true)]
+        ids: Vec<String>,
+        /// How long at most, such as 10m
+        #[arg(long, value_name = "TIME", value_parser = wait::limit)]
+        timeout: Option<Duration>,
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub fn run(arguments: PipelineArgs, environment: &Environment, out: &mut Out) -> Ended {
+    match arguments.command {
+        PipelineCommand::Run(arguments) => run::run(arguments, environment, out),
+        PipelineCommand::List { all, json } => list::list(all, json, environment, out),
+        PipelineCommand::Show { id, json } => list::show(&id, json, environment, out),
+        PipelineCommand::Logs(arguments) => logs::run(&arguments, environment, out),
+        PipelineCommand::Cancel { id, json } => {
+            let order =
+                PipelineOrder { id, step: None, environment: BTreeMap::new(), by: person() };
+            tell(&Request::CancelPipeline(order), json, environment, out)
+        }
+        PipelineCommand::Resume { id, from, json } => {
+            let (step, by) = (from, person());
+            let order = PipelineOrder { id, step, environment: variables_for_agents(), by };
+            tell(&Request::ResumePipeline(order), json, environment, out)
+        }
+        PipelineCommand::Wait { ids, timeout, json } => {
+            wait::run(&ids, timeout, json, environment, out)
+        }
+    }
+}
+
+/// Gives an order, and prints what the pipeline is then.
+fn tell(request: &Request, json: bool, environment: &Environment, out: &mut Out) -> Ended {
+    let Response::Pipeline(pipeline) = connect(environment)?.request(request)? else {
+        return Err(ClientError::NoAnswer.into());
+    };
+    if json {
+        out.json(&pipeline)?;
+        return Ok(exit_code::OK);
+    }
+    let id = pipeline.id.to_string();
+    let word = match (request, pipeline.phase.is_over()) {
+        (Request::CancelPipeline(_), false) => "is being cancelled",
+        (Request::CancelPipeline(_), true) => "is cancelled",
+        _ => "goes on",
+    };
+    out.line(&[(Tone::Strong, &id), (Tone::Plain, &format!(" ({}) {word}", pipeline.name))])?;
+    hint(out, &format!("anyhook pipeline logs -f {id}"))?;
+    Ok(exit_code::OK)
+}
+
+fn pipelines(environment: &Environment) -> Result<Vec<PipelineView>, Trouble> {
+    match ask(environment, &Request::Pipelines)? {
+        Response::Pipelines(pipelines) => Ok(pipelines),
+        _ => Err(ClientError::NoAnswer.into()),
+    }
+}
+
+/// Finds a pipeline by its id or the beginning of it.
+fn find(id: &str, environment: &Environment) -> Result<PipelineView, Trouble> {
+    match ask(environment, &Request::Pipeline { id: id.to_owned() })? {
+        Response::Pipeline(pipeline) => Ok(*pipeline),
+        _ => Err(ClientError::NoAnswer.into()),
+    }
+}
+
+/// Returns the tone of a phase.
+pub fn tone(phase: Phase) -> Tone {
+    match phase {
+        Phase::Running => Tone::Hint,
+        Phase::Waiting => Tone::Warn,
+        Phase::Completed => Tone::Good,
+        Phase::Failed => Tone::Bad,
+        Phase::Cancelled => Tone::Dim,
+    }
+}
+
+fn hint(out: &mut Out, text: &str) -> Result<(), Trouble> {
+    Ok(out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, text)])?)
+}
+
+/// Returns the folder for workspaces that runbooks give no path.
+fn workspaces(environment: &Environment) -> Result<PathBuf, Trouble> {
+    let state = environment.places.state.as_deref().ok_or_else(|| {
+        Trouble::problem("there is no state folder, so no workspaces").hint("set HOME")
+    })?;
+    Ok(state.join("workspaces"))
+}

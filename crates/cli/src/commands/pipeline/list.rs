@@ -1,0 +1,70 @@
+//! `anyhook pipeline list` and `show`.
+
+use anyhook_daemon::ClientError;
+use anyhook_model::daemon::{DecisionView, Request, Response};
+use anyhook_model::{Inquiry, RecordId, exit_code};
+
+use super::page::{WIDTH, lines, why};
+use super::{find, pipelines, tone};
+use crate::commands::Ended;
+use crate::commands::agent::age;
+use crate::daemon::ask;
+use crate::environment::{Environment, shown};
+use crate::error::Trouble;
+use crate::ui::{Cell, Out, Tone};
+
+pub fn list(all: bool, json: bool, environment: &Environment, out: &mut Out) -> Ended {
+    let mut pipelines = pipelines(environment)?;
+    if !all {
+        pipelines.retain(|pipeline| !pipeline.phase.is_over());
+    }
+    if json {
+        out.json(&pipelines)?;
+        return Ok(exit_code::OK);
+    }
+    if pipelines.is_empty() {
+        let more = " (--all shows those that are over)";
+        out.line(&[(Tone::Plain, "no pipelines"), (Tone::Dim, more)])?;
+        return Ok(exit_code::OK);
+    }
+    let now = anyhook_engine::now();
+    let titles = ["pipeline", "name", "state", "step", "for", "project", "why"];
+    let mut rows = vec![titles.map(|title| Cell::new(Tone::Dim, title)).to_vec()];
+    for pipeline in &pipelines {
+        rows.push(vec![
+            Cell::new(Tone::Strong, pipeline.id.to_string()),
+            Cell::new(Tone::Plain, pipeline.name.clone()),
+            Cell::new(tone(pipeline.phase), pipeline.phase.name()),
+            Cell::new(Tone::Plain, pipeline.step.clone().unwrap_or_default()),
+            Cell::new(Tone::Plain, age(pipeline.created, pipeline.ended.unwrap_or(now))),
+            Cell::new(Tone::Plain, shown(pipeline.project.as_ref(), &environment.places)),
+            Cell::new(Tone::Plain, why(pipeline, WIDTH)),
+        ]);
+    }
+    out.table(&rows)?;
+    Ok(exit_code::OK)
+}
+
+pub fn show(id: &str, json: bool, environment: &Environment, out: &mut Out) -> Ended {
+    let pipeline = &find(id, environment)?;
+    if json {
+        out.json(pipeline)?;
+        return Ok(exit_code::OK);
+    }
+    let inquiry = match &pipeline.decision {
+        Some(decision) => inquiry(decision, environment)?,
+        None => None,
+    };
+    let lines = lines(pipeline, inquiry.as_ref(), anyhook_engine::now(), &environment.places);
+    out.lines("", &lines)?;
+    Ok(exit_code::OK)
+}
+
+/// Returns what is asked.
+fn inquiry(id: &RecordId, environment: &Environment) -> Result<Option<Inquiry>, Trouble> {
+    let Response::Decisions(decisions) = ask(environment, &Request::Decisions)? else {
+        return Err(ClientError::NoAnswer.into());
+    };
+    let is_it = |view: &DecisionView| view.inquiry.id == *id;
+    Ok(decisions.into_iter().find(is_it).map(|found| found.inquiry))
+}

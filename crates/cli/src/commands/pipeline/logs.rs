@@ -1,0 +1,157 @@
+//! `anyhook pipeline logs`: what happened, and what the steps printed.
+
+use std::fs;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+use std::thread;
+
+use anyhook_daemon::ClientError;
+use anyhook_model::daemon::{Request, Response};
+use anyhook_model::exit_code;
+use anyhook_model::pipeline::{PipelineLine, PipelineView, VisitView};
+use clap::Args;
+
+use super::{LOOK_EVERY, find};
+use crate::commands::Ended;
+use crate::daemon::ask;
+use crate::environment::Environment;
+use crate::error::Trouble;
+use crate::ui::{Out, Tone, printable};
+
+/// So much of the end of what a step printed is shown.
+const SHOWN: u64 = 64 * 1024;
+
+#[derive(Args)]
+pub struct LogsArgs {
+    /// Its id, or the beginning of it
+    id: String,
+    /// Only of this step
+    #[arg(long, value_name = "STEP")]
+    step: Option<String>,
+    /// Go on until it is over
+    #[arg(long, short)]
+    follow: bool,
+    /// Print each line as JSON, without what the steps printed
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &LogsArgs, environment: &Environment, out: &mut Out) -> Ended {
+    let pipeline = find(&arguments.id, environment)?;
+    if let Some(step) = &arguments.step
+        && !pipeline.steps.contains(step)
+    {
+        let why = format!("pipeline {} has no step `{step}`", pipeline.id);
+        return Err(Trouble::input(why).hint(format!("there are {}", pipeline.steps.join(", "))));
+    }
+    let mut shower = Shower::new(arguments.step.clone(), arguments.json);
+    follow(pipeline.id.as_str(), arguments.follow, &mut shower, environment, out)?;
+    Ok(exit_code::OK)
+}
+
+/// Shows what happened, and what happens until it is over if that is wanted. Returns the pipeline as
+/// it was last seen.
+pub(super) fn follow(
+    id: &str,
+    follows: bool,
+    shower: &mut Shower,
+    environment: &Environment,
+    out: &mut Out,
+) -> Result<PipelineView, Trouble> {
+    loop {
+        // The view first: what is over then is in the lines.
+        let pipeline = find(id, environment)?;
+        let request = Request::PipelineLog { id: pipeline.id.to_string(), after: shower.after };
+        let Response::PipelineLog(lines) = ask(environment, &request)? else {
+            return Err(ClientError::NoAnswer.into());
+        };
+        for line in &lines {
+            shower.show(line, &pipeline, out)?;
+        }
+        if pipeline.phase.is_over() || !follows {
+            shower.show_output_of_last(&pipeline, out)?;
+            return Ok(pipeline);
+        }
+        out.flush()?;
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// Shows lines in order, and after the lines of a visit what it printed.
+pub(super) struct Shower {
+    step: Option<String>,
+    json: bool,
+    after: u64,
+    /// The visit whose output is yet to be shown.
+    visit: Option<u32>,
+}
+
+impl Shower {
+    pub(super) fn new(step: Option<String>, json: bool) -> Self {
+        Self { step, json, after: 0, visit: None }
+    }
+
+    fn show(
+        &mut self,
+        line: &PipelineLine,
+        pipeline: &PipelineView,
+        out: &mut Out,
+    ) -> Result<(), Trouble> {
+        self.after = line.number;
+        if self.step.is_some() && line.step != self.step {
+            return Ok(());
+        }
+        if self.json {
+            let text = serde_json::to_string(line).map_err(std::io::Error::from)?;
+            return Ok(out.text(&text)?);
+        }
+        if line.visit != self.visit {
+            self.show_output_of_last(pipeline, out)?;
+            self.visit = line.visit;
+        }
+        let time = line.at.strftime("%H:%M:%S").to_string();
+        let step = line.step.as_deref().unwrap_or("");
+        let mut texts = line.text.lines();
+        let first = texts.next().unwrap_or_default();
+        out.line(&[
+            (Tone::Dim, &time),
+            (Tone::Strong, &format!(" {step:<12} ")),
+            (Tone::Plain, &printable(first)),
+        ])?;
+        for more in texts {
+            out.line(&[(Tone::Plain, &format!("{:22}{}", "", printable(more)))])?;
+        }
+        Ok(())
+    }
+
+    /// Shows what the last visit printed, if it is over.
+    fn show_output_of_last(
+        &mut self,
+        pipeline: &PipelineView,
+        out: &mut Out,
+    ) -> Result<(), Trouble> {
+        let is_it = |visit: &&VisitView| Some(visit.number) == self.visit;
+        let Some(visit) = pipeline.visits.iter().find(is_it) else { return Ok(()) };
+        if self.json {
+            return Ok(());
+        }
+        self.visit = None;
+        let Some(text) = visit.output.as_deref().and_then(|file| end_of(Path::new(file))) else {
+            return Ok(());
+        };
+        for line in printable(text.trim_end()).lines() {
+            out.line(&[(Tone::Dim, "  | "), (Tone::Plain, line)])?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the end of a file, if there is one.
+fn end_of(file: &Path) -> Option<String> {
+    let mut file = fs::File::open(file).ok()?;
+    let length = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(SHOWN))).ok()?;
+    let mut bytes = Vec::new();
+    file.take(SHOWN).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned()).filter(|text| !text.trim().is_empty())
+}

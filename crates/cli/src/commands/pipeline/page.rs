@@ -1,0 +1,124 @@
+//! All that is known of a pipeline, for `anyhook pipeline show` and `anyhook top`.
+
+use std::collections::BTreeMap;
+
+use anyhook_engine::Places;
+use anyhook_flow::inquiries::listed;
+use anyhook_model::Inquiry;
+use anyhook_model::pipeline::{PipelineView, VisitState};
+use jiff::Timestamp;
+
+use super::tone;
+use crate::commands::agent::age;
+use crate::environment::shown;
+use crate::figures::brief;
+use crate::ui::{Cell, Line, Tone, columns, field, first_line};
+
+/// What a pipeline waits for is told to this width.
+pub const WIDTH: usize = 60;
+/// The sign of a step that was not visited.
+pub const LEFT: &str = ".";
+
+/// Returns all that is known of a pipeline, and what can be chosen where it waits.
+pub fn lines(
+    pipeline: &PipelineView,
+    inquiry: Option<&Inquiry>,
+    now: Timestamp,
+    places: &Places,
+) -> Vec<Line> {
+    let path = |path: &str| shown(path.as_ref(), places);
+    let mut lines = vec![vec![
+        (Tone::Strong, pipeline.id.to_string()),
+        (Tone::Plain, " ".to_owned()),
+        (Tone::Plain, pipeline.name.clone()),
+    ]];
+    let began = format!("{} ({} ago)", pipeline.created, age(pipeline.created, now));
+    let ended = pipeline.ended.map(|ended| {
+        let took = brief(ended.duration_since(pipeline.created));
+        format!("{} ago, after {took}", age(ended, now))
+    });
+    let root = &pipeline.workspace.root;
+    let workspace = (*root != pipeline.project).then(|| path(root));
+    lines.extend(field("state", tone(pipeline.phase), pipeline.phase.name()));
+    let fields = [
+        ("why", pipeline.why.clone()),
+        ("began", Some(began)),
+        ("ended", ended),
+        ("runbook", Some(path(&pipeline.runbook))),
+        ("project", Some(path(&pipeline.project))),
+        ("workspace", workspace),
+        ("branch", pipeline.workspace.branch.clone()),
+    ];
+    for (name, value) in fields {
+        lines.extend(value.iter().flat_map(|value| field(name, Tone::Plain, value)));
+    }
+    for (name, value) in &pipeline.variables {
+        lines.extend(field(&format!("var.{name}"), Tone::Plain, value));
+    }
+    lines.extend(pipeline.agent.iter().flat_map(|agent| field("agent", Tone::Plain, agent)));
+    lines.push(Line::new());
+    lines.extend(steps(pipeline, now));
+    lines.extend(inquiry.into_iter().flat_map(options));
+    lines
+}
+
+/// Returns what a pipeline waits for or why it ended, on one line; the decision's id first.
+pub fn why(pipeline: &PipelineView, width: usize) -> String {
+    let why = pipeline.why.as_deref().unwrap_or_default();
+    let decision = pipeline.decision.as_ref().map(|id| format!("decision {id}: "));
+    first_line(&format!("{}{why}", decision.unwrap_or_default()), width)
+}
+
+/// Returns the sign of a visit.
+pub fn sign(state: VisitState) -> (&'static str, Tone) {
+    match state {
+        VisitState::Running => (">", Tone::Hint),
+        VisitState::Waiting => ("?", Tone::Warn),
+        VisitState::Completed => ("+", Tone::Good),
+        VisitState::Failed => ("x", Tone::Bad),
+        VisitState::Cancelled => ("-", Tone::Dim),
+    }
+}
+
+/// Returns how the last visit of every step stands that was visited.
+pub fn visited(pipeline: &PipelineView) -> BTreeMap<&str, VisitState> {
+    pipeline.visits.iter().map(|visit| (visit.step.as_str(), visit.state)).collect()
+}
+
+/// Returns every visit, and the steps that are left.
+fn steps(pipeline: &PipelineView, now: Timestamp) -> Vec<Line> {
+    let titles = ["", "step", "state", "took", "why"];
+    let mut rows = vec![titles.map(|title| Cell::new(Tone::Dim, title)).to_vec()];
+    for visit in &pipeline.visits {
+        let (sign, tone) = sign(visit.state);
+        let why = visit.why.as_deref().unwrap_or_default();
+        rows.push(vec![
+            Cell::new(tone, sign),
+            Cell::new(Tone::Strong, visit.step.clone()),
+            Cell::new(tone, visit.state.name()),
+            Cell::new(Tone::Plain, brief(visit.ended.unwrap_or(now).duration_since(visit.began))),
+            Cell::new(Tone::Plain, first_line(why, WIDTH)),
+        ]);
+    }
+    let visited = visited(pipeline);
+    for step in pipeline.steps.iter().filter(|step| !visited.contains_key(step.as_str())) {
+        let cells = [LEFT, step.as_str(), "", "", ""];
+        rows.push(cells.map(|cell| Cell::new(Tone::Dim, cell)).to_vec());
+    }
+    columns(&rows)
+}
+
+/// Returns what is asked and can be chosen.
+fn options(inquiry: &Inquiry) -> Vec<Line> {
+    let plain = |text: &str| vec![(Tone::Plain, text.to_owned())];
+    let id = inquiry.id.to_string();
+    let mut lines =
+        vec![Line::new(), vec![(Tone::Warn, "decision ".to_owned()), (Tone::Strong, id.clone())]];
+    lines.extend(inquiry.question.lines().map(plain));
+    lines.push(vec![(Tone::Dim, "choose ".to_owned()), (Tone::Plain, listed(&inquiry.options))]);
+    lines.push(vec![
+        (Tone::Hint, "hint: ".to_owned()),
+        (Tone::Plain, format!("anyhook decision resolve {id} 1")),
+    ]);
+    lines
+}

@@ -1,0 +1,169 @@
+//! `anyhook pipeline run`: fills a runbook's plan in, checks what can be checked, and begins.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhook_daemon::{ClientError, session};
+use anyhook_engine::sha256_hex;
+use anyhook_flow::runbook::{self, Asked};
+use anyhook_hosts::launch;
+use anyhook_model::daemon::{Request, Response, RunPipeline};
+use anyhook_model::exit_code;
+use anyhook_model::pipeline::{Plan, SessionKind, Work, WorkspaceKind};
+use clap::Args;
+
+use super::{hint, wait, workspaces};
+use crate::commands::Ended;
+use crate::daemon::connect;
+use crate::environment::{Environment, person, shown, variables_for_agents};
+use crate::error::Trouble;
+use crate::runbooks;
+use crate::ui::{Out, Tone, counted};
+
+#[derive(Args)]
+pub struct RunPipelineArgs {
+    /// The pipeline's name
+    name: String,
+    /// The value of a variable; may be said several times
+    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = variable)]
+    variables: Vec<(String, String)>,
+    /// The runbook that has it; without, it is looked for in the project's and the user's
+    #[arg(long, value_name = "FILE")]
+    runbook: Option<PathBuf>,
+    /// Show what happens, until it is over; exit 0 if it is completed, else 1
+    #[arg(long)]
+    wait: bool,
+    /// Print the plan as JSON, with every value filled in, and begin nothing
+    #[arg(long, conflicts_with_all = ["wait", "json"])]
+    dry_run: bool,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("there is no `=`, as in version=1.2")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+pub fn run(arguments: RunPipelineArgs, environment: &Environment, out: &mut Out) -> Ended {
+    let RunPipelineArgs { name, variables, runbook, wait, dry_run, json } = arguments;
+    let plan = plan(&name, variables, runbook.as_deref(), environment)?;
+    check(&plan, environment)?;
+    if dry_run {
+        out.json(&plan)?;
+        return Ok(exit_code::OK);
+    }
+    let run = RunPipeline { plan, environment: variables_for_agents(), by: person() };
+    let request = Request::RunPipeline(Box::new(run));
+    let Response::Pipeline(pipeline) = connect(environment)?.request(&request)? else {
+        return Err(ClientError::NoAnswer.into());
+    };
+    let id = pipeline.id.to_string();
+    if json && !wait {
+        out.json(&pipeline)?;
+        return Ok(exit_code::OK);
+    }
+    if !json {
+        let steps = counted(pipeline.steps.len(), "step");
+        out.line(&[(Tone::Strong, &id), (Tone::Plain, &format!(" {}: {steps}", pipeline.name))])?;
+    }
+    if wait {
+        return wait::watch(&id, json, environment, out);
+    }
+    hint(out, &format!("anyhook pipeline logs -f {id}"))?;
+    Ok(exit_code::OK)
+}
+
+fn plan(
+    name: &str,
+    given: Vec<(String, String)>,
+    file: Option<&Path>,
+    environment: &Environment,
+) -> Result<Plan, Trouble> {
+    let mut variables = BTreeMap::new();
+    for (name, value) in given {
+        if variables.insert(name.clone(), value).is_some() {
+            let why = format!("variable `{name}` is given twice");
+            return Err(Trouble::usage(why).hint("say --var once for each"));
+        }
+    }
+    let (file, text, found) = runbooks::find_pipeline(environment, name, file)?;
+    let asked = Asked {
+        id: anyhook_engine::new_id(),
+        project: environment.project_root().to_string_lossy().into_owned(),
+        runbook: file.to_string_lossy().into_owned(),
+        digest: sha256_hex(text.as_bytes()),
+        variables,
+        environment: &|name| std::env::var(name).ok(),
+        workspaces: workspaces(environment)?.to_string_lossy().into_owned(),
+        read: &|path| runbooks::read_beside(&file, path),
+        host_of: &|run| launch::of_command(run).map(str::to_owned),
+    };
+    runbook::plan(&found, name, &asked)
+        .map_err(|findings| runbooks::unusable(&file, &text, &findings, environment))
+}
+
+/// Says what would fail later, before anything is begun.
+fn check(plan: &Plan, environment: &Environment) -> Result<(), Trouble> {
+    let agents = plan.steps.iter().filter_map(|step| match &step.work {
+        Work::Agent(agent) => Some(agent),
+        Work::Shell(_) => None,
+    });
+    for agent in agents {
+        if agent.session == Some(SessionKind::Tmux) {
+            session::of_kind(SessionKind::Tmux).check().map_err(|error| {
+                let why = format!("agent `{}` wants a session in tmux: {error}", agent.name);
+                Trouble::problem(why).hint(error.hint())
+            })?;
+        }
+    }
+    let workspace = &plan.workspace;
+    if workspace.kind == WorkspaceKind::None {
+        return Ok(());
+    }
+    let root = Path::new(&workspace.root);
+    if root.symlink_metadata().is_ok() {
+        let why = format!("the workspace `{}` exists already", shown(root, &environment.places));
+        return Err(Trouble::problem(why).hint("remove it, or give the workspace another `path`"));
+    }
+    if workspace.kind == WorkspaceKind::Worktree {
+        check_worktree(plan, environment)?;
+    }
+    Ok(())
+}
+
+fn check_worktree(plan: &Plan, environment: &Environment) -> Result<(), Trouble> {
+    let project = shown(Path::new(&plan.project), &environment.places);
+    if !git(plan, &["rev-parse", "--git-dir"])? {
+        let why = format!("`{project}` is no git repository, so it has no worktrees");
+        return Err(Trouble::problem(why).hint("git init, or workspace = \"folder\""));
+    }
+    let base = plan.workspace.base.as_deref().unwrap_or("HEAD");
+    if !git(plan, &["rev-parse", "--verify", "--quiet", &format!("{base}^{{commit}}")])? {
+        let why = format!("`{base}` is no commit of `{project}`, which the worktree begins at");
+        return Err(Trouble::problem(why).hint("commit something, or name another `base`"));
+    }
+    if let Some(branch) = &plan.workspace.branch {
+        if !git(plan, &["check-ref-format", "--branch", branch])? {
+            let why = format!("`{branch}` is no name for a branch");
+            return Err(Trouble::problem(why).hint("give the workspace another `branch`"));
+        }
+        if git(plan, &["rev-parse", "--verify", "--quiet", &format!("refs/heads/{branch}")])? {
+            let why = format!("the branch `{branch}` exists already");
+            return Err(Trouble::problem(why).hint("give the workspace another `branch`"));
+        }
+    }
+    Ok(())
+}
+
+fn git(plan: &Plan, arguments: &[&str]) -> Result<bool, Trouble> {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(&plan.project).args(arguments);
+    git.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let status = git.status().map_err(|error| {
+        Trouble::problem(format!("a worktree needs git: {error}")).hint("install git")
+    })?;
+    Ok(status.success())
+}

@@ -1,0 +1,81 @@
+//! `anyhook pipeline wait`, and `run --wait`.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhook_model::exit_code;
+use anyhook_model::pipeline::{Phase, PipelineView};
+
+use super::logs::{Shower, follow};
+use super::{LOOK_EVERY, find, tone};
+use crate::commands::Ended;
+use crate::environment::Environment;
+use crate::error::Trouble;
+use crate::since::Since;
+use crate::ui::{Out, Tone};
+
+/// Reads how long to wait.
+pub fn limit(text: &str) -> Result<Duration, String> {
+    match text.parse() {
+        Ok(Since::Ago(long)) => Duration::try_from(long).map_err(|error| error.to_string()),
+        _ => Err("no such time; it may be 30s, 10m, 2h".to_owned()),
+    }
+}
+
+/// Waits until all are over.
+pub fn run(
+    ids: &[String],
+    timeout: Option<Duration>,
+    json: bool,
+    environment: &Environment,
+    out: &mut Out,
+) -> Ended {
+    let until = timeout.map(|timeout| Instant::now() + timeout);
+    // What was meant at first is meant, whatever begins later.
+    let meant: Result<Vec<String>, Trouble> =
+        ids.iter().map(|id| Ok(find(id, environment)?.id.to_string())).collect();
+    let meant = meant?;
+    loop {
+        let views: Result<Vec<PipelineView>, Trouble> =
+            meant.iter().map(|id| find(id, environment)).collect();
+        let views = views?;
+        let Some(open) = views.iter().find(|view| !view.phase.is_over()) else {
+            return tell(&views, json, out);
+        };
+        if until.is_some_and(|until| Instant::now() > until) {
+            let why = format!("pipeline {} is not over in time", open.id);
+            let hint = format!("anyhook pipeline show {}", open.id);
+            return Err(Trouble::problem(why).hint(hint));
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// Shows what happens to one until it is over.
+pub fn watch(id: &str, json: bool, environment: &Environment, out: &mut Out) -> Ended {
+    let mut shower = Shower::new(None, false);
+    if json {
+        return run(&[id.to_owned()], None, json, environment, out);
+    }
+    let view = follow(id, true, &mut shower, environment, out)?;
+    tell(&[view], json, out)
+}
+
+fn tell(views: &[PipelineView], json: bool, out: &mut Out) -> Ended {
+    if json {
+        out.json(&views)?;
+    } else {
+        for view in views {
+            let id = view.id.to_string();
+            let why = view.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+            out.line(&[
+                (Tone::Strong, &id),
+                (Tone::Plain, " "),
+                (tone(view.phase), view.phase.name()),
+                (Tone::Plain, &why),
+            ])?;
+        }
+    }
+    let all_completed = views.iter().all(|view| view.phase == Phase::Completed);
+    Ok(if all_completed { exit_code::OK } else { exit_code::PROBLEM })
+}

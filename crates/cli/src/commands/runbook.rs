@@ -1,0 +1,81 @@
+//! `anyhook runbook`: what people wrote about pipelines and agents.
+
+mod check;
+mod list;
+mod show;
+
+use std::path::PathBuf;
+
+use anyhook_flow::runbook::{PipelineDefinition, Template, VariableDefinition};
+use anyhook_model::report::runbook::ListedVariable;
+use clap::{Args, Subcommand};
+
+use super::Ended;
+use crate::environment::Environment;
+use crate::ui::Out;
+
+/// Look at runbooks: pipelines of shell steps and agents
+#[derive(Args)]
+#[command(after_help = "Example: anyhook runbook check\n         anyhook runbook show release")]
+pub struct RunbookArgs {
+    #[command(subcommand)]
+    command: RunbookCommand,
+}
+
+#[derive(Subcommand)]
+enum RunbookCommand {
+    /// Say what is wrong, where and why; exit 1 if anything is
+    #[command(after_help = "Example: anyhook runbook check examples/runbooks")]
+    Check {
+        /// Runbooks, or folders of them; without, all that are installed
+        paths: Vec<PathBuf>,
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Every pipeline: its file, its steps, the values it takes
+    #[command(after_help = "Example: anyhook runbook list --json")]
+    List {
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// One pipeline: its variables, its steps and where they lead, its agents
+    #[command(after_help = "Example: anyhook runbook show release")]
+    Show {
+        /// The pipeline
+        name: String,
+        /// Look only in this runbook
+        #[arg(long, value_name = "PATH")]
+        file: Option<PathBuf>,
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub fn run(arguments: &RunbookArgs, environment: &Environment, out: &mut Out) -> Ended {
+    match &arguments.command {
+        RunbookCommand::Check { paths, json } => check::run(paths, *json, environment, out),
+        RunbookCommand::List { json } => list::run(*json, environment, out),
+        RunbookCommand::Show { name, file, json } => {
+            show::run(name, file.as_deref(), *json, environment, out)
+        }
+    }
+}
+
+/// Returns the values a pipeline takes, as they are printed.
+fn variables(pipeline: &PipelineDefinition) -> Vec<ListedVariable> {
+    let listed = |variable: &VariableDefinition| ListedVariable {
+        name: variable.name.text.clone(),
+        required: variable.default.is_none(),
+        default: source(variable.default.as_ref()),
+        description: variable.description.clone(),
+    };
+    pipeline.variables.iter().map(listed).collect()
+}
+
+/// Returns a text as it was written.
+fn source(template: Option<&Template>) -> Option<String> {
+    template.map(|template| template.source.clone())
+}

@@ -1,0 +1,80 @@
+//! `anyhook runbook check`: what is wrong, with line, column and a caret.
+
+use std::path::{Path, PathBuf};
+
+use anyhook_engine::{Problem, Severity};
+use anyhook_model::exit_code;
+use anyhook_model::report::runbook::{CheckedRunbook, RunbookCheckReport};
+
+use crate::commands::Ended;
+use crate::drawing::draw;
+use crate::environment::Environment;
+use crate::error::Trouble;
+use crate::runbooks::{Found, Installed, files_in, path_from};
+use crate::ui::{Out, Tone, counted};
+
+pub fn run(paths: &[PathBuf], json: bool, environment: &Environment, out: &mut Out) -> Ended {
+    let Installed { runbooks, notes } =
+        if paths.is_empty() { Installed::find(environment) } else { named(paths, environment)? };
+    let problems = runbooks
+        .iter()
+        .flat_map(Found::problems)
+        .filter(|problem| problem.severity > Severity::Note);
+    let count = problems.count() + notes.len();
+    if json {
+        let checked = |found: &Found| CheckedRunbook {
+            file: found.file.display().to_string(),
+            usable: found.is_usable(),
+            problems: found.problems().iter().map(Problem::to_finding).collect(),
+        };
+        let runbooks = runbooks.iter().map(checked).collect();
+        out.json(&RunbookCheckReport { runbooks, notes })?;
+    } else {
+        for found in &runbooks {
+            let path = path_from(&found.file, environment);
+            for problem in found.problems() {
+                out.text(&draw(&problem, &path, &found.text))?;
+                out.gap()?;
+            }
+        }
+        for note in &notes {
+            out.line(&[(Tone::Bad, "error: "), (Tone::Plain, note)])?;
+        }
+        let (tone, words) = match count {
+            0 => (Tone::Good, "no problems".to_owned()),
+            many => (Tone::Bad, counted(many, "problem")),
+        };
+        let runbooks = counted(runbooks.len(), "runbook");
+        out.line(&[(Tone::Plain, &runbooks), (Tone::Dim, ", "), (tone, &words)])?;
+    }
+    Ok(if count == 0 { exit_code::OK } else { exit_code::PROBLEM })
+}
+
+/// Reads the runbooks that are named, or those in folders that are.
+fn named(paths: &[PathBuf], environment: &Environment) -> Result<Installed, Trouble> {
+    let mut files: Vec<PathBuf> = Vec::new();
+    for path in paths {
+        let whole = environment.work_dir.join(path);
+        if !whole.is_dir() {
+            if whole.symlink_metadata().is_err() {
+                return Err(missing(path));
+            }
+            files.push(whole);
+            continue;
+        }
+        let inner = files_in(&whole).map_err(|error| Trouble::at(&whole, error))?;
+        if inner.is_empty() {
+            let message = format!("there is no runbook in `{}`", path.display());
+            return Err(Trouble::input(message).hint("runbooks are files `*.hcl` and `*.toml`"));
+        }
+        files.extend(inner);
+    }
+    // That a name is in two of them does not matter: they need not be used together.
+    let runbooks = files.iter().map(|file| Found::read(file)).collect();
+    Ok(Installed { runbooks, notes: Vec::new() })
+}
+
+fn missing(path: &Path) -> Trouble {
+    Trouble::input(format!("there is no `{}`", path.display()))
+        .hint("without a path, all runbooks that are installed are checked")
+}

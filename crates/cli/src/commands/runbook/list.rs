@@ -1,0 +1,71 @@
+//! `anyhook runbook list`: every pipeline.
+
+use anyhook_flow::runbook::PipelineDefinition;
+use anyhook_model::exit_code;
+use anyhook_model::report::runbook::{ListedPipeline, ListedVariable, RunbookListReport};
+
+use super::variables;
+use crate::commands::Ended;
+use crate::environment::Environment;
+use crate::runbooks::{Installed, path_from};
+use crate::ui::{Cell, Out, Tone};
+
+pub fn run(json: bool, environment: &Environment, out: &mut Out) -> Ended {
+    let Installed { runbooks, mut notes } = Installed::find(environment);
+    let mut rows = Vec::new();
+    let mut pipelines = Vec::new();
+    for found in &runbooks {
+        let path = path_from(&found.file, environment);
+        if !found.is_usable() {
+            notes.push(format!("`{path}` cannot be used; `anyhook runbook check` says why"));
+            continue;
+        }
+        for pipeline in &found.runbook.pipelines {
+            let listed = listed(pipeline, found.file.display().to_string());
+            rows.push(vec![
+                Cell::new(Tone::Strong, listed.name.clone()),
+                Cell::new(Tone::Plain, path.clone()),
+                Cell::new(Tone::Plain, listed.steps.join(", ")),
+                Cell::new(Tone::Dim, in_brief(&listed.variables)),
+            ]);
+            pipelines.push(listed);
+        }
+    }
+    if json {
+        out.json(&RunbookListReport { pipelines, notes })?;
+        return Ok(exit_code::OK);
+    }
+    if rows.is_empty() {
+        out.line(&[
+            (Tone::Plain, "no pipelines"),
+            (Tone::Dim, " (runbooks are in .agents/runbooks and ~/.config/agents/runbooks)"),
+        ])?;
+    } else {
+        let titles = ["pipeline", "file", "steps", "variables"];
+        rows.insert(0, titles.map(|title| Cell::new(Tone::Dim, title)).to_vec());
+        out.table(&rows)?;
+    }
+    for note in &notes {
+        out.line(&[(Tone::Warn, "warning: "), (Tone::Plain, note)])?;
+    }
+    Ok(exit_code::OK)
+}
+
+fn listed(pipeline: &PipelineDefinition, file: String) -> ListedPipeline {
+    ListedPipeline {
+        name: pipeline.name.text.clone(),
+        file,
+        steps: pipeline.steps.iter().map(|step| step.name.text.clone()).collect(),
+        variables: variables(pipeline),
+    }
+}
+
+/// Names the variables; those that must be given are marked.
+fn in_brief(variables: &[ListedVariable]) -> String {
+    let words = variables.iter().map(|variable| match &variable.default {
+        None => format!("{} (must be given)", variable.name),
+        Some(default) if default.is_empty() => variable.name.clone(),
+        Some(default) => format!("{}={default}", variable.name),
+    });
+    words.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,312 @@
+//! Real agents as steps of pipelines: a command, the agent, a gate, a command.
+
+use std::fs;
+use std::time::Duration;
+
+use anyhook_testkit::agents::{Agent, Around, Bed};
+use anyhook_testkit::model_server::Turn;
+use anyhook_testkit::{wait_within, write};
+use serde_json::Value;
+
+use crate::environment;
+
+/// A real agent takes its time, on a machine that does much else.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// A pipeline with a real agent, under way.
+struct Story {
+    around: Around,
+    bed: Bed,
+    id: String,
+}
+
+impl Story {
+    /// Begins one; none if the agent cannot be run here.
+    fn begin(
+        agent: Agent,
+        prepare: impl FnOnce(&mut Bed),
+        definition: &str,
+        script: impl FnOnce(&Bed) -> Vec<Turn>,
+    ) -> Option<Self> {
+        Self::begin_in("none", agent, prepare, definition, script)
+    }
+
+    /// Begins one in a workspace.
+    fn begin_in(
+        workspace: &str,
+        agent: Agent,
+        prepare: impl FnOnce(&mut Bed),
+        definition: &str,
+        script: impl FnOnce(&Bed) -> Vec<Turn>,
+    ) -> Option<Self> {
+        let mut bed = Bed::within(environment(), agent)?;
+        prepare(&mut bed);
+        if agent == Agent::GeminiCli {
+            // It takes hooks from its settings alone.
+            let installed = bed.environment().run(&["install", "gemini-cli"]);
+            assert_eq!(installed.code, 0, "{installed:?}");
+        }
+        let run = bed.command_line()?.replace('\\', "\\\\").replace('"', "\\\"");
+        let runbook = format!(
+            r#"
+pipeline "story" {{
+  workspace = "{workspace}"
+
+  step "before" {{
+    run     = "echo before >> ran"
+    on_done = {{ step = "work" }}
+  }}
+
+  step "work" {{
+    run     = {{ agent = "worker" }}
+    on_done = {{ step = "after" }}
+  }}
+
+  step "after" {{
+    run = "echo after >> ran"
+  }}
+}}
+
+agent "worker" {{
+  run    = "{run}"
+  host   = "{}"
+  prompt = "make the file"
+{definition}
+}}
+"#,
+            agent.name()
+        );
+        write(&bed.project().join(".agents/runbooks/story.hcl"), runbook, 0o644);
+        let around = bed.surround(script(&bed));
+        let begun = around.run(&bed, &["pipeline", "run", "story", "--json"]);
+        assert_eq!(begun.code, 0, "{begun:?}");
+        let id = begun.json()["id"].as_str().unwrap().to_owned();
+        Some(Self { around, bed, id })
+    }
+
+    fn view(&self) -> Value {
+        let ran = self.around.run(&self.bed, &["pipeline", "show", &self.id, "--json"]);
+        if ran.code == 0 { ran.json() } else { Value::Null }
+    }
+
+    fn told(&self) -> String {
+        let logs = self.around.run(&self.bed, &["pipeline", "logs", &self.id]).stdout;
+        let screen = self.around.run(&self.bed, &["agent", "peek", &self.id]).stdout;
+        let agents = self.around.run(&self.bed, &["agent", "list", "--all"]).stdout;
+        format!("{logs}\n{screen}\n{agents}")
+    }
+
+    fn wait_phase(&self, phase: &str) -> Value {
+        let mut view = self.view();
+        let until = std::time::Instant::now() + PATIENCE;
+        while view["phase"] != phase {
+            let is_over = view["ended"].is_string();
+            assert!(!is_over && std::time::Instant::now() < until, "not {phase}: {}", self.told());
+            std::thread::sleep(Duration::from_millis(50));
+            view = self.view();
+        }
+        view
+    }
+
+    /// Waits for a decision of the pipeline; returns it.
+    fn wait_decision(&self) -> Value {
+        let view = self.wait_phase("waiting");
+        let id = view["decision"].as_str().unwrap();
+        self.bed.environment().run(&["decision", "show", id, "--json"]).json()["inquiry"].clone()
+    }
+
+    fn decide(&self, decision: &Value, choice: &str) {
+        let id = decision["id"].as_str().unwrap();
+        let made = self.bed.environment().run(&["decision", "resolve", id, choice]);
+        assert_eq!(made.code, 0, "{made:?}");
+    }
+
+    /// Sees that all was done, once and in order.
+    fn expect_completed(&self) -> Value {
+        let view = self.wait_phase("completed");
+        let root = std::path::Path::new(view["workspace"]["root"].as_str().unwrap());
+        let ran = fs::read_to_string(root.join("ran")).unwrap();
+        assert_eq!(ran, "before\nafter\n");
+        view
+    }
+
+    fn why(&self) -> String {
+        self.view()["visits"][1]["why"].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+fn signal() -> String {
+    format!("'{}' emit agent:signal complete", env!("CARGO_BIN_EXE_anyhook"))
+}
+
+/// What Claude Code is told so that it asks about nothing.
+fn asks_nothing(bed: &mut Bed) {
+    bed.add_argument("--allowedTools");
+    bed.add_argument("Bash,Write");
+}
+
+const GATE: &str = "  on_idle = { action = \"gate\", run = \"test -e made\" }";
+
+#[test]
+fn claude_code_completes_by_a_signal() {
+    let script = |bed: &Bed| vec![bed.shell_tool(&signal()), Turn::text("done")];
+    let Some(story) = Story::begin(Agent::ClaudeCode, asks_nothing, "", script) else { return };
+    story.expect_completed();
+    assert_eq!(story.why(), "the agent says that it is done");
+    let prompt = story.around.model().requests();
+    assert!(anyhook_testkit::model_server::tells(&prompt[0], "make the file"));
+}
+
+#[test]
+fn claude_code_completes_by_idle_and_a_gate() {
+    let script = |bed: &Bed| vec![bed.shell_tool("touch made"), Turn::text("done")];
+    let Some(story) = Story::begin(Agent::ClaudeCode, asks_nothing, GATE, script) else { return };
+    story.expect_completed();
+    assert_eq!(story.why(), "the gate `test -e made` succeeded");
+}
+
+#[test]
+fn claude_code_is_nudged_when_it_rests_too_early() {
+    let script = |bed: &Bed| {
+        vec![Turn::text("I think I am done"), bed.shell_tool(&signal()), Turn::text("now I am")]
+    };
+    let definition = "  on_idle = { action = \"nudge\", message = \"no, make it; 'now'\" }";
+    let Some(story) = Story::begin(Agent::ClaudeCode, asks_nothing, definition, script) else {
+        return;
+    };
+    story.expect_completed();
+    let requests = story.around.model().requests();
+    assert!(anyhook_testkit::model_server::tells(&requests[1], "no, make it; 'now'"));
+}
+
+/// Begins a story in which the agent asks before it makes the file.
+fn asked(agent: Agent, prepare: impl FnOnce(&mut Bed)) -> Option<(Story, Value)> {
+    let script = |bed: &Bed| vec![bed.shell_tool("touch made"), Turn::text("done")];
+    let story = Story::begin(agent, prepare, GATE, script)?;
+    let decision = story.wait_decision();
+    assert!(!story.bed.project().join("made").exists(), "it waits: {}", story.told());
+    Some((story, decision))
+}
+
+fn names(decision: &Value) -> Vec<&str> {
+    let options = decision["options"].as_array().unwrap();
+    options.iter().map(|option| option["name"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn claude_code_completes_by_a_permission_that_a_person_gave() {
+    let Some((story, decision)) = asked(Agent::ClaudeCode, |_| {}) else { return };
+    assert_eq!(names(&decision), ["allow", "deny", "attach", "fail"]);
+    assert_eq!(
+        (&decision["kind"], &decision["about"]),
+        (&"permission".into(), &"touch made".into())
+    );
+    story.decide(&decision, "allow");
+    story.expect_completed();
+}
+
+#[test]
+fn claude_code_survives_the_daemon() {
+    let Some((story, decision)) = asked(Agent::ClaudeCode, |_| {}) else { return };
+    let screen = |story: &Story| story.around.run(&story.bed, &["agent", "peek", &story.id]).stdout;
+    wait_within(PATIENCE, "the dialog", || screen(&story).contains("Do you want to proceed?"));
+    for _ in 0..2 {
+        story.bed.environment().kill_daemon();
+        wait_within(PATIENCE, "the session to be found again", || {
+            screen(&story).contains("Do you want to proceed?")
+        });
+    }
+    let again = story.wait_decision();
+    assert_eq!(again["id"], decision["id"], "the same decision is still open");
+    story.decide(&again, "allow");
+    let view = story.expect_completed();
+    assert_eq!(view["visits"].as_array().unwrap().len(), 3, "no step was done twice");
+    assert_eq!(story.around.model().requests().len(), 2, "one agent asked the model");
+}
+
+#[test]
+fn claude_code_asks_whether_to_trust_the_folder() {
+    let script = |bed: &Bed| vec![bed.shell_tool("touch made"), Turn::text("done")];
+    let story = Story::begin_in("folder", Agent::ClaudeCode, asks_nothing, GATE, script);
+    let Some(story) = story else { return };
+    let decision = story.wait_decision();
+    assert_eq!(names(&decision), ["allow", "deny", "attach", "fail"]);
+    let question = decision["question"].as_str().unwrap();
+    assert!(question.contains("trust"), "{question}");
+    story.decide(&decision, "allow");
+    story.expect_completed();
+}
+
+#[test]
+fn claude_code_is_started_again_in_its_session() {
+    let script =
+        |bed: &Bed| vec![Turn::text("it rests"), bed.shell_tool("touch made"), Turn::text("done")];
+    let definition = "  on_idle = { action = \"gate\", run = \"test -e made\", attempts = 3 }\n  on_dead = { action = \"recover\", message = \"make it now\" }";
+    let Some(story) = Story::begin(Agent::ClaudeCode, asks_nothing, definition, script) else {
+        return;
+    };
+    story.wait_decision();
+    let killed = story.bed.environment().run(&["agent", "kill", &story.id]);
+    assert_eq!(killed.code, 0, "{killed:?}");
+    story.expect_completed();
+    let requests = story.around.model().requests();
+    let last = &requests[1];
+    for text in ["make the file", "it rests", "make it now"] {
+        assert!(anyhook_testkit::model_server::tells(last, text), "{text}: {}", story.told());
+    }
+}
+
+#[test]
+fn codex_completes_by_a_signal_and_by_idle_and_a_gate() {
+    let all = |bed: &mut Bed| bed.add_argument("--dangerously-bypass-approvals-and-sandbox");
+    let script = |bed: &Bed| vec![bed.shell_tool(&signal()), Turn::text("done")];
+    let Some(story) = Story::begin(Agent::Codex, all, "", script) else { return };
+    story.expect_completed();
+    assert_eq!(story.why(), "the agent says that it is done");
+    let script = |bed: &Bed| vec![bed.shell_tool("touch made"), Turn::text("done")];
+    let Some(story) = Story::begin(Agent::Codex, all, GATE, script) else { return };
+    story.expect_completed();
+    assert_eq!(story.why(), "the gate `test -e made` succeeded");
+}
+
+#[test]
+fn opencode_completes_by_a_signal_and_by_idle_and_a_gate() {
+    let script = |bed: &Bed| vec![bed.shell_tool(&signal()), Turn::text("done")];
+    let Some(story) = Story::begin(Agent::OpenCode, |_| {}, "", script) else { return };
+    story.expect_completed();
+    assert_eq!(story.why(), "the agent says that it is done");
+    let script = |bed: &Bed| vec![bed.shell_tool("touch made"), Turn::text("done")];
+    let Some(story) = Story::begin(Agent::OpenCode, |_| {}, GATE, script) else { return };
+    story.expect_completed();
+    assert_eq!(story.why(), "the gate `test -e made` succeeded");
+}
+
+#[test]
+fn gemini_cli_completes_by_a_signal_and_by_idle_and_a_gate() {
+    let all = |bed: &mut Bed| bed.add_argument("--yolo");
+    let script = |bed: &Bed| vec![bed.shell_tool(&signal()), Turn::text("done")];
+    let Some(story) = Story::begin(Agent::GeminiCli, all, "", script) else { return };
+    story.expect_completed();
+    let script = |bed: &Bed| vec![bed.shell_tool("touch made"), Turn::text("done")];
+    let Some(story) = Story::begin(Agent::GeminiCli, all, GATE, script) else { return };
+    story.expect_completed();
+}
+
+#[test]
+fn gemini_cli_is_answered_on_its_screen() {
+    let Some((story, decision)) = asked(Agent::GeminiCli, |_| {}) else { return };
+    assert_eq!(names(&decision), ["allow", "deny", "attach", "fail"]);
+    story.decide(&decision, "allow");
+    story.expect_completed();
+}
+
+#[test]
+fn opencode_survives_the_daemon() {
+    let go = "while ! [ -e go ]; do sleep 0.1; done; touch made";
+    let script = |bed: &Bed| vec![bed.shell_tool(go), Turn::text("done")];
+    let Some(story) = Story::begin(Agent::OpenCode, |_| {}, GATE, script) else { return };
+    wait_within(PATIENCE, "the agent to work", || !story.around.model().requests().is_empty());
+    story.bed.environment().kill_daemon();
+    write(&story.bed.project().join("go"), "", 0o644);
+    story.expect_completed();
+}

@@ -1,0 +1,465 @@
+//! Pipelines: has their jobs done, fires their timers, and keeps what their agents' hook processes
+//! are to do.
+
+use std::collections::BTreeMap;
+
+use anyhook_engine::instructions;
+use anyhook_flow::agents::Agent;
+use anyhook_flow::monitor::Dropped;
+use anyhook_flow::pipeline::{AT_ONCE, Job, JobWork, OrderError, Pipeline};
+use anyhook_model::bus::{AgentReport, PipelineReport};
+use anyhook_model::daemon::{PipelineOrder, RefusalCode, RunPipeline, Send};
+use anyhook_model::instructions::{INSTRUCTIONS_VERSION, Instructions};
+use anyhook_model::json::shorten;
+use anyhook_model::pipeline::{PipelineView, SessionView, Work};
+use anyhook_model::reaction::Verb;
+use anyhook_model::{AgentState, ProcessName, Source};
+use jiff::Timestamp;
+
+use super::{Core, Happening, RecordId, Response, What, oneshot, refusal};
+use crate::faults;
+use crate::pipelines::{Order, StillRests, TypedInto, type_to};
+use crate::task::{self, Stand};
+
+/// A plan may be so long: it is stored with everything else.
+const PLAN_LIMIT: usize = 1024 * 1024;
+/// Where all pipelines are told of, a variable's value is told to this length.
+const VALUE_LIMIT: usize = 200;
+
+impl Core {
+    /// Has done what pipelines need now.
+    pub(super) fn look_after_pipelines(&mut self) {
+        // What an agent did is read before anything is done about it.
+        if self.is_behind || self.resumes {
+            return;
+        }
+        self.fire_timers();
+        self.instruct();
+        let orders: Vec<Order> =
+            self.state.pipelines.open().flat_map(|open| self.orders(open)).collect();
+        for order in orders {
+            let name = (order.plan.id.clone(), order.job.number);
+            faults::point("core.job.asked");
+            match self.worker.begin(order) {
+                Ok(()) => drop(self.at_work.insert(name)),
+                // It is tried again.
+                Err(error) => {
+                    self.fail(format!("job {} of {} has no thread: {error}", name.1, name.0));
+                }
+            }
+        }
+    }
+
+    /// Takes up pipelines when the daemon begins.
+    pub(super) fn resume_pipelines(&mut self) {
+        let pipelines = &self.state.pipelines;
+        self.worker.folders().forget(|id| pipelines.get(id).is_some());
+        for over in pipelines.iter().filter(|pipeline| pipeline.is_over()) {
+            self.worker.folders().forget_environment(&over.plan.id);
+        }
+        let present: Vec<String> = pipelines
+            .open()
+            .filter_map(|open| open.present().and_then(|visit| visit.agent.clone()))
+            .collect();
+        if let Err(error) = instructions::keep_only(&self.worker.state, &present) {
+            self.fail(format!("instructions of agents that are over stay: {error}"));
+        }
+    }
+
+    /// Forgets the environment of a pipeline when it is over: it may hold secrets.
+    pub(super) fn forget_environment(&self, happening: &Happening) {
+        if let Happening::PipelineCompleted(report)
+        | Happening::PipelineFailed(report)
+        | Happening::PipelineCancelled(report) = happening
+        {
+            let id = RecordId::from_text(report.pipeline.clone());
+            self.worker.folders().forget_environment(&id);
+        }
+    }
+
+    /// Returns when the next time that a pipeline waits for is there.
+    pub(super) fn next_timer(&self) -> Option<Timestamp> {
+        self.state.pipelines.open().filter_map(Pipeline::waits_until).min()
+    }
+
+    fn fire_timers(&mut self) {
+        let now = anyhook_engine::now();
+        let due = |open: &&Pipeline| open.waits_until().is_some_and(|until| until <= now);
+        let fired: Vec<What> = self
+            .state
+            .pipelines
+            .open()
+            .filter(due)
+            .map(|open| What::TimerFired(open.plan.id.clone()))
+            .collect();
+        self.unstored.extend(fired);
+        self.store_what_waits();
+    }
+
+    /// Returns the jobs that nobody works on yet.
+    fn orders(&self, pipeline: &Pipeline) -> Vec<Order> {
+        let is_new = |job: &&Job| !self.at_work.contains(&(pipeline.plan.id.clone(), job.number));
+        let order = |job: &Job| {
+            let visit = job.visit.and_then(|number| pipeline.visit(number));
+            let agent = visit.and_then(|visit| visit.agent.clone());
+            let known = agent.as_ref().and_then(|agent| self.state.agents.get(agent));
+            let of_session = |job: &JobWork| match job {
+                JobWork::Agent { life, .. } if *life > 1 => {
+                    known.and_then(|known| known.session.clone())
+                }
+                _ => None,
+            };
+            Order {
+                step: visit.map(|visit| visit.step.clone()),
+                session: visit.and_then(|visit| Some((visit.job?, visit.session?))),
+                resume: of_session(&job.work),
+                ends: match job.work {
+                    JobWork::End { job } => pipeline.job(job).cloned(),
+                    _ => None,
+                },
+                plan: pipeline.plan.clone(),
+                job: job.clone(),
+                agent,
+            }
+        };
+        // An agent may rest before its start is stored; then it is typed to a moment later.
+        let can_begin = |job: &&Job| {
+            let types = matches!(
+                job.work,
+                JobWork::Nudge { .. } | JobWork::Answer { .. } | JobWork::Prompt { .. }
+            );
+            let visit = job.visit.and_then(|number| pipeline.visit(number));
+            !types || visit.is_some_and(|visit| visit.session.is_some())
+        };
+        pipeline.jobs().filter(is_new).filter(can_begin).map(order).collect()
+    }
+
+    /// Keeps the files that agents' hook processes read.
+    fn instruct(&mut self) {
+        let wanted: BTreeMap<String, Instructions> =
+            self.state.pipelines.open().filter_map(|open| self.instructions(open)).collect();
+        let state = self.worker.state.clone();
+        for (agent, instructions) in &wanted {
+            if self.instructed.get(agent) != Some(instructions)
+                && let Err(error) = instructions::write(&state, instructions)
+            {
+                self.fail(format!("agent {agent} cannot be instructed: {error}"));
+                return;
+            }
+        }
+        for agent in self.instructed.keys().filter(|agent| !wanted.contains_key(*agent)) {
+            // One that stays concerns an agent that is over.
+            let _ = instructions::remove(&state, agent);
+        }
+        self.instructed = wanted;
+    }
+
+    fn instructions(&self, pipeline: &Pipeline) -> Option<(String, Instructions)> {
+        let visit = pipeline.present()?;
+        let agent = visit.agent.clone()?;
+        let Work::Agent(plan) = &pipeline.plan.step(&visit.step)?.work else { return None };
+        let instructions = Instructions {
+            v: INSTRUCTIONS_VERSION,
+            agent: agent.clone(),
+            host: plan.host.clone(),
+            session: self.state.agents.get(&agent).and_then(|known| known.session.clone()),
+            hold_stop: pipeline.monitor().holds_stop(),
+            ask_permission: plan.reactions.on_prompt.verb == Verb::Escalate,
+        };
+        Some((agent, instructions))
+    }
+
+    /// Tells whether an agent still is at a prompt; the journal was read just before.
+    pub(super) fn still_at_prompt(&self, id: &RecordId, rest: u64) -> StillRests {
+        let pipeline = self.state.pipelines.get(id).ok_or(Dropped::Ended)?;
+        let is_there = self.present_agent(pipeline).is_some_and(|known| {
+            known.activity == rest && matches!(known.state, AgentState::Prompting(_))
+        });
+        if is_there { Ok(()) } else { Err(Dropped::RestOver) }
+    }
+
+    /// Tells whether a nudge may be typed; the journal was read just before.
+    fn may_type(&self, into: &TypedInto) -> StillRests {
+        let pipeline = self.state.pipelines.get(&into.pipeline).ok_or(Dropped::Ended)?;
+        let may = pipeline.monitor().may_nudge(&self.state.agents, into.rest);
+        // Stored by a daemon that was killed before it could type, and the agent has done nothing
+        // since.
+        may.or_else(|dropped| {
+            let is_stored = self.present_agent(pipeline).is_some_and(|known| {
+                known.state == AgentState::Working && known.call == Some(into.name())
+            });
+            if is_stored { Ok(()) } else { Err(dropped) }
+        })
+    }
+
+    fn present_agent(&self, pipeline: &Pipeline) -> Option<&Agent> {
+        let agent = pipeline.present().and_then(|visit| visit.agent.as_deref())?;
+        self.state.agents.get(agent)
+    }
+
+    pub(super) fn pipeline_views(&self) -> Vec<PipelineView> {
+        let mut views: Vec<PipelineView> =
+            self.state.pipelines.iter().map(|pipeline| self.view(pipeline)).collect();
+        views.sort_by_key(|view| view.created);
+        for value in views.iter_mut().flat_map(|view| view.variables.values_mut()) {
+            *value = shorten(value, VALUE_LIMIT);
+        }
+        views
+    }
+
+    pub(super) fn pipeline_view(&self, id: &str) -> Response {
+        match self.find_pipeline(id) {
+            Ok(pipeline) => Response::Pipeline(Box::new(self.view(pipeline))),
+            Err(refused) => refused,
+        }
+    }
+
+    fn view(&self, pipeline: &Pipeline) -> PipelineView {
+        let folders = self.worker.folders();
+        let folder = |job| folders.job(&pipeline.plan.id, job).to_string_lossy().into_owned();
+        let mut view = pipeline.view(&folder);
+        for visit in &mut view.visits {
+            let file = if visit.agent.is_some() { "screen" } else { "output" };
+            visit.output = visit.output.take().map(|folder| format!("{folder}/{file}"));
+        }
+        view
+    }
+
+    /// Begins a pipeline.
+    pub(super) fn run_pipeline(&mut self, run: RunPipeline) -> Response {
+        let RunPipeline { plan, environment, by: _ } = run;
+        let id = plan.id.clone();
+        if self.state.pipelines.open().count() >= AT_ONCE {
+            return Response::Refused(refusal(RefusalCode::Busy, "too many pipelines run already"));
+        }
+        if self.state.pipelines.get(&id).is_some() {
+            let why = format!("there is a pipeline {id} already");
+            return Response::Refused(refusal(RefusalCode::BadRequest, &why));
+        }
+        let size = serde_json::to_vec(&plan).map_or(usize::MAX, |text| text.len());
+        if size > PLAN_LIMIT {
+            let why = format!("the plan has {size} bytes, and {PLAN_LIMIT} are the most");
+            let hint = "put long texts into files, and name the files";
+            return Response::Refused(hinted(RefusalCode::BadRequest, &why, hint));
+        }
+        if let Err(error) = self.worker.folders().write_environment(&id, &environment) {
+            let why = format!("the pipeline's environment cannot be kept: {error}");
+            return Response::Refused(refusal(RefusalCode::Store, &why));
+        }
+        faults::point("core.pipeline.environment");
+        let response = self.order(&id, What::PipelineBegun(Box::new(plan)));
+        // To take in a new one is to forget old ones.
+        let pipelines = &self.state.pipelines;
+        self.worker.folders().forget(|id| pipelines.get(id).is_some());
+        response
+    }
+
+    pub(super) fn cancel_pipeline(&mut self, order: &PipelineOrder) -> Response {
+        let pipeline = match self.find_pipeline(&order.id) {
+            Ok(pipeline) => pipeline,
+            Err(refused) => return refused,
+        };
+        let id = pipeline.plan.id.clone();
+        if let Err(error) = pipeline.may_cancel() {
+            return not_now(&error);
+        }
+        self.order(&id, What::PipelineCancelled { id: id.clone(), by: order.by.clone() })
+    }
+
+    pub(super) fn resume_pipeline(&mut self, order: PipelineOrder) -> Response {
+        let pipeline = match self.find_pipeline(&order.id) {
+            Ok(pipeline) => pipeline,
+            Err(refused) => return refused,
+        };
+        if let Err(error) = pipeline.may_resume(order.step.as_deref()) {
+            return not_now(&error);
+        }
+        let id = pipeline.plan.id.clone();
+        if let Err(error) = self.worker.folders().write_environment(&id, &order.environment) {
+            let why = format!("the pipeline's environment cannot be kept: {error}");
+            return Response::Refused(refusal(RefusalCode::Store, &why));
+        }
+        let resumed = What::PipelineResumed { id: id.clone(), step: order.step, by: order.by };
+        self.order(&id, resumed)
+    }
+
+    /// Stores an order, and answers with what the pipeline is then.
+    fn order(&mut self, id: &RecordId, what: What) -> Response {
+        if self.commit(vec![what]).is_err() {
+            return self.cannot_store();
+        }
+        match self.state.pipelines.get(id) {
+            Some(pipeline) => Response::Pipeline(Box::new(self.view(pipeline))),
+            None => Response::Refused(refusal(RefusalCode::Unknown, "it is gone")),
+        }
+    }
+
+    pub(super) fn pipeline_log(&self, id: &str, after: u64) -> Response {
+        match self.find_pipeline(id) {
+            Ok(pipeline) => Response::PipelineLog(pipeline.lines(after)),
+            Err(refused) => refused,
+        }
+    }
+
+    /// Finds a pipeline by its id or the beginning of it.
+    fn find_pipeline(&self, id: &str) -> Result<&Pipeline, Response> {
+        let known = &self.state.pipelines;
+        if let Some(pipeline) = known.get(&RecordId::from_text(id)) {
+            return Ok(pipeline);
+        }
+        let begins = |known: &&Pipeline| !id.is_empty() && known.plan.id.as_str().starts_with(id);
+        let found: Vec<&Pipeline> = known.iter().filter(begins).collect();
+        let (code, why) = match found[..] {
+            [pipeline] => return Ok(pipeline),
+            [] => (RefusalCode::Unknown, format!("there is no pipeline `{id}`")),
+            _ => {
+                let ids: Vec<&str> = found.iter().map(|found| found.plan.id.as_str()).collect();
+                let all = ids.join(", ");
+                (RefusalCode::Ambiguous, format!("several pipelines begin with `{id}`: {all}"))
+            }
+        };
+        Err(Response::Refused(hinted(code, &why, "anyhook pipeline list")))
+    }
+
+    /// Returns the agent of a pipeline whose keeper is among processes.
+    pub(super) fn agent_kept_above(&self, above: &[(ProcessName, String)]) -> Option<String> {
+        let is_above = |pipeline: &&Pipeline| {
+            pipeline.jobs().filter(|job| matches!(job.work, JobWork::Agent { .. })).any(|job| {
+                let folder = self.worker.folders().job(&pipeline.plan.id, job.number);
+                match task::stand(&folder) {
+                    Ok(Stand::Running(keeper)) => {
+                        above.iter().any(|(process, _)| *process == keeper)
+                    }
+                    _ => false,
+                }
+            })
+        };
+        let pipeline = self.state.pipelines.open().find(is_above)?;
+        pipeline.present()?.agent.clone()
+    }
+
+    /// Returns where an agent's session is.
+    pub(super) fn session(&self, agent: &str) -> Response {
+        match self.find_session(agent) {
+            Ok((session, _)) => Response::Session(session),
+            Err(refused) => refused,
+        }
+    }
+
+    /// Finds the session of an agent that a pipeline started, by the agent's id or the beginning of
+    /// it; one that works before those that are over.
+    fn find_session(&self, agent: &str) -> Result<(SessionView, RecordId), Response> {
+        let mut found: Vec<(bool, SessionView, RecordId)> = Vec::new();
+        for pipeline in self.state.pipelines.iter() {
+            let id = &pipeline.plan.id;
+            for visit in (1..).map_while(|number| pipeline.visit(number)) {
+                let (Some(name), Some(job), Some(kind)) = (&visit.agent, visit.job, visit.session)
+                else {
+                    continue;
+                };
+                if !agent.is_empty() && name.starts_with(agent) {
+                    let folder = self.worker.folders().job(id, job);
+                    let folder = folder.to_string_lossy().into_owned();
+                    let view = SessionView { agent: name.clone(), kind, folder };
+                    let lives = pipeline.job(job).is_some();
+                    if name == agent {
+                        return Ok((view, id.clone()));
+                    }
+                    found.push((lives, view, id.clone()));
+                }
+            }
+        }
+        if found.iter().any(|(lives, ..)| *lives) {
+            found.retain(|(lives, ..)| *lives);
+        }
+        let names: Vec<&str> = found.iter().map(|(_, view, _)| view.agent.as_str()).collect();
+        let starts = |pipeline: &Pipeline| {
+            let present = pipeline.present().and_then(|visit| visit.agent.as_deref());
+            present.is_some_and(|name| !agent.is_empty() && name.starts_with(agent))
+        };
+        if names.is_empty() && self.state.pipelines.open().any(starts) {
+            let why = format!("agent `{agent}` is being started");
+            return Err(Response::Refused(hinted(RefusalCode::NotNow, &why, "try again")));
+        }
+        let known = self.state.agents.iter().any(|(id, _)| id.starts_with(agent));
+        let (code, why) = match (names.len(), known) {
+            (0, true) => (
+                RefusalCode::NotNow,
+                format!("agent `{agent}` has no session here: no pipeline started it"),
+            ),
+            (0, false) => (RefusalCode::Unknown, format!("there is no agent `{agent}`")),
+            (1, _) => {
+                let (_, view, id) = found.remove(0);
+                return Ok((view, id));
+            }
+            _ => {
+                let all = names.join(", ");
+                (RefusalCode::Ambiguous, format!("several agents begin with `{agent}`: {all}"))
+            }
+        };
+        Err(Response::Refused(hinted(code, &why, "anyhook agent list")))
+    }
+
+    /// Has something typed to an agent, unless it would be taken for the answer to a prompt.
+    pub(super) fn send(&mut self, send: Send, answer: oneshot::Sender<Response>) {
+        let (session, _) = match self.find_session(&send.agent) {
+            Ok(found) => found,
+            Err(refused) => return drop(answer.send(refused)),
+        };
+        let known = self.state.agents.get(&session.agent);
+        let state = known.map(|known| known.state);
+        if matches!(state, Some(AgentState::Prompting(_))) && !send.force {
+            let why =
+                format!("{} is at a prompt, which would take it for an answer", session.agent);
+            let hint = "answer the decision, or attach to it; --force types all the same";
+            return drop(answer.send(Response::Refused(hinted(RefusalCode::NotNow, &why, hint))));
+        }
+        let host = known.and_then(|known| known.host.clone());
+        type_to(&self.worker, session, host, send.text, send.force, answer);
+    }
+
+    /// Stores that an agent is told something, which is typed then.
+    pub(super) fn types(&mut self, agent: &str, into: Option<TypedInto>) -> Result<(), String> {
+        if let Some(into) = &into {
+            self.may_type(into).map_err(|dropped| dropped.words().to_owned())?;
+        }
+        let report = AgentReport {
+            agent: agent.to_owned(),
+            source: Source::Signal,
+            at: Some(anyhook_engine::now()),
+            call: into.map(|into| into.name()),
+            ..AgentReport::default()
+        };
+        let pipeline = self.state.pipelines.of_agent(agent).map(|known| known.plan.id.to_string());
+        let session = PipelineReport {
+            pipeline: pipeline.unwrap_or_default(),
+            agent: Some(agent.to_owned()),
+            ..PipelineReport::default()
+        };
+        let happened = [Happening::AgentInput(report), Happening::SessionInput(session)];
+        let batch = happened.map(|happening| What::Happened(Box::new(happening))).into();
+        self.commit(batch).map_err(|_| "it cannot be stored".to_owned())?;
+        faults::point("core.types");
+        Ok(())
+    }
+
+    /// Has an agent ended. Its pipeline does then what its `on_dead` says.
+    pub(super) fn kill(&mut self, agent: &str, answer: oneshot::Sender<Response>) {
+        match self.find_session(agent) {
+            Ok((session, _)) => self.worker.kill(&session, answer),
+            Err(refused) => drop(answer.send(refused)),
+        }
+    }
+}
+
+fn not_now(error: &OrderError) -> Response {
+    let (code, hint) = match error {
+        OrderError::NoSuchStep(..) => (RefusalCode::NoSuchChoice, "anyhook pipeline show ID"),
+        _ => (RefusalCode::NotNow, "anyhook pipeline list"),
+    };
+    Response::Refused(hinted(code, &error.to_string(), hint))
+}
+
+fn hinted(code: RefusalCode, message: &str, hint: &str) -> anyhook_model::daemon::Refusal {
+    anyhook_model::daemon::Refusal { hint: Some(hint.to_owned()), ..refusal(code, message) }
+}

@@ -1,0 +1,239 @@
+//! What a start of an agent needs beside its command line: hooks for this one start, if its settings
+//! do not have it call us, and the arguments for its prompt.
+
+use std::collections::BTreeMap;
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use anyhook_engine::places::find_root;
+use anyhook_hosts::launch::{self, Launch};
+use anyhook_hosts::wiring::{
+    self, Call, Displaced, FOLDER_VARIABLES, Injection, Inspection, Scope, SettingsError, Texts,
+};
+use anyhook_hosts::{Agent, find};
+use anyhook_model::Host;
+
+/// The variable that tells an agent's hooks who it is.
+pub const AGENT_ID: &str = "ANYHOOK_AGENT_ID";
+
+/// Settings files are read to this length.
+const FILE_LIMIT: u64 = 4 * 1024 * 1024;
+
+/// A start of an agent.
+#[derive(Clone, Copy, Debug)]
+pub struct Start<'start> {
+    /// The agent's id.
+    pub agent_id: &'start str,
+    /// Its host, if it is told; else its command line tells.
+    pub host: Option<&'start str>,
+    /// Its command line.
+    pub run: &'start str,
+    /// Where it works.
+    pub folder: &'start Path,
+    /// Variables it is given.
+    pub variables: &'start BTreeMap<String, String>,
+    /// What it is told to do, if that is given as an argument.
+    pub prompt: Option<&'start str>,
+    /// The session it goes on with.
+    pub resume: Option<&'start str>,
+}
+
+/// What is added to a start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Additions {
+    /// Its host, if it is one that is known.
+    pub host: Option<&'static str>,
+    /// Arguments that come after its command line.
+    pub arguments: Vec<String>,
+    /// Its prompt, if it does not take it as an argument: it is to be typed once the agent is ready.
+    pub to_type: Option<String>,
+    /// Variables beside those it is given, or in their place.
+    pub variables: BTreeMap<String, String>,
+    /// What a person should know: that it does not call us, or not as it should.
+    pub warning: Option<Warning>,
+}
+
+/// What a person should know of an agent before it works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// What it is.
+    pub text: String,
+    /// The next step.
+    pub hint: String,
+}
+
+/// Makes ready what a start needs. Files are put into `own`, which is this start's alone; `user` is
+/// where the user's settings are, and `binary` the program that agents call.
+pub fn prepare(
+    start: &Start<'_>,
+    user: &Scope,
+    binary: &Path,
+    own: &Path,
+) -> io::Result<Additions> {
+    let agent = start.host.or_else(|| launch::of_command(start.run)).and_then(find);
+    let to_do = Launch { run: start.run, prompt: start.prompt, resume: start.resume };
+    let mut additions = Additions { host: agent.map(Host::id), ..Additions::default() };
+    additions.variables.insert(AGENT_ID.to_owned(), start.agent_id.to_owned());
+    match agent {
+        Some(agent) => {
+            if !agent.takes_prompt(&to_do) {
+                additions.to_type = start.prompt.map(str::to_owned);
+            }
+            let user = moved(user, start.variables);
+            let wiring = Wiring::find(agent, &user, start.folder);
+            additions.warning = wiring.warning(agent);
+            if !wiring.calls_us {
+                match injection(agent, start, &user, binary, own) {
+                    Ok(injection) => add(&mut additions, injection, agent)?,
+                    Err(error) => {
+                        let text = format!("{} does not call anyhook: {error}", agent.id());
+                        let hint = "mend the file, or move it away".to_owned();
+                        additions.warning = Some(Warning { text, hint });
+                    }
+                }
+            }
+        }
+        None => {
+            additions.warning = Some(Warning {
+                text: "it is no agent that anyhook knows: it tells of its end and of nothing else"
+                    .to_owned(),
+                hint: "name the agent's host in the runbook, if it is one".to_owned(),
+            });
+        }
+    }
+    additions.arguments.extend(launch::arguments(additions.host, &to_do));
+    Ok(additions)
+}
+
+/// Removes what was made for a start.
+pub fn forget(own: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(own) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// How the settings of an agent have it call us.
+#[derive(Debug, Default)]
+struct Wiring {
+    calls_us: bool,
+    /// What keeps it from calling us.
+    obstacles: Vec<String>,
+    /// What keeps it from calling us until it is installed again.
+    stale: Vec<String>,
+}
+
+impl Wiring {
+    /// Looks at the user's settings and at the project's.
+    fn find(agent: &dyn Agent, user: &Scope, folder: &Path) -> Self {
+        let root = find_root(folder, Some(&user.home));
+        let projects = root.into_iter().chain([folder.to_owned()]);
+        let mut found = Self::default();
+        for project in [None].into_iter().chain(projects.map(Some)) {
+            let scope = Scope { project, ..user.clone() };
+            // What cannot be read says nothing; the agent itself will complain.
+            let Ok(inspection) = inspect(agent, &scope) else { continue };
+            let Inspection { ours, obstacles, stale, .. } = inspection;
+            found.calls_us |= !ours.is_empty();
+            found.stale.extend(stale.into_iter().filter(|_| !ours.is_empty()));
+            found.obstacles.extend(obstacles);
+        }
+        found
+    }
+
+    fn warning(&self, agent: &dyn Agent) -> Option<Warning> {
+        let name = agent.id();
+        let (why, hint) = match (self.obstacles.first(), self.stale.first()) {
+            (Some(obstacle), _) => (obstacle, "anyhook doctor".to_owned()),
+            (None, Some(stale)) => (stale, format!("anyhook install {name}")),
+            (None, None) => return None,
+        };
+        Some(Warning { text: format!("{name} does not call anyhook: {why}"), hint })
+    }
+}
+
+fn inspect(agent: &dyn Agent, scope: &Scope) -> Result<Inspection, SettingsError> {
+    let files = agent.settings_files(scope).into_iter().chain(agent.further_files(scope));
+    let texts: Texts = files.filter_map(|path| Some((path.clone(), read(&path)?))).collect();
+    agent.inspect(scope, &texts)
+}
+
+fn injection(
+    agent: &dyn Agent,
+    start: &Start<'_>,
+    user: &Scope,
+    binary: &Path,
+    own: &Path,
+) -> Result<Injection, SettingsError> {
+    let variable = |name: &str| start.variables.get(name).cloned();
+    let displaced = match agent.displaced(user, start.run, &variable) {
+        Some(Displaced::File(path)) => read(&start.folder.join(path)),
+        Some(Displaced::Text(text)) => Some(text),
+        None => None,
+    };
+    let call = Call { binary: binary.to_owned() };
+    agent.inject(&wiring::Start {
+        agent_id: start.agent_id,
+        folder: own,
+        displaced: displaced.as_deref(),
+        call: &call,
+    })
+}
+
+fn add(additions: &mut Additions, injection: Injection, agent: &dyn Agent) -> io::Result<()> {
+    for (path, text) in injection.files {
+        write(&path, &text)?;
+    }
+    additions.arguments = injection.arguments;
+    let variables = injection.variables.into_iter();
+    additions.variables.extend(variables.map(|(name, value)| (name.to_owned(), value)));
+    if let Some(why) = injection.why_not {
+        additions.warning = Some(Warning {
+            text: format!("{} does not call anyhook: {why}", agent.id()),
+            hint: format!("anyhook install {}", agent.id()),
+        });
+    }
+    Ok(())
+}
+
+/// Returns where settings are for an agent that is given variables of its own.
+fn moved(user: &Scope, variables: &BTreeMap<String, String>) -> Scope {
+    let folder =
+        |name: &str| variables.get(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let mut scope = user.clone();
+    if let Some(home) = folder("HOME") {
+        scope.config_home = home.join(".config");
+        scope.home = home;
+    }
+    if let Some(config_home) = folder("XDG_CONFIG_HOME") {
+        scope.config_home = config_home;
+    }
+    let chosen = FOLDER_VARIABLES.into_iter().filter_map(|name| Some((name, folder(name)?)));
+    scope.variables.extend(chosen);
+    scope
+}
+
+/// Reads a settings file that is one and not too long.
+fn read(path: &Path) -> Option<String> {
+    if !fs::metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let mut text = String::new();
+    File::open(path).ok()?.take(FILE_LIMIT).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+/// Writes a file for us alone: what it keeps of the user's settings may hold keys.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(path);
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,193 @@
+//! Jobs that are a command: steps, gates, and the workspace.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhook_flow::pipeline::{JobResult, JobWork};
+use anyhook_model::pipeline::WorkspaceKind;
+
+use super::{Order, Worker};
+use crate::launch;
+use crate::task::{self, Stand, TASK_VERSION, Task};
+
+/// So much of the end of what a command printed is stored and told.
+const OUTPUT: usize = 4_096;
+
+impl Worker {
+    pub(super) fn run_shell(&self, order: &Order) -> JobResult {
+        let Some(shell) = order.shell() else { return failed("there is no such step") };
+        let cwd = PathBuf::from(&order.plan.workspace.root);
+        let task = Task {
+            timeout_ms: shell.timeout_ms,
+            ..self.task(order, &shell.run.text, shell.run.values.clone(), cwd)
+        };
+        self.run_task(order, &task)
+    }
+
+    pub(super) fn run_gate(&self, order: &Order, run: &str, timeout_ms: u64) -> JobResult {
+        let Some(plan) = order.agent_plan() else { return failed("there is no such agent") };
+        let cwd = PathBuf::from(&order.plan.workspace.root);
+        let mut values = plan.gate_values.clone();
+        values.extend(order.agent.iter().map(|agent| ("ANYHOOK_AGENT".to_owned(), agent.clone())));
+        let timeout_ms = Some(timeout_ms);
+        self.run_task(order, &Task { timeout_ms, ..self.task(order, run, values, cwd) })
+    }
+
+    pub(super) fn make_workspace(&self, order: &Order) -> JobResult {
+        let workspace = &order.plan.workspace;
+        let text = match workspace.kind {
+            WorkspaceKind::None => return JobResult::Done { note: None },
+            WorkspaceKind::Folder => r#"mkdir -p -- "$PARENT" && mkdir -- "$ROOT""#,
+            WorkspaceKind::Worktree => {
+                r#"mkdir -p -- "$PARENT" &&
+                git -C "$PROJECT" worktree add -q -b "$BRANCH" -- "$ROOT" "$BASE""#
+            }
+        };
+        done_if_it_went_well(self.run_in_project(order, text))
+    }
+
+    pub(super) fn remove_workspace(&self, order: &Order) -> JobResult {
+        let text = match order.plan.workspace.kind {
+            WorkspaceKind::None => return JobResult::Done { note: None },
+            WorkspaceKind::Folder => r#"rm -rf -- "$ROOT""#,
+            // Refuses if something in it is not committed.
+            WorkspaceKind::Worktree => r#"git -C "$PROJECT" worktree remove -- "$ROOT""#,
+        };
+        done_if_it_went_well(self.run_in_project(order, text))
+    }
+
+    fn run_in_project(&self, order: &Order, text: &str) -> JobResult {
+        let workspace = &order.plan.workspace;
+        let parent = Path::new(&workspace.root).parent().unwrap_or(Path::new("/"));
+        let text_of = |value: &Option<String>, default: &str| {
+            value.clone().unwrap_or_else(|| default.to_owned())
+        };
+        let values = [
+            ("ROOT", workspace.root.clone()),
+            ("PARENT", parent.to_string_lossy().into_owned()),
+            ("PROJECT", order.plan.project.clone()),
+            ("BRANCH", text_of(&workspace.branch, "")),
+            ("BASE", text_of(&workspace.base, "HEAD")),
+        ];
+        let values = values.map(|(name, value)| (name.to_owned(), value)).into();
+        let cwd = PathBuf::from(&order.plan.project);
+        self.run_task(order, &self.task(order, text, values, cwd))
+    }
+
+    /// Makes a task with the variables that all commands of a pipeline get.
+    pub(super) fn task(
+        &self,
+        order: &Order,
+        text: &str,
+        values: BTreeMap<String, String>,
+        cwd: PathBuf,
+    ) -> Task {
+        let plan = &order.plan;
+        let mut variables: BTreeMap<String, String> = [
+            ("ANYHOOK_PIPELINE_ID", plan.id.to_string()),
+            ("ANYHOOK_PIPELINE", plan.name.clone()),
+            ("ANYHOOK_WORKSPACE", plan.workspace.root.clone()),
+            ("ANYHOOK_STEP", order.step.clone().unwrap_or_default()),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into();
+        variables.extend(values);
+        Task {
+            v: TASK_VERSION,
+            text: text.to_owned(),
+            arguments: Vec::new(),
+            variables,
+            environment: self.folders().environment(&plan.id),
+            cwd,
+            timeout_ms: None,
+            terminal: false,
+        }
+    }
+
+    /// Runs a task, unless it was begun before, and waits for its end.
+    fn run_task(&self, order: &Order, task: &Task) -> JobResult {
+        let folder = self.folders().job(&order.plan.id, order.job.number);
+        let begun = match task::stand(&folder) {
+            Ok(Stand::NotBegun) => {
+                task::prepare(&folder, task).and_then(|()| task::begin(&folder, &self.binary))
+            }
+            Ok(_) => Ok(()),
+            Err(error) => Err(error),
+        };
+        let result = match begun.and_then(|()| task::wait(&folder)) {
+            Ok(stand) => result(&folder, &stand),
+            Err(error) => JobResult::Failed { why: error.to_string() },
+        };
+        forget_values(&folder);
+        result
+    }
+
+    /// Ends a job and all that it has started.
+    pub(super) fn end(&self, order: &Order) -> JobResult {
+        let Some(job) = &order.ends else { return JobResult::Done { note: None } };
+        let folder = self.folders().job(&order.plan.id, job.number);
+        let ended = match (&job.work, order.session) {
+            (JobWork::Agent { .. }, Some((_, kind))) => self.end_session(order, job.number, kind),
+            _ => Err("there is no session".to_owned()),
+        };
+        // However its session is, its keeper hears.
+        if ended.is_err()
+            && let Err(error) = task::stop(&folder)
+        {
+            return JobResult::Failed { why: error.to_string() };
+        }
+        match task::wait(&folder) {
+            Ok(_) => JobResult::Done { note: None },
+            Err(error) => JobResult::Failed { why: error.to_string() },
+        }
+    }
+}
+
+/// Removes what a command was given, once it is over: it may hold secrets.
+pub(super) fn forget_values(folder: &Path) {
+    // What cannot be removed is for us alone, and goes with the pipeline.
+    let _ = std::fs::remove_file(folder.join("task.json"));
+    let _ = launch::forget(&folder.join("settings"));
+}
+
+/// Returns what a task came to.
+pub(super) fn result(folder: &Path, stand: &Stand) -> JobResult {
+    match stand {
+        // Somebody ended it from outside, and it may have got anywhere.
+        Stand::Ended(ended) if ended.killed => JobResult::InDoubt,
+        Stand::Ended(ended) => match &ended.why {
+            Some(why) => JobResult::Failed { why: why.clone() },
+            None => JobResult::Exited {
+                code: ended.code,
+                timed_out: ended.timed_out,
+                // What cannot be read is not there to be told.
+                output: task::output_end(folder, OUTPUT).unwrap_or_default(),
+            },
+        },
+        Stand::InDoubt => {
+            // Whoever decides to do it again must not have it run twice at once.
+            match task::end_leftovers(folder) {
+                Ok(true) => {}
+                Ok(false) => tracing::warn!("some of `{}` may still run", folder.display()),
+                Err(error) => tracing::warn!("some of it may still run: {error}"),
+            }
+            JobResult::InDoubt
+        }
+        Stand::NotBegun | Stand::Running(_) => failed("it was not begun"),
+    }
+}
+
+fn done_if_it_went_well(result: JobResult) -> JobResult {
+    match result {
+        JobResult::Exited { code: Some(0), .. } => JobResult::Done { note: None },
+        JobResult::Exited { output, .. } => {
+            let why = output.trim();
+            failed(if why.is_empty() { "its command failed" } else { why })
+        }
+        other => other,
+    }
+}
+
+pub(super) fn failed(why: &str) -> JobResult {
+    JobResult::Failed { why: why.to_owned() }
+}

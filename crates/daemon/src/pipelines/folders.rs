@@ -1,0 +1,70 @@
+//! Where a pipeline's things are: its environment, and a folder for every job.
+
+use std::collections::BTreeMap;
+use std::fs::{self, DirBuilder};
+use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use anyhook_model::RecordId;
+
+/// The folders of all pipelines.
+#[derive(Clone, Debug)]
+pub struct PipelineFolders {
+    path: PathBuf,
+}
+
+impl PipelineFolders {
+    /// Names them in a state folder. Nothing is made yet.
+    pub fn of_state(state: &Path) -> Self {
+        Self { path: state.join("daemon").join("pipelines") }
+    }
+
+    /// Returns a pipeline's folder.
+    pub fn of(&self, pipeline: &RecordId) -> PathBuf {
+        self.path.join(pipeline.as_str())
+    }
+
+    /// Returns the folder of a job.
+    pub fn job(&self, pipeline: &RecordId, job: u32) -> PathBuf {
+        self.of(pipeline).join("jobs").join(job.to_string())
+    }
+
+    /// Returns the file with the environment of a pipeline's commands.
+    pub fn environment(&self, pipeline: &RecordId) -> PathBuf {
+        self.of(pipeline).join("environment.json")
+    }
+
+    /// Writes the environment, for us alone: it may hold secrets.
+    pub fn write_environment(
+        &self,
+        pipeline: &RecordId,
+        environment: &BTreeMap<String, String>,
+    ) -> io::Result<()> {
+        let folder = self.of(pipeline);
+        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+        let mut file = tempfile::NamedTempFile::new_in(&folder)?;
+        file.write_all(&serde_json::to_vec(environment)?)?;
+        file.as_file().sync_all()?;
+        file.persist(self.environment(pipeline))?;
+        Ok(())
+    }
+
+    /// Forgets the environment of a pipeline that is over.
+    pub fn forget_environment(&self, pipeline: &RecordId) {
+        // That it is gone already is as good.
+        let _ = fs::remove_file(self.environment(pipeline));
+    }
+
+    /// Removes the folders of pipelines that nobody remembers.
+    pub fn forget(&self, is_known: impl Fn(&RecordId) -> bool) {
+        for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {
+            let id = RecordId::from_text(entry.file_name().to_string_lossy());
+            if !is_known(&id)
+                && let Err(error) = fs::remove_dir_all(entry.path())
+            {
+                tracing::warn!("the folder of pipeline {id} stays: {error}");
+            }
+        }
+    }
+}

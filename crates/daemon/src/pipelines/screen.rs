@@ -1,0 +1,140 @@
+//! Looks at an agent's screen for dialogs that no hook tells of, such as whether a folder is to be
+//! trusted.
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use anyhook_hosts::Agent;
+use anyhook_hosts::dialog::Dialog;
+use anyhook_model::bus::{AgentPrompt, AgentReport};
+use anyhook_model::pipeline::{AgentPlan, SessionKind};
+use anyhook_model::{Happening, Source};
+use tokio::sync::mpsc;
+
+use super::Worker;
+use crate::core::Input;
+use crate::session::{self, Place};
+
+/// How long it is between two looks.
+const LOOK_EVERY: Duration = Duration::from_millis(700);
+
+/// After so many looks without it a dialog is gone.
+const GONE_LOOKS: u32 = 2;
+
+/// Looks at a screen until it is told to end.
+#[derive(Debug)]
+pub(super) struct Watch {
+    thread: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+impl Watch {
+    /// Begins to look.
+    pub(super) fn begin(
+        worker: &Worker,
+        agent: &str,
+        plan: &AgentPlan,
+        kind: SessionKind,
+        place: &Place,
+    ) -> Self {
+        let host = plan.host.as_deref().and_then(anyhook_hosts::find);
+        let looker = Looker {
+            agent: agent.to_owned(),
+            host,
+            kind,
+            place: place.clone(),
+            shown: None,
+            looks_without: 0,
+        };
+        let inputs = worker.inputs.clone();
+        let (end, ends) = channel::<()>();
+        let look = move || {
+            let mut looker = looker;
+            while ends.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+                looker.look(&inputs);
+            }
+        };
+        let thread = thread::Builder::new().name("screen".to_owned()).spawn(look);
+        if let Err(error) = &thread {
+            tracing::error!("nobody looks at the screen of {agent}: {error}");
+        }
+        Self { thread: thread.ok().map(|thread| (end, thread)) }
+    }
+
+    /// Ends looking.
+    pub(super) fn end(self) {
+        if let Some((end, thread)) = self.thread {
+            drop(end);
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Looker {
+    agent: String,
+    host: Option<&'static dyn Agent>,
+    kind: SessionKind,
+    place: Place,
+    /// The dialog that was last seen.
+    shown: Option<Dialog>,
+    /// How many looks have not seen it since.
+    looks_without: u32,
+}
+
+impl Looker {
+    fn look(&mut self, inputs: &mpsc::Sender<Input>) {
+        let sessions = session::of_kind(self.kind);
+        // Kept for whoever wants to know how it ended: in tmux a session that is over shows nothing.
+        if self.kind == SessionKind::Tmux && sessions.history(&self.place).is_err() {
+            return;
+        }
+        let Some(host) = self.host else { return };
+        let Ok(screen) = sessions.coloured(&self.place) else { return };
+        let dialog = host.dialog(&screen);
+        if dialog == self.shown {
+            self.looks_without = 0;
+            return;
+        }
+        if dialog.is_none() {
+            // One that is drawn anew may be gone for a look.
+            self.looks_without += 1;
+            if self.looks_without < GONE_LOOKS {
+                return;
+            }
+        }
+        self.looks_without = 0;
+        // Between one dialog and the next the agent went on, whoever answered the first.
+        if self.shown.is_some() {
+            tell(inputs, Happening::AgentWorking(self.report()));
+        }
+        if let Some(dialog) = &dialog {
+            let report = AgentReport { about: Some(about(dialog)), ..self.report() };
+            let prompt_type = dialog.prompt_type;
+            tell(inputs, Happening::AgentPrompt(AgentPrompt { report, prompt_type }));
+        }
+        self.shown = dialog;
+    }
+
+    fn report(&self) -> AgentReport {
+        AgentReport {
+            agent: self.agent.clone(),
+            source: Source::Screen,
+            at: Some(anyhook_engine::now()),
+            host: self.host.map(|host| host.id().to_owned()),
+            ..AgentReport::default()
+        }
+    }
+}
+
+fn tell(inputs: &mpsc::Sender<Input>, happening: Happening) {
+    // A loop that has ended needs to know nothing.
+    let _ = inputs.blocking_send(Input::Screen(Box::new(happening)));
+}
+
+/// Returns what a dialog asks, in words.
+pub(super) fn about(dialog: &Dialog) -> String {
+    match &dialog.about {
+        Some(about) => format!("{} {about}", dialog.question),
+        None => dialog.question.clone(),
+    }
+}

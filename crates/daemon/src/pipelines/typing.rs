@@ -1,0 +1,238 @@
+//! What is typed into an agent's session: only when it rests, and only where it is meant to go.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhook_flow::pipeline::JobResult;
+use anyhook_model::daemon::{RefusalCode, Response};
+use anyhook_model::pipeline::SessionView;
+use tokio::sync::oneshot;
+
+use super::command::failed;
+use super::{Order, TypedInto, Worker, screen};
+use crate::core::{Input, refusal};
+use crate::session::{self, Place, SessionError, Sessions};
+
+/// A program may take so long to show what was typed, or to heed an answer.
+const LIMIT: Duration = Duration::from_secs(10);
+/// How long it is between two looks at a dialog that is answered.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// An agent may take so long until it can be typed to.
+const READY_LIMIT: Duration = Duration::from_secs(60);
+/// So many looks in a row see the same screen then.
+const READY_LOOKS: u32 = 4;
+/// How long it is between two of them.
+const READY_LOOK_EVERY: Duration = Duration::from_millis(250);
+/// A key that was not heeded is pressed again after so long: dialogs may ignore what comes right
+/// after they appear.
+const PRESS_AGAIN: Duration = Duration::from_millis(400);
+/// After so many looks without it a dialog is gone.
+const GONE_LOOKS: u32 = 3;
+
+/// Whoever types has the keyboard alone: two texts must not mix.
+static KEYBOARD: Mutex<()> = Mutex::new(());
+
+/// A session that is typed into, and whose dialogs are known.
+struct Desk<'desk> {
+    sessions: &'static dyn Sessions,
+    place: &'desk Place,
+    host: Option<&'desk str>,
+}
+
+impl Desk<'_> {
+    /// Tells whether the screen shows a dialog, which would take a text for its answer.
+    fn shows_dialog(&self) -> Result<bool, SessionError> {
+        let Some(host) = self.host.and_then(anyhook_hosts::find) else { return Ok(false) };
+        Ok(host.dialog(&self.sessions.coloured(self.place)?).is_some())
+    }
+
+    /// Types a line, if no dialog is in the way; `store` has it stored before it is typed, or says
+    /// why it must not be.
+    fn type_line(
+        &self,
+        text: &str,
+        store: impl FnOnce() -> Result<(), String>,
+    ) -> Result<(), NotTyped> {
+        let _alone = KEYBOARD.lock().unwrap_or_else(PoisonError::into_inner);
+        let obsolete = || NotTyped::Obsolete("the screen shows a dialog".to_owned());
+        if self.shows_dialog().map_err(NotTyped::of)? {
+            return Err(obsolete());
+        }
+        store().map_err(NotTyped::Obsolete)?;
+        // What appears meanwhile would take Enter for its answer.
+        let may_enter = || !self.shows_dialog().unwrap_or(true);
+        match session::type_line_if(self.sessions, self.place, text, LIMIT, may_enter) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(obsolete()),
+            Err(error) => Err(NotTyped::of(error)),
+        }
+    }
+}
+
+/// Why nothing was typed.
+enum NotTyped {
+    /// It must not be any more.
+    Obsolete(String),
+    /// It could not be.
+    Failed(String),
+}
+
+impl NotTyped {
+    #[expect(clippy::needless_pass_by_value, reason = "it is what becomes of the error")]
+    fn of(error: SessionError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+fn result(typed: Result<(), NotTyped>) -> JobResult {
+    match typed {
+        Ok(()) => JobResult::Done { note: None },
+        Err(NotTyped::Obsolete(why)) => JobResult::Obsolete { why },
+        Err(NotTyped::Failed(why)) => JobResult::Failed { why },
+    }
+}
+
+impl Worker {
+    /// Types a message, if the agent still is idle.
+    pub(super) fn nudge(&self, order: &Order, rest: u64, message: &str) -> JobResult {
+        let (Some((sessions, place)), Some(agent)) = (self.session_of(order), &order.agent) else {
+            return failed("the agent has no session");
+        };
+        let (pipeline, job) = (order.plan.id.clone(), order.job.number);
+        let into = TypedInto { pipeline, rest, job };
+        let desk = Desk { sessions, place: &place, host: host_of(order) };
+        result(desk.type_line(message, || self.tell_of_input(agent.clone(), Some(into))))
+    }
+
+    /// Types the prompt of an agent that does not take it on its command line, when its screen has
+    /// come to rest and shows no dialog.
+    pub(super) fn type_prompt(&self, order: &Order, message: &str) -> JobResult {
+        let (Some((sessions, place)), Some(agent)) = (self.session_of(order), &order.agent) else {
+            return failed("the agent has no session");
+        };
+        let desk = Desk { sessions, place: &place, host: host_of(order) };
+        let until = Instant::now() + READY_LIMIT;
+        let (mut last, mut same) = (String::new(), 0);
+        while same < READY_LOOKS {
+            let looked = sessions.screen(&place).and_then(|now| Ok((now, desk.shows_dialog()?)));
+            let (screen, asks) = match looked {
+                Ok(looked) => looked,
+                Err(error) => return JobResult::Failed { why: error.to_string() },
+            };
+            let is_same = screen == last && !screen.trim().is_empty() && !asks;
+            same = if is_same { same + 1 } else { 0 };
+            last = screen;
+            // A person may take long to answer a dialog.
+            if Instant::now() > until && !asks {
+                return failed("its screen does not come to rest, so it has no prompt yet");
+            }
+            thread::sleep(READY_LOOK_EVERY);
+        }
+        result(desk.type_line(message, || self.tell_of_input(agent.clone(), None)))
+    }
+
+    /// Has it stored that an agent is told something, before it is: what the agent does then comes
+    /// after it. With a rest, only if the agent still is at it.
+    fn tell_of_input(&self, agent: String, into: Option<TypedInto>) -> Result<(), String> {
+        let (answer, answered) = oneshot::channel();
+        let ends = || "the daemon ends".to_owned();
+        self.inputs.blocking_send(Input::Types(agent, into, answer)).map_err(|_| ends())?;
+        answered.blocking_recv().map_err(|_| ends())?
+    }
+
+    /// Answers the dialog on the screen, if the agent still is at it and it is what the person was
+    /// asked about.
+    pub(super) fn answer(
+        &self,
+        order: &Order,
+        rest: u64,
+        allow: bool,
+        about: Option<&str>,
+    ) -> JobResult {
+        let Some((sessions, place)) = self.session_of(order) else {
+            return failed("the agent has no session");
+        };
+        let Some(host) = host_of(order).and_then(anyhook_hosts::find) else {
+            return failed("nobody knows the dialogs of this agent");
+        };
+        let _alone = KEYBOARD.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(obsolete) = self.still_at_prompt(order, rest) {
+            return obsolete;
+        }
+        let until = Instant::now() + LIMIT;
+        let mut pressed: Option<Instant> = None;
+        // One that is drawn anew may be gone for a look.
+        let mut looks_without = 0;
+        loop {
+            let dialog = match sessions.coloured(&place) {
+                Ok(screen) => host.dialog(&screen),
+                Err(error) => return JobResult::Failed { why: error.to_string() },
+            };
+            // Hooks and screens have words of their own for the same call.
+            let dialog = dialog
+                .filter(|dialog| about.is_none_or(|about| screen::about(dialog).contains(about)));
+            looks_without = if dialog.is_none() { looks_without + 1 } else { 0 };
+            if pressed.is_some() && looks_without >= GONE_LOOKS {
+                return JobResult::Done { note: None };
+            }
+            if let Some(dialog) = dialog {
+                let keys = if allow { &dialog.allow } else { &dialog.deny };
+                let Some(key) = keys.as_ref().and_then(|keys| keys.first()) else {
+                    return failed("only a person can answer this dialog, in its session");
+                };
+                // One key at a time: the next is counted from where the mark is then.
+                if pressed.is_none_or(|pressed| pressed.elapsed() > PRESS_AGAIN) {
+                    if let Err(error) = sessions.press(&place, *key) {
+                        return JobResult::Failed { why: error.to_string() };
+                    }
+                    pressed = Some(Instant::now());
+                }
+            }
+            if Instant::now() > until {
+                return failed(match pressed {
+                    Some(_) => "the dialog does not heed the keys",
+                    None => "the screen does not show the dialog that was asked about",
+                });
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    fn session_of(&self, order: &Order) -> Option<(&'static dyn Sessions, Place)> {
+        let (job, kind) = order.session?;
+        let folder = self.folders().job(&order.plan.id, job);
+        Some((session::of_kind(kind), self.place(&folder)))
+    }
+}
+
+fn host_of(order: &Order) -> Option<&str> {
+    order.agent_plan().and_then(|plan| plan.host.as_deref())
+}
+
+/// Types something aside, for whoever wants it; with force, even into a dialog.
+pub fn type_to(
+    worker: &Worker,
+    session: SessionView,
+    host: Option<String>,
+    text: String,
+    force: bool,
+    answer: oneshot::Sender<Response>,
+) {
+    let place = worker.place(Path::new(&session.folder));
+    let worker = worker.clone();
+    thread::spawn(move || {
+        let sessions = session::of_kind(session.kind);
+        let desk = Desk { sessions, place: &place, host: host.as_deref().filter(|_| !force) };
+        let typed = desk.type_line(&text, || worker.tell_of_input(session.agent.clone(), None));
+        let response = match typed {
+            Ok(()) => Response::Done,
+            Err(NotTyped::Obsolete(why) | NotTyped::Failed(why)) => {
+                Response::Refused(refusal(RefusalCode::NotNow, &why))
+            }
+        };
+        // Whoever is gone needs no answer.
+        let _ = answer.send(response);
+    });
+}

@@ -1,0 +1,161 @@
+//! A session in a person's own terminal.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcgetwinsize, tcsetattr};
+
+use super::display::NO_MODES;
+use super::leave::Leaving;
+use super::talk::{FromPerson, Request, Size, ToPerson};
+use super::{ask_on, broken, connect};
+use crate::frame;
+use crate::session::signals::Signals;
+use crate::session::{Place, SessionError};
+
+/// How a session is left.
+const KEYS: &str = "Ctrl-b d leaves";
+
+/// Shows a session until the person leaves it, or it is over, or we are told to end.
+pub(super) fn attach(place: &Place) -> Result<(), SessionError> {
+    if !isatty(io::stdin()) || !isatty(io::stdout()) {
+        return Err(SessionError::NoTerminal);
+    }
+    let failed = |error: io::Error| SessionError::Failed {
+        what: "this terminal cannot be used".to_owned(),
+        why: error.to_string(),
+    };
+    let mut stream = connect(place)?;
+    let signals = Signals::heed().map_err(failed)?;
+    ask_on(&mut stream, place, Request::Attach(size().map_err(failed)?))?;
+    let raw = Raw::enter().map_err(failed)?;
+    let seen = watch(place, &mut stream, &signals);
+    drop(raw);
+    let last = match seen? {
+        Seen::Left => format!("[left the session `{}`, which goes on]", place.name),
+        Seen::Over => format!("[the session `{}` is over]", place.name),
+    };
+    // Whoever has gone needs no words.
+    let _ = writeln!(io::stdout(), "{last}");
+    Ok(())
+}
+
+/// How it came to an end.
+enum Seen {
+    Left,
+    Over,
+}
+
+fn watch(place: &Place, stream: &mut UnixStream, signals: &Signals) -> Result<Seen, SessionError> {
+    let mut leaving = Leaving::default();
+    let mut stdin = File::from(
+        io::stdin().as_fd().try_clone_to_owned().map_err(|error| broken(place, &error.into()))?,
+    );
+    loop {
+        let mut waited = [
+            PollFd::new(&stdin, PollFlags::IN),
+            PollFd::new(&*stream, PollFlags::IN),
+            PollFd::new(&signals.resized, PollFlags::IN),
+            PollFd::new(&signals.stopped, PollFlags::IN),
+        ];
+        let _ = poll(&mut waited, None);
+        let [is_typed, is_shown, is_resized, is_stopped] =
+            waited.map(|it| !it.revents().is_empty());
+        if is_stopped {
+            return Ok(Seen::Left);
+        }
+        if is_resized {
+            let mut bytes = [0; 64];
+            let _ = (&signals.resized).read(&mut bytes);
+            if let Ok(size) = size() {
+                say(place, stream, &FromPerson::Resized(size))?;
+            }
+        }
+        if is_shown {
+            match frame::read(stream) {
+                Ok(ToPerson::Shown(text)) => show(place, &text),
+                Ok(ToPerson::Over) => return Ok(Seen::Over),
+                Err(error) => {
+                    return match broken(place, &error) {
+                        SessionError::NotThere(_) => Ok(Seen::Over),
+                        error => Err(error),
+                    };
+                }
+            }
+        }
+        if is_typed {
+            let mut bytes = [0; 4096];
+            let Ok(length @ 1..) = stdin.read(&mut bytes) else { return Ok(Seen::Left) };
+            let (passed, leaves) = leaving.take(&bytes[..length]);
+            if !passed.is_empty() {
+                say(place, stream, &FromPerson::Typed(passed))?;
+            }
+            if leaves {
+                return Ok(Seen::Left);
+            }
+        }
+    }
+}
+
+fn say(place: &Place, stream: &mut UnixStream, what: &FromPerson) -> Result<(), SessionError> {
+    match frame::write(stream, what).map_err(|error| broken(place, &error)) {
+        // That it is over is read next.
+        Ok(()) | Err(SessionError::NotThere(_)) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Shows what there is, and below it how to leave.
+fn show(place: &Place, text: &str) {
+    let mut all = text.to_owned();
+    if let Ok(Size { rows, columns }) = whole_size() {
+        let line: String =
+            format!(" {} · {KEYS} ", place.name).chars().take(usize::from(columns)).collect();
+        all.push_str(&format!("\x1b7\x1b[{rows};1H\x1b[m\x1b[2K\x1b[7m{line}\x1b[m\x1b8"));
+    }
+    let mut stdout = io::stdout();
+    let _ = stdout.write_all(all.as_bytes()).and_then(|()| stdout.flush());
+}
+
+/// Returns the size of this terminal.
+fn whole_size() -> io::Result<Size> {
+    let size = tcgetwinsize(io::stdout())?;
+    Ok(Size { rows: size.ws_row.max(2), columns: size.ws_col.max(2) })
+}
+
+/// Returns the size that is left for the session: the last row says how to leave.
+fn size() -> io::Result<Size> {
+    let size = whole_size()?;
+    Ok(Size { rows: size.rows - 1, ..size })
+}
+
+/// The person's terminal as a program wants it; as it was before on every way out.
+struct Raw {
+    before: Termios,
+}
+
+impl Raw {
+    fn enter() -> io::Result<Self> {
+        let before = tcgetattr(io::stdin())?;
+        let mut raw = before.clone();
+        raw.make_raw();
+        tcsetattr(io::stdin(), OptionalActions::Now, &raw)?;
+        let entered = Self { before };
+        let mut stdout = io::stdout();
+        stdout.write_all(b"\x1b[?1049h\x1b[2J")?;
+        stdout.flush()?;
+        Ok(entered)
+    }
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        let mut stdout = io::stdout();
+        let _ = write!(stdout, "{NO_MODES}\x1b[m\x1b[?25h\x1b[?1049l");
+        let _ = stdout.flush();
+        let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &self.before);
+    }
+}

@@ -1,0 +1,257 @@
+//! Whoever wants to see the terminal or to type into it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use rustix::termios::{Winsize, tcsetwinsize};
+
+use super::display::{Display, Shown};
+use super::talk::{Answer, Asked, FromPerson, Request, Size, TERMINAL_VERSION, ToPerson};
+use super::typed::Typed;
+use crate::frame::{self, FrameError};
+use crate::peer;
+use crate::session::{COLUMNS, ROWS};
+
+/// Whoever connects asks, and takes the answer, within this time.
+const LIMIT: Duration = Duration::from_secs(5);
+/// So many connections are served at once; more are turned away.
+const CONNECTIONS: usize = 64;
+/// A person's terminal is painted no more often than this.
+const FRAME: Duration = Duration::from_millis(10);
+/// The size when nobody sits at it.
+pub(super) const SIZE: Size = Size { rows: ROWS, columns: COLUMNS };
+
+/// A terminal and who looks at it.
+#[derive(Debug)]
+pub(super) struct Desk {
+    state: Mutex<State>,
+    changed: Condvar,
+    typed: Typed,
+    master: OwnedFd,
+}
+
+#[derive(Debug)]
+struct State {
+    display: Display,
+    /// How often it has changed.
+    changes: u64,
+    is_over: bool,
+    size: Size,
+    /// The sizes of the terminals of those who sit at it, by the number of their connection.
+    seats: BTreeMap<u64, Size>,
+    connections: usize,
+    /// How many connections there were.
+    counted: u64,
+}
+
+impl Desk {
+    /// Makes a desk for a terminal.
+    pub(super) fn new(master: OwnedFd, typed: Typed) -> Self {
+        let state = State {
+            display: Display::new(SIZE),
+            changes: 0,
+            is_over: false,
+            size: SIZE,
+            seats: BTreeMap::new(),
+            connections: 0,
+            counted: 0,
+        };
+        Self { state: Mutex::new(state), changed: Condvar::new(), typed, master }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes what the program printed, and answers what it asked.
+    pub(super) fn print(&self, bytes: &[u8]) {
+        let mut state = self.state();
+        let answer = state.display.print(bytes);
+        state.changes += 1;
+        drop(state);
+        self.changed.notify_all();
+        self.typed.aside(answer);
+    }
+
+    /// Returns all that can be seen.
+    pub(super) fn history(&self) -> String {
+        self.state().display.history()
+    }
+
+    /// Says to all who sit at it that it is over, and waits a while for them to see it.
+    pub(super) fn close(&self) {
+        let mut state = self.state();
+        state.is_over = true;
+        self.changed.notify_all();
+        while !state.seats.is_empty() {
+            let waited = self.changed.wait_timeout(state, Duration::from_secs(1));
+            let (left, limit) = waited.unwrap_or_else(PoisonError::into_inner);
+            if limit.timed_out() {
+                return;
+            }
+            state = left;
+        }
+    }
+
+    /// Somebody sits down, resizes or leaves: the smallest of all terminals counts.
+    fn seat(&self, number: u64, size: Option<Size>) {
+        let mut state = self.state();
+        match size {
+            Some(size) => state.seats.insert(number, size),
+            None => state.seats.remove(&number),
+        };
+        let least =
+            |side: fn(&Size) -> u16, alone| state.seats.values().map(side).min().unwrap_or(alone);
+        let wanted = Size {
+            rows: least(|size| size.rows, ROWS),
+            columns: least(|size| size.columns, COLUMNS),
+        };
+        if wanted != state.size {
+            state.size = wanted;
+            let Size { rows, columns } = state.display.resize(wanted);
+            state.changes += 1;
+            let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+            // The program is told by a signal.
+            let _ = tcsetwinsize(&self.master, size);
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+}
+
+/// Makes the socket, for us alone. What an earlier one has left is removed: the task is ours.
+pub(super) fn listen(socket: &Path) -> io::Result<UnixListener> {
+    match std::fs::remove_file(socket) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let listener = UnixListener::bind(socket)?;
+    std::fs::set_permissions(socket, std::fs::Permissions::from_mode(0o600))?;
+    Ok(listener)
+}
+
+/// Serves whoever connects, as long as the process lives.
+pub(super) fn serve(listener: &UnixListener, desk: &Arc<Desk>) {
+    loop {
+        let Ok((stream, _)) = listener.accept() else {
+            // Out of file descriptors, most likely: some will be free again.
+            thread::sleep(Duration::from_millis(100));
+            continue;
+        };
+        let number = {
+            let mut state = desk.state();
+            if !peer::is_ours(&stream) || state.connections >= CONNECTIONS {
+                continue;
+            }
+            state.connections += 1;
+            state.counted += 1;
+            state.counted
+        };
+        let desk = Arc::clone(desk);
+        thread::spawn(move || {
+            // Whatever one side does wrong ends its connection alone.
+            let _ = talk(stream, &desk, number);
+            desk.state().connections -= 1;
+        });
+    }
+}
+
+fn talk(mut stream: UnixStream, desk: &Arc<Desk>, number: u64) -> Result<(), FrameError> {
+    stream.set_read_timeout(Some(LIMIT))?;
+    stream.set_write_timeout(Some(LIMIT))?;
+    let asked: Asked = match frame::read(&mut stream) {
+        Ok(asked) => asked,
+        Err(FrameError::NotJson(error)) => {
+            return frame::write(&mut stream, &Answer::Refused(error.to_string()));
+        }
+        Err(error) => return Err(error),
+    };
+    let answer = if asked.v == TERMINAL_VERSION {
+        match asked.what {
+            Request::Screen => Answer::Text(desk.state().display.text()),
+            Request::Cursor => Answer::Text(desk.state().display.cursor()),
+            Request::Coloured => Answer::Text(desk.state().display.coloured()),
+            Request::History => Answer::Text(desk.state().display.history()),
+            Request::Paste(text) => {
+                let bytes = desk.state().display.paste(&text);
+                typed(desk, bytes)
+            }
+            Request::Press(key) => {
+                let bytes = desk.state().display.key(key);
+                bytes.map_or_else(|error| Answer::Refused(error.to_string()), |it| typed(desk, it))
+            }
+            Request::Attach(size) => {
+                frame::write(&mut stream, &Answer::Done)?;
+                desk.seat(number, Some(size));
+                let ended = sit(&stream, desk, number);
+                desk.seat(number, None);
+                return ended;
+            }
+        }
+    } else {
+        Answer::Refused(format!("it is of another version ({TERMINAL_VERSION})"))
+    };
+    frame::write(&mut stream, &answer)
+}
+
+fn typed(desk: &Desk, bytes: Vec<u8>) -> Answer {
+    if desk.typed.whole(bytes) {
+        return Answer::Done;
+    }
+    Answer::Refused("the program does not read what is typed".to_owned())
+}
+
+/// Somebody sits at the terminal: one thread takes what they type, this one shows.
+fn sit(stream: &UnixStream, desk: &Arc<Desk>, number: u64) -> Result<(), FrameError> {
+    let mut from = stream.try_clone()?;
+    from.set_read_timeout(None)?;
+    let theirs = Arc::clone(desk);
+    let hands = thread::spawn(move || take(&mut from, &theirs, number));
+    let shown = show(stream, desk, number);
+    // That ends the other as well.
+    let _ = stream.shutdown(std::net::Shutdown::Both);
+    let _ = hands.join();
+    shown
+}
+
+fn take(from: &mut UnixStream, desk: &Desk, number: u64) {
+    while let Ok(what) = frame::read::<FromPerson>(from) {
+        match what {
+            FromPerson::Typed(bytes) => desk.typed.aside(bytes),
+            FromPerson::Resized(size) => desk.seat(number, Some(size)),
+        }
+    }
+    // Nobody is at the other end any more.
+    desk.seat(number, None);
+}
+
+fn show(mut to: &UnixStream, desk: &Desk, number: u64) -> Result<(), FrameError> {
+    let mut shown = Shown::default();
+    let mut seen = None;
+    loop {
+        let mut state = desk.state();
+        while seen == Some(state.changes) && !state.is_over && state.seats.contains_key(&number) {
+            state = desk.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if !state.seats.contains_key(&number) {
+            return Ok(());
+        }
+        seen = Some(state.changes);
+        let (text, is_over) = (state.display.show(&mut shown), state.is_over);
+        drop(state);
+        if !text.is_empty() {
+            frame::write(&mut to, &ToPerson::Shown(text))?;
+        }
+        if is_over {
+            return frame::write(&mut to, &ToPerson::Over);
+        }
+        thread::sleep(FRAME);
+    }
+}

@@ -1,0 +1,116 @@
+//! Typing a line into a program that draws its own screen.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::end::LOOK_EVERY;
+use super::{Key, Place, SessionError, Sessions};
+
+/// A program that has not heeded Enter by then took it for part of the paste.
+const HEEDED: Duration = Duration::from_secs(1);
+
+/// Gives the program a text and presses Enter, when the text is on the screen: a program may take
+/// an Enter that comes right after a paste for part of it. Asks just before Enter is pressed whether
+/// it may be, and tells whether it was.
+///
+/// Each of the two may take so long. That the screen does not show the text is an error, and Enter
+/// is not pressed then; that it does not change after Enter is none, as some programs have nothing
+/// to say at once.
+pub fn type_line_if(
+    sessions: &dyn Sessions,
+    place: &Place,
+    text: &str,
+    limit: Duration,
+    may_enter: impl FnOnce() -> bool,
+) -> Result<bool, SessionError> {
+    // A program that has nothing to say moves the cursor all the same.
+    let look = || {
+        let (column, row) = sessions.cursor(place)?;
+        Ok(format!("{column} {row}\n{}", sessions.screen(place)?))
+    };
+    let before = look()?;
+    sessions.paste(place, text)?;
+    let shown = if text.is_empty() { Some(before) } else { settled(&before, limit, look)? };
+    let Some(shown) = shown else { return Err(SessionError::NotShown(place.name.clone())) };
+    if !may_enter() {
+        return Ok(false);
+    }
+    sessions.press(place, Key::Enter)?;
+    if !changes(&shown, HEEDED.min(limit), look)? {
+        sessions.press(place, Key::Enter)?;
+        changes(&shown, HEEDED.min(limit), look)?;
+    }
+    Ok(true)
+}
+
+/// Waits until the screen is another one and stays so for two looks; none if it does not.
+fn settled(
+    before: &str,
+    limit: Duration,
+    mut look: impl FnMut() -> Result<String, SessionError>,
+) -> Result<Option<String>, SessionError> {
+    let until = Instant::now() + limit;
+    let mut last = before.to_owned();
+    loop {
+        let now = look()?;
+        if now != before && now == last {
+            return Ok(Some(now));
+        }
+        if Instant::now() > until {
+            // A screen that moves all the time shows the text as well as it can.
+            return Ok((now != before).then_some(now));
+        }
+        last = now;
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// Waits until the screen is another one. A session that is over has changed, too.
+fn changes(
+    before: &str,
+    limit: Duration,
+    mut look: impl FnMut() -> Result<String, SessionError>,
+) -> Result<bool, SessionError> {
+    let until = Instant::now() + limit;
+    loop {
+        match look() {
+            Ok(now) if now == before => {}
+            Ok(_) | Err(SessionError::NotThere(_)) => return Ok(true),
+            Err(error) => return Err(error),
+        }
+        if Instant::now() > until {
+            return Ok(false);
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(10);
+
+    fn looks(screens: &[&str]) -> impl FnMut() -> Result<String, SessionError> {
+        let mut left: Vec<String> = screens.iter().rev().map(|&screen| screen.to_owned()).collect();
+        move || {
+            let screen = if left.len() > 1 { left.pop() } else { left.last().cloned() };
+            screen.filter(|text| text != "over").ok_or(SessionError::NotThere("x".to_owned()))
+        }
+    }
+
+    #[test]
+    fn a_screen_is_settled_when_it_is_the_same_twice() {
+        let seen = settled("a", LIMIT, looks(&["a", "a", "ab", "abc", "abc"])).unwrap();
+        assert_eq!(seen.as_deref(), Some("abc"));
+        assert_eq!(settled("a", Duration::ZERO, looks(&["a"])).unwrap(), None);
+        assert!(settled("a", LIMIT, looks(&["a", "over"])).is_err());
+    }
+
+    #[test]
+    fn a_session_that_is_over_has_changed() {
+        assert!(changes("a", LIMIT, looks(&["a", "a", "b"])).unwrap());
+        assert!(changes("a", LIMIT, looks(&["a", "over"])).unwrap());
+        assert!(!changes("a", Duration::ZERO, looks(&["a"])).unwrap());
+    }
+}

@@ -1,0 +1,146 @@
+//! Starting a keeper, and having it end.
+
+use std::io::{self, Read};
+use std::path::{Path, absolute};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhook_engine::process_name;
+use anyhook_engine::run::descendants::{ASIDE, MARK};
+use anyhook_engine::run::detached;
+use anyhook_model::ProcessName;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::claim::{Claim, Owner};
+use super::end::end_marked;
+use super::{
+    ARGUMENT, Ended, Stand, TASK_VERSION, TaskError, claim, make_folder, read, stand, write_json,
+};
+use crate::faults;
+
+/// A keeper that has not claimed its task by then is not waited for any longer.
+const LIMIT: Duration = Duration::from_secs(10);
+/// What a keeper says when the task is claimed.
+pub(crate) const CLAIMED: &[u8] = b"+";
+/// Why it could not be is a line.
+const WORDS: u64 = 4096;
+
+/// Begins a task, and returns when a keeper has it. One that was begun before is left alone.
+pub fn begin(folder: &Path, binary: &Path) -> Result<(), TaskError> {
+    if claim::is_there(folder) {
+        return Ok(());
+    }
+    let folder = &absolute(folder).map_err(TaskError::file(folder))?;
+    if read(folder)?.terminal {
+        return Err(TaskError::NeedsTerminal(folder.clone()));
+    }
+    let not_begun = |why: String| TaskError::NotBegun { folder: folder.clone(), why };
+    let (answer, tell) = io::pipe().map_err(|error| not_begun(error.to_string()))?;
+    // It begins a session of its own, which the leader of a process group could not.
+    let keeper = Command::new(binary)
+        .arg(ARGUMENT)
+        .arg(folder)
+        .stdin(Stdio::null())
+        .stdout(tell)
+        .stderr(Stdio::null())
+        .env(MARK, ASIDE)
+        .current_dir("/")
+        .spawn()
+        .map_err(|error| not_begun(format!("`{}`: {error}", binary.display())))?;
+    detached::take_leave_of(keeper);
+    faults::point("task.begin.started");
+    let said = first_words(answer);
+    // What counts is the claim, whoever has it.
+    if claim::is_there(folder) {
+        return Ok(());
+    }
+    Err(not_begun(match said {
+        Ok(words) if words.is_empty() => "its keeper ended".to_owned(),
+        Ok(words) => words,
+        Err(error) => format!("its keeper does not answer: {error}"),
+    }))
+}
+
+/// Returns what a keeper says first: that it has the task, or why not.
+pub(crate) fn first_words(mut answer: io::PipeReader) -> io::Result<String> {
+    let until = Instant::now() + LIMIT;
+    let mut words = Vec::new();
+    while !words.starts_with(CLAIMED) {
+        let left = until.saturating_duration_since(Instant::now());
+        let mut descriptors = [PollFd::new(&answer, PollFlags::IN)];
+        match poll(&mut descriptors, Timespec::try_from(left).ok().as_ref()) {
+            Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(error) => return Err(error.into()),
+            Ok(_) => {}
+        }
+        let mut bytes = [0; 256];
+        match answer.read(&mut bytes)? {
+            0 => break,
+            length if words.len() as u64 <= WORDS => words.extend_from_slice(&bytes[..length]),
+            _ => {}
+        }
+    }
+    Ok(String::from_utf8_lossy(&words).trim().to_owned())
+}
+
+/// Has a task ended with all it has started; its keeper ends then. One that was not begun never is,
+/// and of one whose keeper is gone, what is left is ended here.
+pub fn stop(folder: &Path) -> Result<(), TaskError> {
+    match stand(folder)? {
+        Stand::Running(process) => signal(&process, Signal::TERM),
+        Stand::NotBegun => return forbid(folder),
+        Stand::InDoubt => return end_leftovers(folder).map(drop),
+        Stand::Ended(_) => {}
+    }
+    Ok(())
+}
+
+/// Ends what a keeper that was killed has left running, within seconds. A task that is not in doubt
+/// is left alone. Tells whether all of it is gone.
+///
+/// It is known by its mark alone: so it may be called by anybody, at any time later, and reaches
+/// nobody else. Who has cleared their environment and lost their parents is not found; nor is
+/// anybody where the system does not show environments.
+pub fn end_leftovers(folder: &Path) -> Result<bool, TaskError> {
+    if stand(folder)? != Stand::InDoubt {
+        return Ok(true);
+    }
+    let mark = claim::owner(folder)?.and_then(|owner| owner.mark);
+    Ok(cfg!(target_os = "linux") && mark.is_some_and(|mark| end_marked(&mark)))
+}
+
+/// Takes the place of a keeper, so that none can begin the task any more.
+fn forbid(folder: &Path) -> Result<(), TaskError> {
+    make_folder(folder)?;
+    let Some(_claim) =
+        Claim::make(folder, &Owner::ours(None, None)).map_err(TaskError::file(folder))?
+    else {
+        // A keeper was quicker.
+        return stop(folder);
+    };
+    let ended = Ended {
+        v: TASK_VERSION,
+        code: None,
+        signal: None,
+        timed_out: false,
+        killed: true,
+        why: None,
+        at: anyhook_engine::now(),
+    };
+    write_json(&folder.join("ended"), &ended)
+}
+
+/// Sends a signal to a keeper that lives, if it still is that process.
+pub(crate) fn signal(process: &ProcessName, signal: Signal) {
+    let is_it = match process_name::of(process.pid) {
+        Some(now) => now == *process,
+        // Where the system does not tell, its lock has told that it lives.
+        None => !cfg!(target_os = "linux"),
+    };
+    let pid = i32::try_from(process.pid).ok().and_then(Pid::from_raw);
+    if let (true, Some(pid)) = (is_it, pid) {
+        let _ = kill_process(pid, signal);
+    }
+}

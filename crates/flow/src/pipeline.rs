@@ -1,0 +1,447 @@
+//! Pipelines: steps one after the other, done by commands and agents.
+//!
+//! A pipeline is told what happened and says what is to be done ([`Job`]), what a person is asked,
+//! and what those who follow are told. It is the same step machine whoever drives it.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use anyhook_model::bus::PipelineReport;
+use anyhook_model::pipeline::{
+    PIPELINE_VERSION, Phase, PipelineLine, PipelineView, Plan, SessionKind, VisitState, VisitView,
+    WorkspaceKind,
+};
+use anyhook_model::{Happening, Inquiry, RecordId};
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::monitor::Monitor;
+
+mod agent;
+mod course;
+mod job;
+mod question;
+
+pub use job::{Job, JobResult, JobWork};
+pub use question::{AskedAbout, Question};
+
+/// So many lines of what happened are kept.
+const LINES: usize = 500;
+/// A pipeline that is over is forgotten after so long.
+const FORGET_AFTER: SignedDuration = SignedDuration::from_hours(24 * 14);
+/// So many that are over are remembered at most.
+const REMEMBERED: usize = 200;
+/// So many may run at once.
+pub const AT_ONCE: usize = 256;
+
+/// How a pipeline is to end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Outcome {
+    Completed,
+    Failed(String),
+    Cancelled(String),
+}
+
+/// Where a pipeline stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Course {
+    /// Its workspace is made.
+    Preparing,
+    /// It is at the last visit's step.
+    AtStep,
+    /// What the last visit has started is being ended.
+    Leaving(Next),
+    /// Its workspace is being removed.
+    CleaningUp,
+    /// Nothing more comes.
+    Over,
+}
+
+/// What comes after a step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Next {
+    Step(String),
+    Finish,
+}
+
+/// A visit of a step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Visit {
+    /// The step.
+    pub step: String,
+    state: VisitState,
+    #[serde(default)]
+    why: Option<String>,
+    began: Timestamp,
+    #[serde(default)]
+    ended: Option<Timestamp>,
+    /// The agent that works on it.
+    #[serde(default)]
+    pub agent: Option<String>,
+    /// The job that does its work; the latest, if it was done again.
+    #[serde(default)]
+    pub job: Option<u32>,
+    /// How the agent's session is kept, once it is there.
+    #[serde(default)]
+    pub session: Option<SessionKind>,
+    /// How often the agent was started.
+    #[serde(default)]
+    lives: u32,
+    /// When it was to be started, the last time.
+    started: Timestamp,
+    /// What an agent that is to be started again is told.
+    #[serde(default)]
+    recover: Option<(Option<String>, bool)>,
+}
+
+/// A pipeline.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pipeline {
+    /// What is to be done.
+    pub plan: Plan,
+    created: Timestamp,
+    #[serde(default)]
+    ended: Option<Timestamp>,
+    course: Course,
+    #[serde(default)]
+    outcome: Option<Outcome>,
+    /// Whether its workspace is there.
+    #[serde(default)]
+    has_root: bool,
+    /// Whether the step that the pipeline names for its end was taken.
+    #[serde(default)]
+    is_ending: bool,
+    /// The step to take it up at.
+    #[serde(default)]
+    stopped_at: Option<String>,
+    /// How often each step was entered since it was begun or taken up.
+    #[serde(default)]
+    entries: BTreeMap<String, u32>,
+    visits: Vec<Visit>,
+    monitor: Monitor,
+    jobs: BTreeMap<u32, Job>,
+    last_job: u32,
+    question: Option<Question>,
+    questions: u32,
+    lines: VecDeque<PipelineLine>,
+    last_line: u64,
+}
+
+/// What follows from an event beside what changes.
+#[derive(Debug, Default, PartialEq)]
+pub struct Consequences {
+    /// What those who follow are told.
+    pub told: Vec<Happening>,
+    /// What a person is asked. Tells whether a hook process that waits for an answer about the same
+    /// agent is to be taken instead.
+    pub asked: Option<(Inquiry, bool)>,
+    /// What a person needs not be asked any more, and why.
+    pub dismissed: Vec<(RecordId, String)>,
+    /// What is told a person, by moment.
+    pub notice: Option<Moment>,
+    /// What happened to an agent because of it.
+    pub heard: Vec<Happening>,
+    /// Why the event changed nothing.
+    pub dropped: Option<&'static str>,
+}
+
+/// When a person is told of a pipeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Moment {
+    /// It begins.
+    Start,
+    /// It is completed.
+    Done,
+    /// It failed.
+    Fail,
+    /// It was cancelled.
+    Cancel,
+}
+
+/// Why an order cannot be followed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OrderError {
+    /// It is over.
+    #[error("pipeline {0} is {1}")]
+    Over(RecordId, &'static str),
+    /// It comes to its end by itself.
+    #[error("pipeline {0} is about to end by itself")]
+    Ending(RecordId),
+    /// It is not over.
+    #[error("pipeline {0} is not over: it is {1}")]
+    NotOver(RecordId, &'static str),
+    /// There is no such step.
+    #[error("pipeline {0} has no step `{1}`; there are {2}")]
+    NoSuchStep(RecordId, String, String),
+}
+
+impl Pipeline {
+    /// Begins a pipeline.
+    pub fn begin(plan: Plan, now: Timestamp) -> (Self, Consequences) {
+        let mut pipeline = Self {
+            plan,
+            created: now,
+            ended: None,
+            course: Course::Preparing,
+            outcome: None,
+            has_root: false,
+            is_ending: false,
+            stopped_at: None,
+            entries: BTreeMap::new(),
+            visits: Vec::new(),
+            monitor: Monitor::default(),
+            jobs: BTreeMap::new(),
+            last_job: 0,
+            question: None,
+            questions: 0,
+            lines: VecDeque::new(),
+            last_line: 0,
+        };
+        let mut consequences = Consequences::default();
+        let report = pipeline.report();
+        consequences.told.push(Happening::PipelineCreated(report));
+        pipeline.note(now, "it begins");
+        consequences.notice = pipeline.plan.notify.on_start.is_some().then_some(Moment::Start);
+        pipeline.prepare(now, &mut consequences);
+        (pipeline, consequences)
+    }
+
+    /// Returns how far it is.
+    pub fn phase(&self) -> Phase {
+        match (&self.course, &self.outcome) {
+            (Course::Over, Some(Outcome::Completed)) => Phase::Completed,
+            (Course::Over, Some(Outcome::Cancelled(_))) => Phase::Cancelled,
+            (Course::Over, _) => Phase::Failed,
+            _ if self.question.is_some() => Phase::Waiting,
+            _ => Phase::Running,
+        }
+    }
+
+    /// Tells whether nothing more comes.
+    pub fn is_over(&self) -> bool {
+        self.course == Course::Over
+    }
+
+    /// Returns what is to be done or under way.
+    pub fn jobs(&self) -> impl Iterator<Item = &Job> {
+        self.jobs.values()
+    }
+
+    /// Returns one job.
+    pub fn job(&self, number: u32) -> Option<&Job> {
+        self.jobs.get(&number)
+    }
+
+    /// Returns a visit by its number, from 1.
+    pub fn visit(&self, number: u32) -> Option<&Visit> {
+        let index = usize::try_from(number).ok()?.checked_sub(1)?;
+        self.visits.get(index)
+    }
+
+    /// Returns how many visits there were.
+    pub fn visit_count(&self) -> u64 {
+        u64::try_from(self.visits.len()).unwrap_or(u64::MAX)
+    }
+
+    /// Returns the visit it is at, if it is at one.
+    pub fn present(&self) -> Option<&Visit> {
+        self.visits.last().filter(|visit| visit.ended.is_none())
+    }
+
+    /// Returns the visit of an agent.
+    pub fn visit_of(&self, agent: &str) -> Option<&Visit> {
+        self.visits.iter().rev().find(|visit| visit.agent.as_deref() == Some(agent))
+    }
+
+    /// Returns what watches over its agents.
+    pub fn monitor(&self) -> &Monitor {
+        &self.monitor
+    }
+
+    /// Returns the open question.
+    pub fn question(&self) -> Option<&Question> {
+        self.question.as_ref()
+    }
+
+    /// Returns when a time that it waits for is there.
+    pub fn waits_until(&self) -> Option<Timestamp> {
+        self.monitor.waits_until().filter(|_| self.course == Course::AtStep)
+    }
+
+    /// Returns what is told a person at a moment.
+    pub fn notice(&self, moment: Moment) -> Option<&str> {
+        let notify = &self.plan.notify;
+        match moment {
+            Moment::Start => &notify.on_start,
+            Moment::Done => &notify.on_done,
+            Moment::Fail => &notify.on_fail,
+            Moment::Cancel => &notify.on_cancel,
+        }
+        .as_deref()
+    }
+
+    /// Returns when it was over.
+    pub fn ended(&self) -> Option<Timestamp> {
+        self.ended
+    }
+
+    /// Returns what happened, after a line's number.
+    pub fn lines(&self, after: u64) -> Vec<PipelineLine> {
+        self.lines.iter().filter(|line| line.number > after).cloned().collect()
+    }
+
+    /// Returns it as people see it; `output` tells where a job's output is.
+    pub fn view(&self, output: &dyn Fn(u32) -> String) -> PipelineView {
+        let present = self.present();
+        PipelineView {
+            v: PIPELINE_VERSION,
+            id: self.plan.id.clone(),
+            name: self.plan.name.clone(),
+            runbook: self.plan.runbook.clone(),
+            project: self.plan.project.clone(),
+            phase: self.phase(),
+            why: self.why(),
+            step: self.visits.last().map(|visit| visit.step.clone()),
+            agent: present.and_then(|visit| visit.agent.clone()),
+            decision: self.question.as_ref().map(|question| question.id.clone()),
+            created: self.created,
+            ended: self.ended,
+            variables: self.plan.variables.clone(),
+            workspace: self.plan.workspace.clone(),
+            steps: self.plan.steps.iter().map(|step| step.name.clone()).collect(),
+            visits: (1..)
+                .zip(&self.visits)
+                .map(|(number, visit)| self.view_of(number, visit, output))
+                .collect(),
+        }
+    }
+
+    fn view_of(&self, number: u32, visit: &Visit, output: &dyn Fn(u32) -> String) -> VisitView {
+        let waits = self.question.as_ref().filter(|_| visit.ended.is_none());
+        VisitView {
+            number,
+            step: visit.step.clone(),
+            state: if waits.is_some() { VisitState::Waiting } else { visit.state },
+            why: waits.map(|question| question.text.clone()).or_else(|| visit.why.clone()),
+            began: visit.began,
+            ended: visit.ended,
+            agent: visit.agent.clone(),
+            output: visit.job.map(output),
+        }
+    }
+
+    fn why(&self) -> Option<String> {
+        match (&self.question, &self.outcome) {
+            (Some(question), _) => Some(question.text.clone()),
+            (None, Some(Outcome::Failed(why))) => Some(why.clone()),
+            (None, Some(Outcome::Cancelled(by))) => Some(format!("cancelled by {by}")),
+            _ => None,
+        }
+    }
+
+    /// Makes a report of it and of the step it is at.
+    fn report(&self) -> PipelineReport {
+        let visit = self.visits.last();
+        PipelineReport {
+            pipeline: self.plan.id.to_string(),
+            name: Some(self.plan.name.clone()),
+            step: visit.map(|visit| visit.step.clone()),
+            agent: visit.and_then(|visit| visit.agent.clone()),
+            ..PipelineReport::default()
+        }
+    }
+
+    fn report_why(&self, why: &str) -> PipelineReport {
+        PipelineReport { why: Some(why.to_owned()), ..self.report() }
+    }
+
+    /// Writes a line about the step it is at.
+    fn note(&mut self, at: Timestamp, text: impl Into<String>) {
+        let text = text.into();
+        // What is said again and again must not push out the rest.
+        if self.lines.back().is_some_and(|last| last.text == text) {
+            return;
+        }
+        self.last_line += 1;
+        if self.lines.len() >= LINES {
+            self.lines.pop_front();
+        }
+        let step = self.present().map(|visit| visit.step.clone());
+        let visit = self.number().filter(|_| step.is_some());
+        let number = self.last_line;
+        self.lines.push_back(PipelineLine { number, at, step, visit, text });
+    }
+
+    fn ask_for(&mut self, visit: Option<u32>, work: JobWork) -> u32 {
+        self.last_job += 1;
+        let job = Job { number: self.last_job, visit, work };
+        self.jobs.insert(job.number, job);
+        self.last_job
+    }
+
+    fn has_workspace(&self) -> bool {
+        self.plan.workspace.kind != WorkspaceKind::None
+    }
+}
+
+/// Every pipeline, by id.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Pipelines {
+    by_id: BTreeMap<RecordId, Pipeline>,
+}
+
+impl Pipelines {
+    /// Returns one.
+    pub fn get(&self, id: &RecordId) -> Option<&Pipeline> {
+        self.by_id.get(id)
+    }
+
+    /// Returns one, to be told something.
+    pub fn get_mut(&mut self, id: &RecordId) -> Option<&mut Pipeline> {
+        self.by_id.get_mut(id)
+    }
+
+    /// Returns all of them, by id.
+    pub fn iter(&self) -> impl Iterator<Item = &Pipeline> {
+        self.by_id.values()
+    }
+
+    /// Returns those that are not over.
+    pub fn open(&self) -> impl Iterator<Item = &Pipeline> {
+        self.iter().filter(|pipeline| !pipeline.is_over())
+    }
+
+    /// Returns the pipeline an agent was started for: its id begins with the pipeline's.
+    pub fn of_agent(&self, agent: &str) -> Option<&Pipeline> {
+        let (id, _) = agent.split_once('.')?;
+        let pipeline = self.by_id.get(&RecordId::from_text(id))?;
+        pipeline.visit_of(agent).is_some().then_some(pipeline)
+    }
+
+    /// Returns the pipeline that asks a question.
+    pub fn asking(&self, question: &RecordId) -> Option<&Pipeline> {
+        self.iter()
+            .find(|pipeline| pipeline.question.as_ref().is_some_and(|open| open.id == *question))
+    }
+
+    /// Takes in a new one, and forgets some that have long been over.
+    pub fn add(&mut self, pipeline: Pipeline, now: Timestamp) {
+        self.by_id.retain(|_, pipeline| {
+            pipeline.ended.is_none_or(|ended| now.duration_since(ended) < FORGET_AFTER)
+        });
+        while self.by_id.values().filter(|pipeline| pipeline.is_over()).count() >= REMEMBERED {
+            let oldest = self.by_id.values().filter(|pipeline| pipeline.is_over());
+            let oldest =
+                oldest.min_by_key(|pipeline| pipeline.ended).map(|over| over.plan.id.clone());
+            let Some(id) = oldest else { break };
+            self.by_id.remove(&id);
+        }
+        self.by_id.insert(pipeline.plan.id.clone(), pipeline);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,455 @@
+//! A step that an agent works on: what its monitor wants, and what a person is asked about it.
+
+use anyhook_model::bus::{AgentReport, PipelineReport};
+use anyhook_model::inquiry::{Choice, Ending};
+use anyhook_model::pipeline::{SessionKind, Work};
+use anyhook_model::{Happening, RecordId, Resolution, Source};
+use jiff::Timestamp;
+
+use super::course::words;
+use super::question::{self, Question};
+use super::{AskedAbout, Consequences, Course, Job, JobResult, JobWork, Pipeline};
+use crate::agents::{Agents, Heard};
+use crate::monitor::{About, Effect, Reaction};
+
+impl Pipeline {
+    /// Takes in an event of one of its agents, after `agents` heard it.
+    pub fn hear(
+        &mut self,
+        happening: &Happening,
+        agents: &Agents,
+        heard: Heard,
+        now: Timestamp,
+    ) -> Consequences {
+        let mut out = Consequences::default();
+        // What is being left needs nothing more.
+        if matches!(self.course, Course::Leaving(_)) {
+            out.dropped = Some("the step is over");
+            return out;
+        }
+        let reaction = self.monitor.hear(happening, agents, heard, now);
+        if let Reaction::Dropped(dropped) = &reaction
+            && self.monitor.agent() == happening.report().map(|report| report.agent.as_str())
+        {
+            let words = dropped.words();
+            self.note(now, format!("{} changes nothing: {words}", happening.type_name()));
+        }
+        self.follow_monitor(reaction, now, &mut out);
+        self.never_wait_for_nothing(now, &mut out);
+        out
+    }
+
+    /// Tells whether an agent works on the present step whose process is known to have ended: what
+    /// is told of it comes late.
+    pub fn has_ended(&self, agent: &str) -> bool {
+        let is_present = self.present().is_some_and(|visit| visit.agent.as_deref() == Some(agent));
+        is_present && !self.jobs.values().any(|job| matches!(job.work, JobWork::Agent { .. }))
+    }
+
+    /// A time it waited for is there.
+    pub fn timer_fired(&mut self, agents: &Agents, now: Timestamp) -> Consequences {
+        let mut out = Consequences::default();
+        out.told.push(Happening::TimerFired(self.report()));
+        let reaction = self.monitor.timer_fired(agents, now);
+        self.follow_monitor(reaction, now, &mut out);
+        self.never_wait_for_nothing(now, &mut out);
+        out
+    }
+
+    /// A person decided its question, or nobody will.
+    pub fn decided(
+        &mut self,
+        resolution: &Resolution,
+        agents: &Agents,
+        now: Timestamp,
+    ) -> Consequences {
+        let mut out = Consequences::default();
+        let Some(question) = self.question.take_if(|open| open.id == resolution.id) else {
+            return out;
+        };
+        let chosen = resolution.choice.as_deref().filter(|_| resolution.ending == Ending::Chosen);
+        let ended = crate::inquiries::ended(resolution);
+        self.note(now, format!("decision {}: {ended}", resolution.id));
+        match (question.about, chosen) {
+            (AskedAbout::Agent(ticket), Some(choice)) => {
+                let message = resolution.message.as_deref();
+                let reaction = self.monitor.decided(agents, ticket, choice, message, now);
+                // The hook process that waits has the answer.
+                let is_answered = |effect: &Effect| {
+                    question.hook_waits && matches!(effect, Effect::Answer { .. })
+                };
+                if !reaction.effects().iter().any(is_answered) {
+                    self.follow_monitor(reaction, now, &mut out);
+                }
+                self.name_answers(agents);
+            }
+            (AskedAbout::Agent(ticket), None) => {
+                let reaction = self.monitor.given_up(agents, ticket, now);
+                self.follow_monitor(reaction, now, &mut out);
+                if question.hook_waits && resolution.ending == Ending::Expired {
+                    self.ask_about_dialog(&question.text, now, &mut out);
+                }
+            }
+            (_, Some("retry")) => match self.present().map(|visit| visit.agent.is_some()) {
+                Some(true) => self.recover(resolution.message.clone(), true, now),
+                Some(false) => self.work_on(JobWork::Shell),
+                None => drop(self.ask_for(None, JobWork::MakeWorkspace)),
+            },
+            (AskedAbout::Job, Some("skip")) if self.course == Course::Preparing => {
+                self.prepared(&JobResult::Done { note: None }, now, &mut out);
+            }
+            (AskedAbout::Job, _) if self.course == Course::Preparing => {
+                let why = "a person chose fail".to_owned();
+                self.prepared(&JobResult::Failed { why }, now, &mut out);
+            }
+            (AskedAbout::Job, Some("skip")) => {
+                self.complete(&format!("{} chose skip", resolution.by), now, &mut out);
+            }
+            (_, Some("fail")) => {
+                self.fail(&format!("{} chose fail", resolution.by), now, &mut out);
+            }
+            // Nobody else can end these: whoever did must have meant it.
+            (AskedAbout::Job, None) => {
+                self.fail(&format!("nobody decided: {}", question.text), now, &mut out);
+            }
+            (_, Some(_)) | (AskedAbout::Dialog, None) => {}
+        }
+        self.never_wait_for_nothing(now, &mut out);
+        out
+    }
+
+    /// Asks a person about an agent that has ended, where nothing else is left that could happen:
+    /// somebody chose what only a living agent can do.
+    pub(super) fn never_wait_for_nothing(&mut self, now: Timestamp, out: &mut Consequences) {
+        let waits =
+            !self.jobs.is_empty() || self.question.is_some() || self.waits_until().is_some();
+        if self.course == Course::AtStep && !waits {
+            let question = "the agent has ended. Is it to be started again?";
+            self.ask(AskedAbout::Job, question, AskedAbout::Job.options(), now, out);
+        }
+    }
+
+    /// Says what the person was asked about with what is to be answered.
+    fn name_answers(&mut self, agents: &Agents) {
+        let agent = self.present().and_then(|visit| visit.agent.as_deref());
+        let asked = agent.and_then(|agent| agents.get(agent)?.about.clone());
+        for job in self.jobs.values_mut() {
+            if let JobWork::Answer { about: about @ None, .. } = &mut job.work {
+                about.clone_from(&asked);
+            }
+        }
+    }
+
+    fn ask_about_dialog(&mut self, text: &str, now: Timestamp, out: &mut Consequences) {
+        if self.question.is_none() && self.course == Course::AtStep {
+            let text =
+                format!("nobody answered in time, and the agent's own dialog stands: {text}");
+            self.ask(AskedAbout::Dialog, &text, AskedAbout::Dialog.options(), now, out);
+        }
+    }
+
+    /// Takes a question that a hook process waits for as its own.
+    pub fn adopt(&mut self, id: &RecordId) {
+        if let Some(question) = &mut self.question {
+            question.id = id.clone();
+            question.hook_waits = true;
+        }
+    }
+
+    /// Does what its monitor wants.
+    pub(super) fn follow_monitor(
+        &mut self,
+        reaction: Reaction,
+        now: Timestamp,
+        out: &mut Consequences,
+    ) {
+        let effects = match reaction {
+            Reaction::Dropped(dropped) => {
+                out.dropped = Some(dropped.words());
+                return;
+            }
+            Reaction::Noted => return,
+            Reaction::Act(effects) => effects,
+        };
+        for effect in effects {
+            self.follow_effect(effect, now, out);
+        }
+    }
+
+    fn follow_effect(&mut self, effect: Effect, now: Timestamp, out: &mut Consequences) {
+        let visit = self.number();
+        match effect {
+            Effect::Nudge { rest, message } => {
+                self.ask_for(visit, JobWork::Nudge { rest, message });
+            }
+            Effect::Advance { why } => self.complete(&why, now, out),
+            Effect::Fail { why } => self.fail(&why, now, out),
+            Effect::Escalate { decision, about, question, options } => {
+                self.ask_or_adopt(AskedAbout::Agent(decision), about, &question, options, now, out);
+            }
+            Effect::DismissDecision { decision } => {
+                if self
+                    .question
+                    .as_ref()
+                    .is_some_and(|open| open.about == AskedAbout::Agent(decision))
+                {
+                    self.dismiss("it is not needed any more", out);
+                }
+            }
+            Effect::RunGate { gate, run, timeout } => {
+                self.note(now, format!("gate: {run}"));
+                let timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+                self.ask_for(visit, JobWork::Gate { ticket: gate, run, timeout_ms });
+            }
+            Effect::Recover { message, append } => self.recover(message, append, now),
+            Effect::BlockStop { .. } => self.note(now, "the agent's stop was held"),
+            Effect::WaitUntil(until) => {
+                let report = PipelineReport { until: Some(until), ..self.report() };
+                out.told.push(Happening::TimerStarted(report));
+            }
+            Effect::Answer { rest, allow, message } => {
+                self.ask_for(visit, JobWork::Answer { rest, allow, about: None });
+                // A dialog takes no words: they are typed when the agent rests.
+                if let Some(message) = message {
+                    self.note(now, format!("not told to the agent's dialog: {message}"));
+                }
+            }
+            Effect::Attach => {
+                let agent =
+                    self.present().and_then(|visit| visit.agent.clone()).unwrap_or_default();
+                self.note(now, format!("answer in its session: anyhook agent attach {agent}"));
+            }
+        }
+    }
+
+    /// Has the agent ended, and started again when it is.
+    fn recover(&mut self, message: Option<String>, append: bool, now: Timestamp) {
+        let number = self.number();
+        let Some(visit) = self.visits.last_mut() else { return };
+        visit.recover = Some((message, append));
+        self.note(now, "the agent is started again");
+        let running = |job: &&Job| matches!(job.work, JobWork::Agent { .. });
+        match self.jobs.values().find(running).map(|job| job.number) {
+            Some(job) => {
+                self.ask_for(number, JobWork::End { job });
+            }
+            None => self.start_again(now),
+        }
+    }
+
+    /// Starts an agent again that was to be, once its former run is no more.
+    pub(super) fn start_again(&mut self, now: Timestamp) {
+        let is_there = self.jobs.values().any(|job| matches!(job.work, JobWork::Agent { .. }));
+        if self.course != Course::AtStep || is_there {
+            return;
+        }
+        let Some(visit) = self.visits.last_mut() else { return };
+        let Some((message, append)) = visit.recover.take() else { return };
+        let life = visit.lives.saturating_add(1);
+        (visit.lives, visit.started, visit.session) = (life, now, None);
+        self.monitor.started(None, now);
+        self.work_on(JobWork::Agent { life, message, append });
+    }
+
+    pub(super) fn started(
+        &mut self,
+        job: &Job,
+        session: SessionKind,
+        warning: Option<&str>,
+        agents: &Agents,
+        now: Timestamp,
+        out: &mut Consequences,
+    ) {
+        // While it is left, it only has to be ended.
+        if job.visit != self.number() || self.course != Course::AtStep {
+            return;
+        }
+        if let Some(visit) = self.visits.last_mut() {
+            visit.session = Some(session);
+        }
+        self.note(now, format!("the agent runs, in a session of {}", session.name()));
+        if let Some(warning) = warning {
+            self.note(now, warning);
+        }
+        out.told.push(Happening::SessionCreated(self.report()));
+        let report = self.started_report(now);
+        // It may have told more by then than that it was started.
+        let began = self.present().map_or(now, |visit| visit.started);
+        if agents.get(&report.agent).is_none_or(|known| known.seen < began) {
+            out.heard.push(Happening::AgentWorking(report));
+        }
+    }
+
+    /// Tells of the agent what is known before it does anything.
+    fn started_report(&self, now: Timestamp) -> AgentReport {
+        let step = self.present().and_then(|visit| self.plan.step(&visit.step));
+        let plan = step.and_then(|step| match &step.work {
+            Work::Agent(plan) => Some(plan),
+            Work::Shell(_) => None,
+        });
+        AgentReport {
+            host: plan.and_then(|plan| plan.host.clone()),
+            work_dir: plan.map(|plan| plan.cwd.clone()),
+            project: Some(self.plan.project.clone()),
+            ..self.agent_report(now)
+        }
+    }
+
+    /// Tells that a session is no more, if the job had one; of an agent whose step is over, that it
+    /// is over, too.
+    pub(super) fn note_end(&self, job: &Job, now: Timestamp, out: &mut Consequences) {
+        if !matches!(job.work, JobWork::Agent { .. }) {
+            return;
+        }
+        out.told.push(Happening::SessionDeleted(self.report()));
+        let agent = job.visit.and_then(|number| self.visit(number)?.agent.clone());
+        if let (Some(agent), Course::Leaving(_)) = (agent, &self.course) {
+            let (source, at) = (Source::Process, Some(now));
+            let report = AgentReport { agent, source, at, ..AgentReport::default() };
+            out.heard.push(Happening::AgentExited(report));
+        }
+    }
+
+    /// Takes in what became of a job for the agent.
+    pub(super) fn agent_job_told(
+        &mut self,
+        job: &Job,
+        result: &JobResult,
+        agents: &Agents,
+        now: Timestamp,
+        out: &mut Consequences,
+    ) {
+        match (&job.work, result) {
+            (JobWork::Agent { .. }, JobResult::Failed { why }) => {
+                self.jobs.retain(|_, other| !matches!(other.work, JobWork::End { .. }));
+                self.fail(&format!("the agent could not be started: {why}"), now, out);
+            }
+            (JobWork::Agent { .. }, result) => self.agent_ended(job.number, result, now, out),
+            (JobWork::Gate { ticket, .. }, result) => {
+                let (exit, output) = match result {
+                    JobResult::Exited { code, timed_out: false, output } => (*code, output.clone()),
+                    JobResult::Exited { output, .. } => {
+                        (None, format!("{}\nits time was over", output.trim_end()))
+                    }
+                    other => (None, words(other)),
+                };
+                let report = PipelineReport { exit_code: exit, ..self.report() };
+                out.told.push(Happening::ShellExited(report));
+                let reaction = self.monitor.gate_ended(agents, *ticket, exit, &output, now);
+                self.follow_monitor(reaction, now, out);
+            }
+            (JobWork::Nudge { message, .. }, JobResult::Done { .. }) => {
+                self.note(now, format!("told the agent: {message}"));
+            }
+            (JobWork::Prompt { .. }, JobResult::Done { .. }) => {
+                self.note(now, "told the agent its prompt");
+            }
+            (JobWork::Answer { .. }, JobResult::Done { .. }) => {
+                self.note(now, "answered the agent's dialog");
+                out.told.push(Happening::SessionInput(self.report()));
+            }
+            (_, JobResult::Obsolete { why }) => {
+                self.note(now, format!("not typed: {why}"));
+            }
+            (_, other) => {
+                let question = format!("nothing could be typed into the session: {}", words(other));
+                self.ask_unless_asked(&question, now, out);
+            }
+        }
+    }
+
+    fn ask_unless_asked(&mut self, question: &str, now: Timestamp, out: &mut Consequences) {
+        self.note(now, question);
+        if self.question.is_none() {
+            self.ask(AskedAbout::Dialog, question, AskedAbout::Dialog.options(), now, out);
+        }
+    }
+
+    /// The agent's process is no more.
+    fn agent_ended(
+        &mut self,
+        number: u32,
+        result: &JobResult,
+        now: Timestamp,
+        out: &mut Consequences,
+    ) {
+        let is_ended_by_us = self.jobs.values().any(|job| job.work == JobWork::End { job: number });
+        out.told.push(Happening::SessionDeleted(self.report()));
+        self.note(now, format!("the agent has ended: {}", words(result)));
+        // There is nobody left to type to.
+        self.jobs.retain(|_, job| {
+            let types = matches!(
+                job.work,
+                JobWork::Nudge { .. } | JobWork::Answer { .. } | JobWork::Prompt { .. }
+            );
+            !types
+        });
+        if is_ended_by_us {
+            return;
+        }
+        let report = AgentReport { source: Source::Process, ..self.agent_report(now) };
+        out.heard.push(match result {
+            JobResult::Exited { code: Some(0), .. } => Happening::AgentExited(report),
+            _ => Happening::AgentGone(report),
+        });
+    }
+
+    fn agent_report(&self, now: Timestamp) -> AgentReport {
+        let agent = self.present().and_then(|visit| visit.agent.clone()).unwrap_or_default();
+        AgentReport { agent, source: Source::Signal, at: Some(now), ..AgentReport::default() }
+    }
+
+    /// Asks a person; the step waits.
+    pub(super) fn ask(
+        &mut self,
+        about: AskedAbout,
+        text: &str,
+        options: Vec<Choice>,
+        now: Timestamp,
+        out: &mut Consequences,
+    ) {
+        self.dismiss("something else is asked", out);
+        self.questions += 1;
+        let id = question::id(&self.plan.id, self.questions);
+        let agent = self.present().and_then(|visit| visit.agent.clone());
+        let asked_of = agent.unwrap_or_else(|| {
+            let step = self.present().map_or("", |visit| visit.step.as_str());
+            format!("{}.{step}", self.plan.id)
+        });
+        let inquiry = question::inquiry(id.clone(), &asked_of, text, options, now);
+        let line = text.lines().next().unwrap_or_default().to_owned();
+        self.question =
+            Some(Question { id: id.clone(), about, text: line.clone(), hook_waits: false });
+        self.note(now, format!("waits for a person: {line}"));
+        let report = PipelineReport { decision: Some(id), why: Some(line), ..self.report() };
+        out.told.push(Happening::StepWaiting(report));
+        out.asked = Some((inquiry, false));
+    }
+
+    fn ask_or_adopt(
+        &mut self,
+        asked: AskedAbout,
+        about: About,
+        text: &str,
+        options: Vec<Choice>,
+        now: Timestamp,
+        out: &mut Consequences,
+    ) {
+        self.ask(asked, text, options, now, out);
+        if let (Some((_, adopts)), About::Prompt(_)) = (&mut out.asked, about) {
+            *adopts = true;
+        }
+    }
+
+    /// Closes the open question.
+    pub(super) fn dismiss(&mut self, why: &str, out: &mut Consequences) {
+        if let Some(question) = self.question.take() {
+            // One that was only just made is as if it had never been.
+            if out.asked.as_ref().is_some_and(|(inquiry, _)| inquiry.id == question.id) {
+                out.asked = None;
+                return;
+            }
+            out.dismissed.push((question.id, why.to_owned()));
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What a pipeline asks a person.
+
+use anyhook_model::inquiry::{Choice, InquiryKind};
+use anyhook_model::json::shorten;
+use anyhook_model::{Inquiry, RecordId};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::monitor::Ticket;
+
+/// A question is told to this length; a gate's output is part of it.
+const QUESTION_LIMIT: usize = 6_000;
+
+/// An open question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// The decision's id.
+    pub id: RecordId,
+    /// What it is about.
+    pub about: AskedAbout,
+    /// What is asked, in a line.
+    pub text: String,
+    /// Whether a hook process waits for the answer, so that nothing is to be typed.
+    #[serde(default)]
+    pub hook_waits: bool,
+}
+
+/// What a question is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AskedAbout {
+    /// What the monitor of the agent asks.
+    Agent(Ticket),
+    /// A job that could not be done, or of which nobody knows how far it got.
+    Job,
+    /// The agent's own dialog, which nobody answered in time.
+    Dialog,
+}
+
+impl AskedAbout {
+    /// Returns what can be chosen, where the monitor has no say.
+    pub fn options(self) -> Vec<Choice> {
+        match self {
+            Self::Agent(_) => Vec::new(),
+            Self::Job => vec![
+                Choice::new("retry", "it is done again from the start"),
+                Choice::new("skip", "the step counts as done; the next one begins"),
+                Choice::new("fail", "the step fails"),
+            ],
+            Self::Dialog => vec![
+                Choice::new("attach", "you answer in its session"),
+                Choice::new("fail", "the step fails"),
+            ],
+        }
+    }
+}
+
+/// Makes the inquiry of a question.
+pub fn inquiry(
+    id: RecordId,
+    agent: &str,
+    question: &str,
+    options: Vec<Choice>,
+    now: Timestamp,
+) -> Inquiry {
+    Inquiry {
+        id,
+        kind: InquiryKind::Escalation,
+        agent: agent.to_owned(),
+        question: shorten(question, QUESTION_LIMIT),
+        tool: None,
+        about: None,
+        digest: None,
+        options,
+        created: now,
+        until: None,
+    }
+}
+
+/// Returns the id of a pipeline's question: the same whenever the same entries are folded.
+pub fn id(pipeline: &RecordId, number: u32) -> RecordId {
+    // FNV-1a: a name for it, not a secret.
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    for byte in pipeline.as_str().bytes().chain(number.to_be_bytes()) {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    RecordId::from_random(hash ^ (hash >> 32))
+}

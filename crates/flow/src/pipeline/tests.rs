@@ -1,0 +1,256 @@
+//! The step machine through the state's own fold, as the daemon drives it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhook_model::bus::{AgentReport, AgentSignal, SignalKind};
+use anyhook_model::inquiry::{Choice, Ending, InquiryKind};
+use anyhook_model::notice::NoticeKind;
+use anyhook_model::pipeline::{
+    AgentPlan, Command, Notify, PIPELINE_VERSION, Phase, Plan, SessionKind, Shell, Step,
+    VisitState, Work, Workspace, WorkspaceKind,
+};
+use anyhook_model::reaction::Reactions;
+use anyhook_model::{Happening, Inquiry, PromptType, RecordId, Resolution, Source};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::{JobResult, JobWork, Moment, Pipeline};
+use crate::notices::NoticeName;
+use crate::{Effect, Entry, State, What};
+
+mod agents;
+mod random;
+mod steps;
+
+pub(super) fn id() -> RecordId {
+    RecordId::from_text("7k2m9x4q")
+}
+
+pub(super) fn shell(name: &str) -> Step {
+    let run = Command { text: format!("run {name}"), ..Command::default() };
+    let work = Work::Shell(Shell { run, timeout_ms: None });
+    Step { name: name.to_owned(), work, on_done: None, on_fail: None, on_cancel: None }
+}
+
+pub(super) fn agent(name: &str, reactions: &Value) -> Step {
+    let plan = AgentPlan {
+        name: name.to_owned(),
+        host: None,
+        run: Command { text: "agent".to_owned(), ..Command::default() },
+        prompt: Some("do it".to_owned()),
+        places_prompt: false,
+        env: BTreeMap::default(),
+        cwd: "/w".to_owned(),
+        session: None,
+        reactions: Reactions::read(reactions).unwrap(),
+        gate_values: BTreeMap::default(),
+    };
+    Step { work: Work::Agent(Box::new(plan)), ..shell(name) }
+}
+
+pub(super) fn to(step: Step, next: &str) -> Step {
+    Step { on_done: Some(next.to_owned()), ..step }
+}
+
+pub(super) fn plan(steps: Vec<Step>) -> Plan {
+    Plan {
+        v: PIPELINE_VERSION,
+        id: id(),
+        name: "two".to_owned(),
+        runbook: "/p/.agents/runbooks/two.hcl".to_owned(),
+        digest: "d".to_owned(),
+        project: "/p".to_owned(),
+        variables: BTreeMap::default(),
+        workspace: Workspace {
+            kind: WorkspaceKind::None,
+            root: "/p".to_owned(),
+            keep: true,
+            branch: None,
+            base: None,
+        },
+        steps,
+        notify: Notify::default(),
+        on_done: None,
+        on_fail: None,
+        on_cancel: None,
+    }
+}
+
+/// A state that is told things one after the other.
+pub(super) struct World {
+    pub(super) state: State,
+    now: i64,
+    wanted: BTreeSet<NoticeKind>,
+}
+
+impl World {
+    pub(super) fn begin(plan: Plan) -> Self {
+        let wanted = [NoticeKind::Decision, NoticeKind::Idle].into();
+        let mut world = Self { state: State::default(), now: 1000, wanted };
+        world.apply(What::PipelineBegun(Box::new(plan)));
+        world
+    }
+
+    pub(super) fn at(&self) -> Timestamp {
+        Timestamp::from_second(self.now).unwrap()
+    }
+
+    /// Applies an entry, which comes through JSON as it is. Returns what follows.
+    pub(super) fn apply(&mut self, what: What) -> Vec<Effect> {
+        self.now += 1;
+        let entry = Entry { at: self.at(), what };
+        let text = serde_json::to_string(&entry).unwrap();
+        let read: Entry = serde_json::from_str(&text).unwrap();
+        assert_eq!(read, entry);
+        self.state.apply(&entry, &self.wanted)
+    }
+
+    /// The state comes through JSON as it is.
+    pub(super) fn check_json(&self) {
+        let text = serde_json::to_string(&self.state).unwrap();
+        let read: State = serde_json::from_str(&text).unwrap();
+        assert_eq!(read, self.state);
+    }
+
+    pub(super) fn pipeline(&self) -> &Pipeline {
+        self.state.pipelines.get(&id()).unwrap()
+    }
+
+    pub(super) fn phase(&self) -> Phase {
+        self.pipeline().phase()
+    }
+
+    /// Returns the steps that were visited and how each stands.
+    pub(super) fn visits(&self) -> Vec<(String, VisitState)> {
+        let view = self.pipeline().view(&|job| job.to_string());
+        view.visits.into_iter().map(|visit| (visit.step, visit.state)).collect()
+    }
+
+    /// Returns the number of the only job of a kind.
+    pub(super) fn job(&self, is_it: impl Fn(&JobWork) -> bool) -> u32 {
+        let found: Vec<u32> =
+            self.pipeline().jobs().filter(|job| is_it(&job.work)).map(|job| job.number).collect();
+        assert_eq!(found.len(), 1, "{:?}", self.pipeline().jobs().collect::<Vec<_>>());
+        found[0]
+    }
+
+    pub(super) fn result(&mut self, job: u32, result: JobResult) -> Vec<Effect> {
+        self.apply(What::Job { pipeline: id(), job, result })
+    }
+
+    pub(super) fn exits(&mut self, code: i32) -> Vec<Effect> {
+        let job = self.job(|work| matches!(work, JobWork::Shell));
+        self.result(job, exited(Some(code), ""))
+    }
+
+    pub(super) fn starts(&mut self) {
+        let job = self.job(|work| matches!(work, JobWork::Agent { .. }));
+        self.result(
+            job,
+            JobResult::Started { session: SessionKind::Tmux, warning: None, to_type: None },
+        );
+    }
+
+    /// The nudge is typed.
+    pub(super) fn nudges(&mut self) {
+        let nudge = self.job(|work| matches!(work, JobWork::Nudge { .. }));
+        let report = AgentReport { source: Source::Signal, ..self.report() };
+        self.hear(Happening::AgentInput(report));
+        self.result(nudge, JobResult::Done { note: None });
+    }
+
+    /// All jobs that end others are done.
+    pub(super) fn ends(&mut self) -> Vec<Effect> {
+        let is_end = |job: &&super::Job| matches!(job.work, JobWork::End { .. });
+        let numbers: Vec<u32> =
+            self.pipeline().jobs().filter(is_end).map(|job| job.number).collect();
+        assert!(!numbers.is_empty(), "nothing is to be ended");
+        let mut effects = Vec::new();
+        for number in numbers {
+            effects.extend(self.result(number, JobResult::Done { note: None }));
+        }
+        effects
+    }
+
+    pub(super) fn agent(&self) -> String {
+        self.pipeline().present().and_then(|visit| visit.agent.clone()).unwrap()
+    }
+
+    pub(super) fn report(&self) -> AgentReport {
+        let at = Some(Timestamp::from_second(self.now + 1).unwrap());
+        AgentReport { agent: self.agent(), source: Source::Hook, at, ..AgentReport::default() }
+    }
+
+    pub(super) fn hear(&mut self, happening: Happening) -> Vec<Effect> {
+        self.apply(What::Happened(Box::new(happening)))
+    }
+
+    pub(super) fn works(&mut self) -> Vec<Effect> {
+        let report = self.report();
+        self.hear(Happening::AgentWorking(report))
+    }
+
+    pub(super) fn idles(&mut self) -> Vec<Effect> {
+        let report = self.report();
+        self.hear(Happening::AgentIdle(report))
+    }
+
+    pub(super) fn signals(&mut self, kind: SignalKind, message: Option<&str>) -> Vec<Effect> {
+        let record = Some(RecordId::from_text(format!("s{}", self.now)));
+        let report = AgentReport { record, ..self.report() };
+        let message = message.map(str::to_owned);
+        self.hear(Happening::AgentSignal(AgentSignal { report, kind, message }))
+    }
+
+    /// A hook process asks for a permission and waits.
+    pub(super) fn hook_asks(&mut self, name: &str) -> RecordId {
+        let inquiry = Inquiry {
+            id: RecordId::from_text(name),
+            kind: InquiryKind::Permission,
+            agent: self.agent(),
+            question: "claude-code wants to use Shell".to_owned(),
+            tool: Some("Shell".to_owned()),
+            about: Some("make deploy".to_owned()),
+            digest: Some("abc".to_owned()),
+            options: vec![Choice::new("allow", ""), Choice::new("deny", "")],
+            created: self.at(),
+            until: None,
+        };
+        let asked = inquiry.id.clone();
+        self.hear(Happening::DecisionCreated(inquiry));
+        let report = self.report();
+        let prompt_type = PromptType::Permission;
+        let prompt = anyhook_model::bus::AgentPrompt { report, prompt_type };
+        self.hear(Happening::AgentPrompt(prompt));
+        asked
+    }
+
+    /// Returns the open decision of the pipeline.
+    pub(super) fn question(&self) -> &Inquiry {
+        let question = self.pipeline().question().expect("it asks nothing");
+        &self.state.inquiries.get(&question.id).expect("it is not asked").inquiry
+    }
+
+    pub(super) fn options(&self) -> Vec<String> {
+        self.question().options.iter().map(|option| option.name.clone()).collect()
+    }
+
+    pub(super) fn decides(&mut self, choice: &str) -> Vec<Effect> {
+        let id = self.question().id.to_string();
+        let answer = self.state.inquiries.answer(&id, choice, None, "ann".to_owned(), self.at());
+        self.hear(Happening::DecisionResolved(answer.unwrap()))
+    }
+}
+
+pub(super) fn exited(code: Option<i32>, output: &str) -> JobResult {
+    JobResult::Exited { code, timed_out: false, output: output.to_owned() }
+}
+
+/// Returns the types of what those who follow are told.
+pub(super) fn told(effects: &[Effect]) -> Vec<String> {
+    let followed = |effect: &Effect| match effect {
+        Effect::Followed(happening) => Some(happening.type_name().to_owned()),
+        _ => None,
+    };
+    effects.iter().filter_map(followed).collect()
+}

@@ -1,0 +1,260 @@
+use super::*;
+
+fn with_agent(reactions: &Value) -> World {
+    let mut world = World::begin(plan(vec![to(agent("a", reactions), "b"), shell("b")]));
+    world.starts();
+    world.works();
+    world
+}
+
+#[test]
+fn a_signal_ends_the_agent_and_goes_on() {
+    let mut world = with_agent(&json!({}));
+    assert_eq!(world.agent(), "7k2m9x4q.a.1");
+    let effects = world.signals(SignalKind::Complete, None);
+    assert_eq!(told(&effects), ["step:completed"]);
+    assert_eq!(world.visits().len(), 1, "two never work at once");
+    let former = world.pipeline().view(&|_| String::new()).visits[0].agent.clone().unwrap();
+    let effects = world.ends();
+    assert_eq!(
+        told(&effects),
+        ["session:deleted", "pipeline:advanced", "step:started", "agent:exited"]
+    );
+    assert!(
+        world.state.agents.get(&former).unwrap().state.is_over(),
+        "nobody takes it for one that works"
+    );
+    world.exits(0);
+    assert_eq!(world.phase(), Phase::Completed);
+}
+
+#[test]
+fn an_idle_agent_is_nudged_once_and_then_a_person_is_asked() {
+    let mut world = with_agent(&json!({}));
+    world.idles();
+    world.idles();
+    assert!(world.state.notices.is_empty(), "the pipeline looks after it");
+    world.nudges();
+    world.idles();
+    assert_eq!(world.phase(), Phase::Waiting);
+    assert_eq!(world.options(), ["nudge", "done", "fail", "dismiss"]);
+    world.decides("done");
+    world.ends();
+    assert_eq!(world.visits()[1].0, "b");
+}
+
+#[test]
+fn a_gate_lets_it_go_on_or_asks_with_its_output() {
+    let reactions = json!({"on_idle": {"action": "gate", "run": "make test"}});
+    let is_gate = |work: &JobWork| matches!(work, JobWork::Gate { .. });
+    let mut world = with_agent(&reactions);
+    world.idles();
+    let gate = world.job(is_gate);
+    world.result(gate, exited(Some(0), "ok"));
+    assert_eq!(world.visits()[0].1, VisitState::Completed);
+
+    let mut world = with_agent(&reactions);
+    world.idles();
+    let gate = world.job(is_gate);
+    world.result(gate, exited(Some(2), "1 test failed"));
+    assert_eq!(world.options(), ["retry", "skip", "fail"]);
+    let question = "the gate `make test` failed (2):\n1 test failed";
+    assert_eq!(world.question().question, question);
+    world.decides("retry");
+    let again = world.job(is_gate);
+    assert_ne!(again, gate);
+    world.result(again, JobResult::InDoubt);
+    assert_eq!(world.phase(), Phase::Waiting, "a gate in doubt has not succeeded");
+    world.decides("skip");
+    world.ends();
+    world.exits(0);
+    assert_eq!(world.phase(), Phase::Completed);
+}
+
+#[test]
+fn the_question_of_a_hook_that_waits_is_the_pipelines_own() {
+    for (choice, phase) in [("allow", Phase::Running), ("fail", Phase::Running)] {
+        let mut world = with_agent(&json!({}));
+        let asked = world.hook_asks("perm1");
+        assert_eq!(world.question().id, asked);
+        assert_eq!(world.options(), ["allow", "deny", "attach", "fail"]);
+        assert_eq!(world.state.inquiries.open().count(), 1, "one decision, not two");
+        let effects = world.decides(choice);
+        assert!(effects.iter().any(|effect| matches!(effect, Effect::Answer(_))));
+        assert_eq!(world.phase(), phase);
+        let answers = world.pipeline().jobs().any(|job| matches!(job.work, JobWork::Answer { .. }));
+        assert!(!answers, "nothing is typed where a hook answers");
+        assert_eq!(world.visits()[0].1 == VisitState::Failed, choice == "fail");
+    }
+}
+
+#[test]
+fn a_dialog_that_nobody_answered_in_time_is_asked_about_again() {
+    let mut world = with_agent(&json!({}));
+    let asked = world.hook_asks("perm1");
+    let expired = Resolution {
+        id: asked.clone(),
+        agent: world.agent(),
+        ending: Ending::Expired,
+        choice: None,
+        message: None,
+        by: "nobody".to_owned(),
+        at: world.at(),
+        digest: None,
+    };
+    world.hear(Happening::DecisionResolved(expired));
+    assert_ne!(world.question().id, asked);
+    assert_eq!(world.options(), ["attach", "fail"]);
+    world.decides("attach");
+    assert_eq!(world.phase(), Phase::Running);
+}
+
+#[test]
+fn a_dialog_on_the_screen_is_answered_by_keys() {
+    let mut world = with_agent(&json!({}));
+    let report = AgentReport { source: Source::Log, ..world.report() };
+    let prompt = anyhook_model::bus::AgentPrompt { report, prompt_type: PromptType::Other };
+    world.hear(Happening::AgentPrompt(prompt));
+    assert_eq!(world.options(), ["allow", "deny", "attach", "fail"]);
+    world.decides("allow");
+    let job = world.job(|work| matches!(work, JobWork::Answer { allow: true, .. }));
+    world.result(job, JobResult::Failed { why: "the screen shows something else".to_owned() });
+    assert_eq!(world.options(), ["attach", "fail"]);
+}
+
+#[test]
+fn a_dead_agent_is_started_again_when_its_former_run_is_no_more() {
+    let mut world = with_agent(&json!({"on_dead": "recover"}));
+    let is_agent = |work: &JobWork| matches!(work, JobWork::Agent { .. });
+    let first = world.job(is_agent);
+    let report = world.report();
+    // Its host says that the session is over while its process still ends.
+    world.hear(Happening::AgentExited(report));
+    assert_eq!(world.job(is_agent), first);
+    world.ends();
+    let second = world.job(|work| matches!(work, JobWork::Agent { life: 2, .. }));
+    world.starts();
+    world.result(second, exited(Some(1), "")); // It dies again: attempts are used up.
+    assert_eq!(
+        (world.phase(), world.options()),
+        (Phase::Waiting, ["retry", "skip", "fail"].map(str::to_owned).to_vec())
+    );
+    world.decides("retry");
+    world.job(|work| matches!(work, JobWork::Agent { life: 3, .. }));
+}
+
+#[test]
+fn the_end_of_its_process_does_not_take_the_question_away() {
+    let mut world = with_agent(&json!({}));
+    let report = world.report();
+    world.hear(Happening::AgentExited(report));
+    let question = world.question().id.clone();
+    let job = world.job(|work| matches!(work, JobWork::Agent { .. }));
+    world.result(job, exited(Some(0), ""));
+    assert_eq!(world.question().id, question);
+    world.decides("skip");
+    world.exits(0);
+    assert_eq!(world.phase(), Phase::Completed);
+}
+
+#[test]
+fn an_agent_that_cannot_be_started_fails_the_step() {
+    let mut world = World::begin(plan(vec![agent("a", &json!({}))]));
+    let job = world.job(|work| matches!(work, JobWork::Agent { .. }));
+    world.result(job, JobResult::Failed { why: "tmux is needed".to_owned() });
+    assert_eq!(world.phase(), Phase::Failed);
+    let why = world.pipeline().view(&|_| String::new()).why.unwrap();
+    assert_eq!(why, "step `a` failed: the agent could not be started: tmux is needed");
+}
+
+#[test]
+fn what_an_agent_asks_for_is_asked_once() {
+    let mut world = with_agent(&json!({}));
+    world.signals(SignalKind::Escalate, Some("which database?"));
+    assert_eq!(world.state.inquiries.open().count(), 1);
+    assert_eq!(world.question().question, "which database?");
+    world.decides("nudge");
+    assert_eq!(world.phase(), Phase::Running);
+    world.idles();
+    world.job(|work| matches!(work, JobWork::Nudge { .. }));
+}
+
+#[test]
+fn agents_of_others_and_of_steps_that_are_over_change_nothing() {
+    let mut world = with_agent(&json!({}));
+    let stale = world.report();
+    world.signals(SignalKind::Complete, None);
+    let effects = world.hear(Happening::AgentIdle(stale.clone()));
+    assert!(effects.contains(&Effect::Dropped("the step is over")), "{effects:?}");
+    world.ends();
+    let late = AgentReport { at: None, ..stale };
+    let effects = world.hear(Happening::AgentIdle(late));
+    let words = "the agent is not the one that works on the step";
+    assert!(effects.contains(&Effect::Dropped(words)), "{effects:?}");
+    let other = AgentReport { agent: "7k2m9x4q.z.9".to_owned(), ..AgentReport::default() };
+    world.hear(Happening::AgentIdle(other));
+    assert_eq!(world.phase(), Phase::Running);
+}
+
+#[test]
+fn a_cooldown_is_waited_for() {
+    let reactions = json!({"on_idle": {"action": "nudge", "attempts": 3, "cooldown": "5m"}});
+    let mut world = with_agent(&reactions);
+    world.idles();
+    world.nudges();
+    let effects = world.idles();
+    assert!(told(&effects).contains(&"timer:started".to_owned()));
+    let until = world.pipeline().waits_until().unwrap();
+    world.now = until.as_second();
+    let effects = world.apply(What::TimerFired(id()));
+    assert_eq!(told(&effects), ["timer:fired"]);
+    world.job(|work| matches!(work, JobWork::Nudge { .. }));
+}
+
+#[test]
+fn what_an_agent_did_before_its_start_was_known_counts() {
+    let mut world = World::begin(plan(vec![agent("a", &json!({}))]));
+    world.works();
+    world.idles();
+    world.starts();
+    world.nudges();
+    world.idles();
+    assert_eq!(world.phase(), Phase::Waiting, "it was not taken for one that works");
+}
+
+#[test]
+fn an_agent_that_is_done_before_its_start_is_known_is_ended_all_the_same() {
+    let mut world = World::begin(plan(vec![to(agent("a", &json!({})), "b"), shell("b")]));
+    world.signals(SignalKind::Complete, None);
+    world.starts();
+    world.ends();
+    world.exits(0);
+    assert_eq!(world.phase(), Phase::Completed);
+    assert_eq!(world.state.agents.len(), 1, "one agent, with its name");
+}
+
+#[test]
+fn one_dialog_after_the_other_is_asked_about() {
+    let mut world = with_agent(&json!({}));
+    let on_screen = |world: &World, about: Option<&str>| AgentReport {
+        source: Source::Screen,
+        about: about.map(str::to_owned),
+        ..world.report()
+    };
+    let shows = |world: &mut World, about: &str| {
+        let report = on_screen(world, Some(about));
+        let prompt_type = PromptType::Permission;
+        world.hear(Happening::AgentPrompt(anyhook_model::bus::AgentPrompt { report, prompt_type }));
+    };
+    shows(&mut world, "trust this folder?");
+    assert!(world.question().question.contains("trust this folder?"));
+    world.decides("allow");
+    let about = Some("trust this folder?".to_owned());
+    let job =
+        world.job(|work| matches!(work, JobWork::Answer { about: asked, .. } if *asked == about));
+    world.result(job, JobResult::Done { note: None });
+    let report = on_screen(&world, None);
+    world.hear(Happening::AgentWorking(report));
+    shows(&mut world, "skip all permissions?");
+    assert!(world.question().question.contains("skip all permissions?"));
+}

@@ -1,0 +1,105 @@
+//! Runbooks: what people write about pipelines and agents, in HCL or TOML.
+//!
+//! ```text
+//! text ──hcl, toml──▶ tree ──read──▶ Runbook ──check──▶ findings
+//!                                       └──────plan──▶ Plan
+//! ```
+//!
+//! Both formats become the same tree, so that all that comes after it exists once. Nothing here
+//! reads a file or the environment: whoever asks for a plan brings both.
+
+pub(crate) mod check;
+mod definition;
+pub(crate) mod finding;
+mod hcl;
+pub mod keys;
+mod plan;
+pub(crate) mod read;
+mod shell;
+mod template;
+mod toml;
+pub(crate) mod tree;
+
+pub use definition::{
+    AgentDefinition, LocalDefinition, Name, NotifyDefinition, PipelineDefinition, PromptDefinition,
+    ReactionText, Runbook, StepDefinition, VariableDefinition, WorkDefinition, WorkspaceDefinition,
+};
+pub use finding::{Finding, Severity, Span};
+pub use plan::{Asked, plan};
+pub use template::{Piece, Reference, Template};
+pub use tree::{Entry, Key, Kind, Map, Node, Text};
+
+/// The formats of runbooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// HCL, in files that end with `.hcl`.
+    Hcl,
+    /// TOML, in files that end with `.toml`.
+    Toml,
+}
+
+impl Format {
+    /// Every format, by the extension of its files.
+    pub const ALL: [(Self, &'static str); 2] = [(Self::Hcl, "hcl"), (Self::Toml, "toml")];
+
+    /// Returns the format of files with an extension.
+    pub fn of_extension(extension: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, known)| *known == extension).map(|(format, _)| *format)
+    }
+}
+
+/// Nobody reads more findings of one file.
+const FINDINGS: usize = 100;
+
+/// A runbook as far as it could be read, and what is wrong with it.
+#[derive(Clone, Debug, Default)]
+pub struct Reading {
+    /// What it says; of use only if nothing is wrong with it.
+    pub runbook: Runbook,
+    /// What is wrong with it or worth knowing, in the order of the text.
+    pub findings: Vec<Finding>,
+}
+
+impl Reading {
+    /// Tells whether it can be used.
+    pub fn is_usable(&self) -> bool {
+        self.findings.iter().all(|finding| finding.severity == Severity::Note)
+    }
+}
+
+/// Reads a text as a tree; none if it is not in its format at all.
+pub fn tree(text: &str, format: Format) -> (Option<Node>, Vec<Finding>) {
+    match format {
+        Format::Hcl => hcl::tree(text),
+        Format::Toml => toml::tree(text),
+    }
+}
+
+/// Returns findings in the order of the text, and not too many.
+pub(crate) fn in_order(mut findings: Vec<Finding>) -> Vec<Finding> {
+    findings.sort_by_key(|finding| finding.span.as_ref().map_or(0, |span| span.start));
+    if findings.len() > FINDINGS {
+        let more = findings.len() - FINDINGS;
+        // Errors come first: a note must not take the place of one.
+        findings.sort_by_key(|finding| finding.severity == Severity::Note);
+        findings.truncate(FINDINGS);
+        findings.push(Finding::error("more", format!("and {more} more")).note());
+    }
+    findings
+}
+
+/// Reads a runbook.
+pub fn read(text: &str, format: Format) -> Reading {
+    let (tree, mut findings) = tree(text, format);
+    let Some(tree) = tree else {
+        return Reading { runbook: Runbook::default(), findings };
+    };
+    let (runbook, more) = read::runbook(&tree);
+    findings.extend(more);
+    findings.extend(check::check(&runbook));
+    let findings = in_order(findings);
+    Reading { runbook, findings }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,260 @@
+//! What a runbook says.
+
+use anyhook_model::pipeline::{SessionKind, WorkspaceKind};
+use anyhook_model::reaction::{Action, Reactions, Trigger};
+use jiff::SignedDuration;
+
+use super::finding::Span;
+use super::template::Template;
+
+/// A runbook.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Runbook {
+    /// Its pipelines, in the order of the text.
+    pub pipelines: Vec<PipelineDefinition>,
+    /// Its agents, in the order of the text.
+    pub agents: Vec<AgentDefinition>,
+}
+
+impl Runbook {
+    /// Returns a pipeline by its name.
+    pub fn pipeline(&self, name: &str) -> Option<&PipelineDefinition> {
+        self.pipelines.iter().find(|pipeline| pipeline.name.text == name)
+    }
+
+    /// Returns an agent by its name.
+    pub fn agent(&self, name: &str) -> Option<&AgentDefinition> {
+        self.agents.iter().find(|agent| agent.name.text == name)
+    }
+}
+
+/// A name and where it stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Name {
+    /// The name.
+    pub text: String,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// A pipeline.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PipelineDefinition {
+    /// Its name.
+    pub name: Name,
+    /// The values it takes.
+    pub variables: Vec<VariableDefinition>,
+    /// The texts it makes of them.
+    pub locals: Vec<LocalDefinition>,
+    /// Where it works.
+    pub workspace: WorkspaceDefinition,
+    /// What a person is told.
+    pub notify: NotifyDefinition,
+    /// Its steps; it begins with the first.
+    pub steps: Vec<StepDefinition>,
+    /// The step that is taken when all is done.
+    pub on_done: Option<Name>,
+    /// The step that is taken when a step failed that names no other.
+    pub on_fail: Option<Name>,
+    /// The step that is taken when it is cancelled.
+    pub on_cancel: Option<Name>,
+}
+
+impl PipelineDefinition {
+    /// Returns a step by its name.
+    pub fn step(&self, name: &str) -> Option<&StepDefinition> {
+        self.steps.iter().find(|step| step.name.text == name)
+    }
+
+    /// Returns a variable by its name.
+    pub fn variable(&self, name: &str) -> Option<&VariableDefinition> {
+        self.variables.iter().find(|variable| variable.name.text == name)
+    }
+
+    /// Returns a local by its name.
+    pub fn local(&self, name: &str) -> Option<&LocalDefinition> {
+        self.locals.iter().find(|local| local.name.text == name)
+    }
+
+    /// Returns the names of the agents that work in it, as its steps have them.
+    pub fn agents(&self) -> impl Iterator<Item = &Name> {
+        self.steps.iter().filter_map(|step| match &step.work {
+            WorkDefinition::Agent(name) => Some(name),
+            WorkDefinition::Shell { .. } => None,
+        })
+    }
+
+    /// Returns every text of it in which values may stand.
+    pub(super) fn templates(&self) -> Vec<&Template> {
+        let Self { workspace, notify, .. } = self;
+        let defaults = self.variables.iter().filter_map(|variable| variable.default.as_ref());
+        let locals = self.locals.iter().map(|local| &local.value);
+        let commands = self.steps.iter().filter_map(|step| match &step.work {
+            WorkDefinition::Shell { run, .. } => Some(run),
+            WorkDefinition::Agent(_) => None,
+        });
+        let others = [
+            &workspace.path,
+            &workspace.branch,
+            &workspace.base,
+            &notify.on_start,
+            &notify.on_done,
+            &notify.on_fail,
+            &notify.on_cancel,
+        ];
+        defaults.chain(locals).chain(commands).chain(others.into_iter().flatten()).collect()
+    }
+}
+
+/// A value that a pipeline takes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VariableDefinition {
+    /// Its name.
+    pub name: Name,
+    /// What it is if it is not given; it must be given if there is none.
+    pub default: Option<Template>,
+    /// What it is for.
+    pub description: Option<String>,
+}
+
+/// A text that a pipeline makes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LocalDefinition {
+    /// Its name.
+    pub name: Name,
+    /// The text.
+    pub value: Template,
+}
+
+/// Where a pipeline works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkspaceDefinition {
+    /// What it is.
+    pub kind: WorkspaceKind,
+    /// Its folder, below the project if it is relative.
+    pub path: Option<Template>,
+    /// The branch of a worktree.
+    pub branch: Option<Template>,
+    /// What the branch begins at.
+    pub base: Option<Template>,
+    /// Whether it stays when the pipeline is completed.
+    pub keep: bool,
+}
+
+impl Default for WorkspaceDefinition {
+    fn default() -> Self {
+        Self { kind: WorkspaceKind::None, path: None, branch: None, base: None, keep: true }
+    }
+}
+
+/// What a person is told of a pipeline.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NotifyDefinition {
+    /// When it begins.
+    pub on_start: Option<Template>,
+    /// When it is completed.
+    pub on_done: Option<Template>,
+    /// When it failed.
+    pub on_fail: Option<Template>,
+    /// When it was cancelled.
+    pub on_cancel: Option<Template>,
+}
+
+/// A step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepDefinition {
+    /// Its name.
+    pub name: Name,
+    /// What it does.
+    pub work: WorkDefinition,
+    /// The next step; the pipeline is done if there is none.
+    pub on_done: Option<Name>,
+    /// The step that is taken if it fails.
+    pub on_fail: Option<Name>,
+    /// The step that is taken if it is cancelled.
+    pub on_cancel: Option<Name>,
+}
+
+/// What a step does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WorkDefinition {
+    /// Runs a command.
+    Shell {
+        /// The command.
+        run: Template,
+        /// How long it may take.
+        timeout: Option<SignedDuration>,
+    },
+    /// Has an agent work.
+    Agent(Name),
+}
+
+/// An agent and how it is looked after.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AgentDefinition {
+    /// Its name.
+    pub name: Name,
+    /// How it is started.
+    pub run: Template,
+    /// What it is told to do.
+    pub prompt: Option<PromptDefinition>,
+    /// Variables of its environment.
+    pub env: Vec<(Name, Template)>,
+    /// The folder it works in, below the workspace if it is relative.
+    pub cwd: Option<Template>,
+    /// Which agent it is, if its command does not tell.
+    pub host: Option<Name>,
+    /// How its session is kept.
+    pub session: Option<SessionKind>,
+    /// What is done when it is idle, asks, dies, fails or stops; its texts are as written.
+    pub reactions: Reactions,
+    /// The texts in `reactions`.
+    pub texts: Vec<ReactionText>,
+}
+
+/// Where a prompt comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PromptDefinition {
+    /// It is written out.
+    Text(Template),
+    /// A file has it, whose path this is.
+    File(Template),
+}
+
+/// A text in a reaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReactionText {
+    /// When.
+    pub trigger: Trigger,
+    /// Which rule, if the trigger has several.
+    pub rule: usize,
+    /// Whether it is the command of a gate, not a message.
+    pub is_command: bool,
+    /// The text.
+    pub template: Template,
+}
+
+impl ReactionText {
+    /// Returns the action it is a text of.
+    pub(super) fn action<'all>(&self, reactions: &'all mut Reactions) -> Option<&'all mut Action> {
+        match self.trigger {
+            Trigger::OnIdle => Some(&mut reactions.on_idle),
+            Trigger::OnPrompt => Some(&mut reactions.on_prompt),
+            Trigger::OnDead => Some(&mut reactions.on_dead),
+            Trigger::OnStop => Some(&mut reactions.on_stop),
+            Trigger::OnError => reactions.on_error.get_mut(self.rule).map(|rule| &mut rule.action),
+        }
+    }
+}
+
+impl AgentDefinition {
+    /// Returns every text of it in which values may stand.
+    pub(super) fn templates(&self) -> Vec<&Template> {
+        let prompt = self.prompt.iter().map(|prompt| match prompt {
+            PromptDefinition::Text(template) | PromptDefinition::File(template) => template,
+        });
+        let env = self.env.iter().map(|(_, value)| value);
+        let texts = self.texts.iter().map(|text| &text.template);
+        [&self.run].into_iter().chain(prompt).chain(env).chain(&self.cwd).chain(texts).collect()
+    }
+}

@@ -1,0 +1,106 @@
+//! What is wrong with a runbook, where, and what to do about it.
+
+use std::ops::Range;
+
+use anyhook_model::nearest::nearest;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// Worth knowing; nothing to mend.
+    Note,
+    /// The runbook cannot be used.
+    Error,
+}
+
+/// A finding in a runbook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// A short, stable name, such as `unknown-key`.
+    pub code: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is wrong.
+    pub message: String,
+    /// The next step.
+    pub hint: Option<String>,
+    /// Where in the text, in bytes.
+    pub span: Option<Range<usize>>,
+}
+
+impl Finding {
+    /// Makes an error that has no place in the text.
+    pub fn error(code: &'static str, message: impl Into<String>) -> Self {
+        let severity = Severity::Error;
+        Self { code, severity, message: message.into(), hint: None, span: None }
+    }
+
+    /// Makes it a note.
+    #[must_use]
+    pub fn note(mut self) -> Self {
+        self.severity = Severity::Note;
+        self
+    }
+
+    /// Adds the place.
+    #[must_use]
+    pub fn at(mut self, span: impl Into<Range<usize>>) -> Self {
+        self.span = Some(span.into());
+        self
+    }
+
+    /// Adds the next step.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds what may have been meant by a word, or else what there is.
+    #[must_use]
+    pub fn meant<'list>(
+        self,
+        word: &str,
+        known: impl Iterator<Item = &'list str> + Clone,
+        otherwise: &str,
+    ) -> Self {
+        match nearest(word, known.clone()) {
+            Some(near) => self.hint(format!("did you mean `{near}`?")),
+            None => match known.collect::<Vec<_>>().join(", ") {
+                names if names.is_empty() => self,
+                names => self.hint(format!("{otherwise}: {names}")),
+            },
+        }
+    }
+}
+
+/// Where something stands in a runbook's text, in bytes.
+///
+/// It is no part of what the text says: definitions that differ in nothing else are equal.
+#[derive(Clone, Debug, Default)]
+pub struct Span {
+    /// The first byte.
+    pub start: usize,
+    /// The byte after the last.
+    pub end: usize,
+}
+
+impl PartialEq for Span {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Span {}
+
+impl From<Range<usize>> for Span {
+    fn from(range: Range<usize>) -> Self {
+        Self { start: range.start, end: range.end }
+    }
+}
+
+impl From<&Span> for Range<usize> {
+    fn from(span: &Span) -> Self {
+        span.start..span.end
+    }
+}

@@ -1,0 +1,275 @@
+//! HCL as a tree.
+//!
+//! `${…}` is a language of our own, and no HCL. Before HCL is read, each `${` becomes a character
+//! of its own that is as long, so that every place stays true; in the texts it is put back.
+
+use std::ops::Range;
+
+use hcl_edit::Span as _;
+use hcl_edit::expr::{Expression, ObjectKey};
+use hcl_edit::parser::parse_body;
+use hcl_edit::structure::{Block, Body, Structure};
+
+use super::finding::Finding;
+use super::keys::{AGENT, PIPELINE, STEP};
+use super::tree::{Key, Kind, Map, Node, Text};
+
+/// What stands for `${` and `%{` meanwhile: control characters that no text has a use for.
+const MASKS: [(&str, char); 2] = [("${", '\u{91}'), ("%{", '\u{92}')];
+
+/// Blocks that have a name.
+const NAMED: [&str; 3] = ["pipeline", "agent", "step"];
+
+/// Reads HCL.
+pub fn tree(text: &str) -> (Option<Node>, Vec<Finding>) {
+    for (_, mask) in MASKS {
+        if let Some(at) = text.find(mask) {
+            let what = format!("the control character U+{:04X} cannot be used", u32::from(mask));
+            let finding = Finding::error("unreadable", what).at(at..at + mask.len_utf8());
+            return (None, vec![finding.hint("remove it")]);
+        }
+    }
+    let masked = mask(text);
+    let body = match parse_body(&masked) {
+        Ok(body) => body,
+        Err(error) => return (None, vec![unreadable(text, &error)]),
+    };
+    let mut reader = Reader { text, masked: &masked, findings: Vec::new() };
+    let map = reader.body(&body, Map::default());
+    (Some(Node { kind: Kind::Map(map), span: 0..0 }), reader.findings)
+}
+
+/// Says what HCL's parser does not understand.
+fn unreadable(text: &str, error: &hcl_edit::parser::Error) -> Finding {
+    let at = error.location().offset();
+    let rest = text.get(at..).unwrap_or_default();
+    let is_word = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-');
+    let word = rest.find(|letter| !is_word(letter)).unwrap_or(rest.len());
+    let span = at..(at + word.max(1)).min(text.len());
+    if error.message().contains("redefined") {
+        return twice(&rest[..word], span);
+    }
+    Finding::error("unreadable", format!("not valid HCL: {}", error.message())).at(span).hint(
+        "each attribute is `key = value` on a line of its own, a block `name \"label\" { … }`",
+    )
+}
+
+fn twice(name: &str, span: Range<usize>) -> Finding {
+    let finding = Finding::error("twice", format!("`{name}` is given twice"));
+    finding.at(span).hint("remove one of them")
+}
+
+fn mask(text: &str) -> String {
+    let text = text.to_owned();
+    MASKS
+        .iter()
+        .fold(text, |text, (written, mask)| text.replace(written, mask.encode_utf8(&mut [0; 4])))
+}
+
+fn unmask(text: &str) -> String {
+    let text = text.to_owned();
+    MASKS.iter().fold(text, |text, (written, mask)| text.replace(*mask, written))
+}
+
+struct Reader<'text> {
+    text: &'text str,
+    masked: &'text str,
+    findings: Vec<Finding>,
+}
+
+impl Reader<'_> {
+    fn body(&mut self, body: &Body, mut map: Map) -> Map {
+        for structure in body {
+            match structure {
+                Structure::Attribute(attribute) => {
+                    let span = attribute.key.span().unwrap_or_default();
+                    let key = Key { name: attribute.key.to_string(), span };
+                    let node = self.expression(&attribute.value);
+                    self.add(&mut map, key, node);
+                }
+                Structure::Block(block) => self.block(block, &mut map),
+            }
+        }
+        map
+    }
+
+    /// Adds a key, or says that it is there already.
+    fn add(&mut self, map: &mut Map, key: Key, node: Node) {
+        if map.get(&key.name).is_some() {
+            self.findings.push(twice(&key.name, key.span));
+        } else {
+            map.push(key, node);
+        }
+    }
+
+    fn block(&mut self, block: &Block, map: &mut Map) {
+        let kind = block.ident.to_string();
+        let kind_span = block.ident.span().unwrap_or_default();
+        let labels: Vec<Key> = block
+            .labels
+            .iter()
+            .map(|label| Key {
+                name: unmask(label.as_str()),
+                span: label.span().unwrap_or_else(|| kind_span.clone()),
+            })
+            .collect();
+        let head = kind_span.start..labels.last().map_or(kind_span.end, |last| last.span.end);
+        let is_named = NAMED.contains(&kind.as_str());
+        // One that is not known is told of as a whole.
+        let is_known = is_named || [PIPELINE, STEP, AGENT].concat().contains(&kind.as_str());
+        if is_known && labels.len() != usize::from(is_named) {
+            let (message, hint) = if is_named {
+                (format!("a {kind} has one name"), format!("write `{kind} \"name\" {{ … }}`"))
+            } else {
+                (format!("`{kind}` has no name"), format!("write `{kind} {{ … }}`"))
+            };
+            self.findings.push(Finding::error("name", message).at(head).hint(hint));
+            return;
+        }
+        let key = Key { name: kind, span: kind_span };
+        let Some(label) = labels.into_iter().next().filter(|_| is_named) else {
+            let inner = self.body(&block.body, Map::default());
+            return self.add(map, key, Node { kind: Kind::Map(inner), span: head });
+        };
+        if key.name == "step" {
+            let mut inner = Map::default();
+            let name = Key { name: "name".to_owned(), span: label.span.clone() };
+            let text = Text::new(label.name, self.text, &label.span);
+            inner.push(name, Node { kind: Kind::Text(text), span: label.span });
+            let inner = self.body(&block.body, inner);
+            let step = Node { kind: Kind::Map(inner), span: head };
+            match map.get_mut("step") {
+                None => {
+                    let span = step.span.clone();
+                    map.push(key, Node { kind: Kind::List(vec![step]), span });
+                }
+                Some(Node { kind: Kind::List(steps), .. }) => steps.push(step),
+                Some(_) => self.add(map, key, step),
+            }
+            return;
+        }
+        let inner = self.body(&block.body, Map::default());
+        let node = Node { kind: Kind::Map(inner), span: head.clone() };
+        if map.get(&key.name).is_none() {
+            let all = Node { kind: Kind::Map(Map::default()), span: head };
+            map.push(key.clone(), all);
+        }
+        match map.get_mut(&key.name) {
+            Some(Node { kind: Kind::Map(all), .. }) if all.get(&label.name).is_some() => {
+                let message = format!("there are two {}s `{}`", key.name, label.name);
+                let hint = "give one of them another name";
+                self.findings.push(Finding::error("twice", message).at(label.span).hint(hint));
+            }
+            Some(Node { kind: Kind::Map(all), .. }) => all.push(label, node),
+            _ => self.add(map, key, node),
+        }
+    }
+
+    fn expression(&mut self, expression: &Expression) -> Node {
+        let span = expression.span().unwrap_or_default();
+        let kind = self.kind(expression, &span).unwrap_or(Kind::Unreadable);
+        Node { kind, span }
+    }
+
+    fn kind(&mut self, expression: &Expression, span: &Range<usize>) -> Option<Kind> {
+        Some(match expression {
+            Expression::Bool(flag) => Kind::Bool(*flag.value()),
+            Expression::Number(number) => Kind::Number(self.number(number.value(), span)?),
+            Expression::String(text) => Kind::Text(self.string(text.value(), span)?),
+            Expression::HeredocTemplate(heredoc) => {
+                let text: Option<String> = heredoc
+                    .template
+                    .iter()
+                    .map(|element| element.as_literal().map(|literal| literal.as_str()))
+                    .collect();
+                Kind::Text(self.string(&text?, span)?)
+            }
+            Expression::Array(array) => {
+                Kind::List(array.iter().map(|item| self.expression(item)).collect())
+            }
+            Expression::Object(object) => {
+                let mut map = Map::default();
+                for (key, value) in object {
+                    let key = self.object_key(key);
+                    let node = self.expression(value.expr());
+                    if let Some(key) = key {
+                        self.add(&mut map, key, node);
+                    }
+                }
+                Kind::Map(map)
+            }
+            other => {
+                self.no_literal(other, span.clone());
+                return None;
+            }
+        })
+    }
+
+    fn object_key(&mut self, key: &ObjectKey) -> Option<Key> {
+        let span = key.span().unwrap_or_default();
+        let name = match key {
+            ObjectKey::Ident(name) => name.to_string(),
+            ObjectKey::Expression(Expression::String(name)) => unmask(name.value()),
+            ObjectKey::Expression(other) => {
+                self.no_literal(other, span);
+                return None;
+            }
+        };
+        Some(Key { name, span })
+    }
+
+    fn number(
+        &mut self,
+        number: &hcl_edit::Number,
+        span: &Range<usize>,
+    ) -> Option<serde_json::Number> {
+        let found = number
+            .as_u64()
+            .map(serde_json::Number::from)
+            .or_else(|| number.as_i64().map(serde_json::Number::from))
+            .or_else(|| number.as_f64().and_then(serde_json::Number::from_f64));
+        if found.is_none() {
+            let finding = Finding::error("expression", "the number is too large");
+            self.findings.push(finding.at(span.clone()));
+        }
+        found
+    }
+
+    /// Puts back what was masked; an escape that stands for a mask is none of ours.
+    fn string(&mut self, text: &str, span: &Range<usize>) -> Option<Text> {
+        let written = self.masked.get(span.clone()).unwrap_or_default();
+        let count = |text: &str| MASKS.map(|(_, mask)| text.matches(mask).count());
+        if count(text) != count(written) {
+            self.findings.push(
+                Finding::error(
+                    "unreadable",
+                    "the control characters U+0091 and U+0092 cannot be used",
+                )
+                .at(span.clone())
+                .hint("remove the escape"),
+            );
+            return None;
+        }
+        Some(Text::new(unmask(text), self.text, span))
+    }
+
+    /// Says that a value is not written out.
+    fn no_literal(&mut self, expression: &Expression, span: Range<usize>) {
+        let (what, hint) = match expression {
+            Expression::Null(_) => ("`null` is no value", "leave the key out".to_owned()),
+            Expression::Variable(name) => {
+                ("a word without quotes is no value", format!("write `\"{}\"`", name.value()))
+            }
+            Expression::Traversal(_) => (
+                "a reference is no value",
+                "write it in a text, such as `\"${var.name}\"`".to_owned(),
+            ),
+            Expression::FuncCall(_) => (
+                "there are no functions",
+                "write the value out, or let a step's `run` find it".to_owned(),
+            ),
+            _ => ("an expression is no value", "write the value out".to_owned()),
+        };
+        self.findings.push(Finding::error("expression", what).at(span).hint(hint));
+    }
+}

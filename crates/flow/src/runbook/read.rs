@@ -1,0 +1,247 @@
+//! The tree as a runbook, with all that is wrong in it.
+
+mod agent;
+mod pipeline;
+
+use std::ops::Range;
+
+use jiff::SignedDuration;
+
+use super::definition::{Name, Runbook};
+use super::finding::Finding;
+use super::keys;
+use super::template::{Scope, Template, is_name};
+use super::tree::{Entry, Kind, Map, Node, Text};
+
+/// Reads a runbook from its tree.
+pub fn runbook(tree: &Node) -> (Runbook, Vec<Finding>) {
+    let mut reader = Reader { findings: Vec::new() };
+    let mut runbook = Runbook::default();
+    if let Kind::Map(map) = &tree.kind {
+        reader.top(map);
+        if let Some(pipelines) = map.get("pipeline") {
+            for entry in reader.members(&pipelines.node, "pipeline") {
+                let pipeline = reader.pipeline(entry);
+                runbook.pipelines.push(pipeline);
+            }
+        }
+        if let Some(agents) = map.get("agent") {
+            for entry in reader.members(&agents.node, "agent") {
+                let agent = reader.agent(entry);
+                runbook.agents.push(agent);
+            }
+        }
+    }
+    (runbook, reader.findings)
+}
+
+/// Reads values from a tree and says what is wrong with them.
+#[derive(Default)]
+pub(crate) struct Reader {
+    pub(crate) findings: Vec<Finding>,
+}
+
+impl Reader {
+    pub(crate) fn report(&mut self, finding: Finding) {
+        self.findings.push(finding);
+    }
+
+    /// Looks at the keys of the whole.
+    fn top(&mut self, map: &Map) {
+        for Entry { key, .. } in
+            map.iter().filter(|entry| !keys::RUNBOOK.contains(&entry.key.name.as_str()))
+        {
+            let name = &key.name;
+            self.report(if keys::LATER.contains(&name.as_str()) {
+                Finding::error("not-yet", format!("there is no `{name}` in this version"))
+                    .at(key.span.clone())
+                    .hint("a runbook has pipelines and agents; remove it")
+            } else {
+                unknown_key(name, "a runbook", keys::RUNBOOK).at(key.span.clone())
+            });
+        }
+    }
+
+    /// Returns the members of what holds definitions by name.
+    pub(crate) fn members<'tree>(&mut self, node: &'tree Node, what: &str) -> &'tree [Entry] {
+        match &node.kind {
+            Kind::Map(map) => map.entries(),
+            other => {
+                self.report(
+                    Finding::error("type", format!("`{what}` is {}", other.what()))
+                        .at(node.span.clone())
+                        .hint(format!(
+                            "write `{what} \"name\" {{ … }}` in HCL, `[{what}.name]` in TOML"
+                        )),
+                );
+                &[]
+            }
+        }
+    }
+
+    /// Says of a value that it is of the wrong type.
+    pub(crate) fn expected(&mut self, entry: &Entry, what: &str, hint: &str) {
+        let Entry { key, node } = entry;
+        if node.kind == Kind::Unreadable {
+            return;
+        }
+        self.report(
+            Finding::error("type", format!("`{}` is {}, not {what}", key.name, node.kind.what()))
+                .at(node.span.clone())
+                .hint(hint),
+        );
+    }
+
+    /// Returns an object whose keys are known.
+    pub(crate) fn object<'tree>(
+        &mut self,
+        entry: &'tree Entry,
+        what: &str,
+        known: &[&str],
+    ) -> Option<&'tree Map> {
+        let Kind::Map(map) = &entry.node.kind else {
+            self.expected(entry, "an object", &format!("its keys are {}", known.join(", ")));
+            return None;
+        };
+        self.known(map, what, known);
+        Some(map)
+    }
+
+    /// Says which keys of an object are not known.
+    pub(crate) fn known(&mut self, map: &Map, what: &str, known: &[&str]) {
+        for Entry { key, .. } in map {
+            if !known.contains(&key.name.as_str()) {
+                self.report(unknown_key(&key.name, what, known).at(key.span.clone()));
+            }
+        }
+    }
+
+    /// Returns a key's text.
+    pub(crate) fn text<'tree>(
+        &mut self,
+        map: &'tree Map,
+        key: &str,
+    ) -> Option<(&'tree Text, &'tree Range<usize>)> {
+        self.text_of(map.get(key)?)
+    }
+
+    pub(crate) fn text_of<'tree>(
+        &mut self,
+        entry: &'tree Entry,
+    ) -> Option<(&'tree Text, &'tree Range<usize>)> {
+        match &entry.node.kind {
+            Kind::Text(text) => Some((text, &entry.node.span)),
+            _ => {
+                self.expected(entry, "a text", "write it in quotes");
+                None
+            }
+        }
+    }
+
+    /// Returns a key's text in which values may stand.
+    fn template(&mut self, map: &Map, key: &str, scope: Scope) -> Option<Template> {
+        self.template_of(map.get(key)?, scope)
+    }
+
+    fn template_of(&mut self, entry: &Entry, scope: Scope) -> Option<Template> {
+        let (text, span) = self.text_of(entry)?;
+        let (template, findings) = Template::read(text, span.clone(), scope);
+        self.findings.extend(findings);
+        Some(template)
+    }
+
+    /// Returns a key's text for the shell.
+    fn command(&mut self, entry: &Entry, scope: Scope) -> Option<Template> {
+        let template = self.template_of(entry, scope)?;
+        if template.source.trim().is_empty() {
+            self.report(
+                Finding::error("missing", format!("`{}` is empty", entry.key.name))
+                    .at(&template.span)
+                    .hint("write a command"),
+            );
+        }
+        self.findings.extend(super::shell::weave(&template, 1).findings);
+        Some(template)
+    }
+
+    /// Returns a key that is true or false.
+    pub(crate) fn flag(&mut self, map: &Map, key: &str) -> Option<bool> {
+        let entry = map.get(key)?;
+        match entry.node.kind {
+            Kind::Bool(flag) => Some(flag),
+            _ => {
+                self.expected(entry, "true or false", &format!("write `{key} = true`"));
+                None
+            }
+        }
+    }
+
+    /// Returns a key that is one of some words.
+    pub(crate) fn word<T: Copy>(
+        &mut self,
+        entry: &Entry,
+        known: &[(T, &'static str)],
+    ) -> Option<T> {
+        let (text, span) = self.text_of(entry)?;
+        let found = known.iter().find(|(_, name)| *name == text.text);
+        if found.is_none() {
+            let key = &entry.key.name;
+            let names = known.iter().map(|(_, name)| *name);
+            let finding = Finding::error("word", format!("`{key}` cannot be `{}`", text.text));
+            self.report(finding.at(span.clone()).meant(&text.text, names, "there are"));
+        }
+        found.map(|(value, _)| *value)
+    }
+
+    /// Returns a key that is a time.
+    pub(crate) fn duration(&mut self, entry: &Entry) -> Option<SignedDuration> {
+        let text = match &entry.node.kind {
+            Kind::Text(text) => text.text.as_str(),
+            _ => "",
+        };
+        // It begins with a digit: neither less than nothing nor another notation.
+        let duration = Some(text)
+            .filter(|text| text.starts_with(|first: char| first.is_ascii_digit()))
+            .and_then(|text| text.parse::<SignedDuration>().ok())
+            .filter(SignedDuration::is_positive);
+        if duration.is_none() && entry.node.is_whole() {
+            self.report(
+                Finding::error("type", format!("`{}` is no time", entry.key.name))
+                    .at(entry.node.span.clone())
+                    .hint("write a number with its unit, such as \"30s\" or \"10m\""),
+            );
+        }
+        duration
+    }
+
+    /// Takes a name of something and says if it cannot be one.
+    pub(crate) fn name(&mut self, text: &str, span: &Range<usize>, what: &str) -> Name {
+        if !is_name(text) {
+            let message = if text.is_empty() {
+                format!("{what} has an empty name")
+            } else {
+                format!("`{text}` cannot be the name of {what}")
+            };
+            let hint = "use letters, digits, `_` and `-`";
+            self.report(Finding::error("name", message).at(span.clone()).hint(hint));
+        }
+        Name { text: text.to_owned(), span: span.clone().into() }
+    }
+
+    /// Says of keys that they do not count there.
+    pub(crate) fn no_use(&mut self, map: &Map, unused: &[&str], why: &str) {
+        for entry in unused.iter().filter_map(|key| map.get(key)) {
+            let finding =
+                Finding::error("no-use", format!("`{}` is of no use {why}", entry.key.name));
+            self.report(finding.at(entry.key.span.clone()).hint("remove it"));
+        }
+    }
+}
+
+fn unknown_key(name: &str, what: &str, known: &[&str]) -> Finding {
+    Finding::error("unknown-key", format!("unknown key `{name}` in {what}")).meant(
+        name,
+        known.iter().copied(),
+        "its keys are",
+    )
+}

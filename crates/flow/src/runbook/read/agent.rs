@@ -1,0 +1,155 @@
+//! Agents and what is done about them.
+
+use anyhook_model::nearest::nearest;
+use anyhook_model::pipeline::SessionKind;
+use anyhook_model::reaction::{ReactionError, ReactionProblem, Trigger};
+
+use super::Reader;
+use crate::runbook::definition::{AgentDefinition, Name, PromptDefinition, ReactionText};
+use crate::runbook::finding::Finding;
+use crate::runbook::keys;
+use crate::runbook::template::{Reference, Scope, is_variable};
+use crate::runbook::tree::{Entry, Kind, Map, Node, follow};
+
+/// Variables that begin so are our own.
+const OWN: &str = "ANYHOOK_";
+
+impl Reader {
+    pub(super) fn agent(&mut self, entry: &Entry) -> AgentDefinition {
+        let name = self.name(&entry.key.name, &entry.key.span, "an agent");
+        let what = format!("the agent `{}`", name.text);
+        let mut agent = AgentDefinition { name, ..AgentDefinition::default() };
+        let Some(map) = self.object(entry, &what, keys::AGENT) else { return agent };
+        match map.get("run") {
+            Some(entry) => agent.run = self.command(entry, Scope::AGENT).unwrap_or_default(),
+            None => self.report(
+                Finding::error("missing", format!("{what} has no `run`"))
+                    .at(entry.key.span.clone())
+                    .hint("write the command that starts it: `run = \"claude\"`"),
+            ),
+        }
+        agent.prompt = self.prompt(map);
+        if agent.prompt.is_none()
+            && let Some((_, span)) =
+                agent.run.references().find(|(reference, _)| **reference == Reference::Prompt)
+        {
+            self.report(
+                Finding::error("missing", format!("{what} has no prompt"))
+                    .at(span)
+                    .hint("write `prompt = \"…\"` or `prompt_file = \"…\"`"),
+            );
+        }
+        if let Some(entry) = map.get("env") {
+            agent.env = self.env(entry);
+        }
+        agent.cwd = self.template(map, "cwd", Scope::TEXT);
+        if let Some((text, span)) = self.text(map, "host") {
+            agent.host = Some(self.name(&text.text, span, "a host"));
+        }
+        agent.session = map.get("session").and_then(|entry| {
+            self.word(entry, &[SessionKind::Tmux, SessionKind::Pty].map(|kind| (kind, kind.name())))
+        });
+        let entries = Trigger::ALL.iter().filter_map(|trigger| map.get(trigger.name()));
+        for entry in entries.filter(|entry| entry.node.is_whole()) {
+            match agent.reactions.set(&entry.key.name, &entry.node.to_json()) {
+                Ok(_) => {}
+                Err(error) => self.reaction(entry, &error),
+            }
+        }
+        agent.texts = self.texts(map);
+        agent
+    }
+
+    fn prompt(&mut self, map: &Map) -> Option<PromptDefinition> {
+        if map.get("prompt").is_some() {
+            self.no_use(map, &["prompt_file"], "beside `prompt`");
+        }
+        let text = self.template(map, "prompt", Scope::TEXT).map(PromptDefinition::Text);
+        let file = self.template(map, "prompt_file", Scope::TEXT).map(PromptDefinition::File);
+        text.or(file)
+    }
+
+    fn env(&mut self, entry: &Entry) -> Vec<(Name, crate::runbook::template::Template)> {
+        let Kind::Map(map) = &entry.node.kind else {
+            self.expected(entry, "an object", "its keys are environment variables");
+            return Vec::new();
+        };
+        let mut env = Vec::new();
+        for entry in map {
+            let name = Name { text: entry.key.name.clone(), span: entry.key.span.clone().into() };
+            if !is_variable(&name.text) {
+                let message = format!("`{}` cannot be an environment variable", name.text);
+                let hint = "use letters, digits and `_`, and no digit at the beginning";
+                self.report(Finding::error("name", message).at(&name.span).hint(hint));
+            } else if name.text.starts_with(OWN) {
+                let message = format!("`{}` is set by anyhook itself", name.text);
+                let hint = format!("use a name that does not begin with `{OWN}`");
+                self.report(Finding::error("name", message).at(&name.span).hint(hint));
+            }
+            if let Some(value) = self.template_of(entry, Scope::TEXT) {
+                env.push((name, value));
+            }
+        }
+        env
+    }
+
+    /// Tells what is wrong with a reaction at its place.
+    fn reaction(&mut self, entry: &Entry, error: &ReactionError) {
+        let ReactionError { path, problem } = error;
+        let found = follow(entry, path);
+        let near = |word: &str, known: &str| {
+            nearest(word, known.split(", ")).map(|near| format!("did you mean `{near}`?"))
+        };
+        let last = path.rsplit(['.', '[']).next().unwrap_or_default();
+        let example = "an action is a word, or an object such as `{ action = \"nudge\", message = \"go on\", attempts = 3 }`";
+        let hint = match problem {
+            ReactionProblem::UnknownKey { known } => {
+                near(last, known).or(Some("remove it".to_owned()))
+            }
+            ReactionProblem::UnknownAction { name, known }
+            | ReactionProblem::UnknownKind { name, known } => {
+                near(name, known).or(Some("use one of them".to_owned()))
+            }
+            ReactionProblem::OtherTrigger { .. } => Some("use one of them".to_owned()),
+            ReactionProblem::Missing("run") => {
+                Some("write `run = \"make test\"`: if it succeeds, the pipeline goes on".to_owned())
+            }
+            ReactionProblem::NoUse(_) => Some("remove it".to_owned()),
+            ReactionProblem::Missing(_) | ReactionProblem::Expected(_) => Some(example.to_owned()),
+        };
+        let span = match problem {
+            ReactionProblem::UnknownKey { .. } | ReactionProblem::NoUse(_) => found.key,
+            _ => found.value,
+        };
+        let finding = Finding::error("reaction", format!("`{path}`: {problem}")).at(span);
+        self.report(Finding { hint, ..finding });
+    }
+
+    /// Reads the texts of all reactions.
+    fn texts(&mut self, map: &Map) -> Vec<ReactionText> {
+        let mut texts = Vec::new();
+        for trigger in Trigger::ALL {
+            let Some(entry) = map.get(trigger.name()) else { continue };
+            let rules: &[Node] = match &entry.node.kind {
+                Kind::List(rules) => rules,
+                _ => std::slice::from_ref(&entry.node),
+            };
+            for (rule, node) in rules.iter().enumerate() {
+                let Kind::Map(action) = &node.kind else { continue };
+                for (key, is_command) in [("message", false), ("run", true)] {
+                    // That it is a text at all has been looked at.
+                    let Some(entry) = action.get(key) else { continue };
+                    let Kind::Text(_) = entry.node.kind else { continue };
+                    let template = if is_command {
+                        self.command(entry, Scope::TEXT)
+                    } else {
+                        self.template_of(entry, Scope::TEXT)
+                    };
+                    let text = |template| ReactionText { trigger, rule, is_command, template };
+                    texts.extend(template.map(text));
+                }
+            }
+        }
+        texts
+    }
+}

@@ -1,0 +1,259 @@
+//! Pipelines and their steps.
+
+use anyhook_model::pipeline::WorkspaceKind;
+
+use super::Reader;
+use crate::runbook::definition::{
+    LocalDefinition, Name, NotifyDefinition, PipelineDefinition, StepDefinition,
+    VariableDefinition, WorkDefinition, WorkspaceDefinition,
+};
+use crate::runbook::finding::Finding;
+use crate::runbook::keys;
+use crate::runbook::template::{Scope, Template};
+use crate::runbook::tree::{Entry, Kind, Map, Node};
+
+const KINDS: [(WorkspaceKind, &str); 3] = [
+    (WorkspaceKind::None, "none"),
+    (WorkspaceKind::Folder, "folder"),
+    (WorkspaceKind::Worktree, "worktree"),
+];
+
+impl Reader {
+    pub(super) fn pipeline(&mut self, entry: &Entry) -> PipelineDefinition {
+        let name = self.name(&entry.key.name, &entry.key.span, "a pipeline");
+        let what = format!("the pipeline `{}`", name.text);
+        let mut pipeline = PipelineDefinition { name, ..PipelineDefinition::default() };
+        let Some(map) = self.object(entry, &what, keys::PIPELINE) else { return pipeline };
+        if let Some(entry) = map.get("vars") {
+            pipeline.variables = self.each(entry, Self::variable);
+        }
+        if let Some(entry) = map.get("locals") {
+            pipeline.locals = self.each(entry, |reader, entry| {
+                let name = reader.name(&entry.key.name, &entry.key.span, "a local");
+                let value = reader.template_of(entry, Scope::LOCAL).unwrap_or_default();
+                LocalDefinition { name, value }
+            });
+        }
+        if let Some(entry) = map.get("workspace") {
+            pipeline.workspace = self.workspace(entry);
+        }
+        if let Some(entry) = map.get("notify") {
+            pipeline.notify = self.notify(entry);
+        }
+        pipeline.steps = self.steps(entry, map);
+        pipeline.on_done = self.next(map, "on_done");
+        pipeline.on_fail = self.next(map, "on_fail");
+        pipeline.on_cancel = self.next(map, "on_cancel");
+        pipeline
+    }
+
+    /// Reads an object whose keys are names.
+    fn each<T>(&mut self, entry: &Entry, mut read: impl FnMut(&mut Self, &Entry) -> T) -> Vec<T> {
+        match &entry.node.kind {
+            Kind::Map(map) => map.iter().map(|entry| read(self, entry)).collect(),
+            _ => {
+                self.expected(entry, "an object", "its keys are names of your own");
+                Vec::new()
+            }
+        }
+    }
+
+    fn variable(&mut self, entry: &Entry) -> VariableDefinition {
+        let name = self.name(&entry.key.name, &entry.key.span, "a variable");
+        if let Kind::Text(_) = entry.node.kind {
+            let default = self.template_of(entry, Scope::DEFAULT);
+            return VariableDefinition { name, default, description: None };
+        }
+        let Kind::Map(map) = &entry.node.kind else {
+            self.expected(entry, "a text or an object", "write its default in quotes");
+            return VariableDefinition { name, ..VariableDefinition::default() };
+        };
+        self.known(map, &format!("the variable `{}`", name.text), keys::VARIABLE);
+        let mut default = self.template(map, "default", Scope::DEFAULT);
+        match self.flag(map, "required") {
+            Some(true) => self.no_use(map, &["default"], "to a variable that must be given"),
+            // What need not be given is empty.
+            Some(false) if default.is_none() => default = Some(Template::default()),
+            _ => {}
+        }
+        let description = self.text(map, "description").map(|(text, _)| text.text.clone());
+        VariableDefinition { name, default, description }
+    }
+
+    fn workspace(&mut self, entry: &Entry) -> WorkspaceDefinition {
+        let mut workspace = WorkspaceDefinition::default();
+        if let Kind::Text(_) = entry.node.kind {
+            workspace.kind = self.word(entry, &KINDS).unwrap_or_default();
+            return workspace;
+        }
+        let Kind::Map(map) = &entry.node.kind else {
+            let hint = "write \"folder\", \"worktree\" or `{ kind = \"worktree\", … }`";
+            self.expected(entry, "a word or an object", hint);
+            return workspace;
+        };
+        self.known(map, "a workspace", keys::WORKSPACE);
+        let kind = map.get("kind").and_then(|kind| self.word(kind, &KINDS));
+        workspace.kind = kind.unwrap_or_default();
+        match kind {
+            None if map.get("kind").is_none() => self.report(
+                Finding::error("missing", "the workspace has no `kind`")
+                    .at(entry.key.span.clone())
+                    .hint("write `kind = \"worktree\"` or `kind = \"folder\"`"),
+            ),
+            Some(WorkspaceKind::None) => {
+                self.no_use(map, &["path", "branch", "base", "keep"], "without a workspace");
+            }
+            Some(WorkspaceKind::Folder) => self.no_use(map, &["branch", "base"], "to a folder"),
+            Some(WorkspaceKind::Worktree) | None => {}
+        }
+        workspace.path = self.template(map, "path", Scope::WORKSPACE);
+        workspace.branch = self.template(map, "branch", Scope::WORKSPACE);
+        workspace.base = self.template(map, "base", Scope::WORKSPACE);
+        workspace.keep = self.flag(map, "keep").unwrap_or(true);
+        workspace
+    }
+
+    fn notify(&mut self, entry: &Entry) -> NotifyDefinition {
+        let Some(map) = self.object(entry, "`notify`", keys::NOTIFY) else {
+            return NotifyDefinition::default();
+        };
+        NotifyDefinition {
+            on_start: self.template(map, "on_start", Scope::TEXT),
+            on_done: self.template(map, "on_done", Scope::TEXT),
+            on_fail: self.template(map, "on_fail", Scope::TEXT),
+            on_cancel: self.template(map, "on_cancel", Scope::TEXT),
+        }
+    }
+
+    fn steps(&mut self, pipeline: &Entry, map: &Map) -> Vec<StepDefinition> {
+        let steps = match map.get("step") {
+            Some(Entry { node: Node { kind: Kind::List(steps), .. }, .. }) => steps.as_slice(),
+            Some(entry) => {
+                let hint = "write `step \"name\" { … }` in HCL, `[[pipeline.NAME.step]]` in TOML";
+                self.expected(entry, "a list of steps", hint);
+                return Vec::new();
+            }
+            None => &[],
+        };
+        if steps.is_empty() {
+            let name = &pipeline.key.name;
+            self.report(
+                Finding::error("no-steps", format!("the pipeline `{name}` has no steps"))
+                    .at(pipeline.key.span.clone())
+                    .hint(format!(
+                        "write `step \"name\" {{ … }}` in HCL, `[[pipeline.{name}.step]]` in TOML"
+                    )),
+            );
+        }
+        let mut found: Vec<StepDefinition> = Vec::new();
+        for node in steps {
+            let Some(step) = self.step(node) else { continue };
+            let name = &step.name;
+            if !name.text.is_empty() && found.iter().any(|other| other.name == *name) {
+                self.report(
+                    Finding::error("twice", format!("there are two steps `{}`", name.text))
+                        .at(&name.span)
+                        .hint("give one of them another name"),
+                );
+            } else {
+                found.push(step);
+            }
+        }
+        found
+    }
+
+    fn step(&mut self, node: &Node) -> Option<StepDefinition> {
+        let Kind::Map(map) = &node.kind else {
+            if !node.is_whole() {
+                return None;
+            }
+            let finding =
+                Finding::error("type", format!("a step is {}, not an object", node.kind.what()));
+            self.report(finding.at(node.span.clone()).hint("its keys are name, run, on_done, …"));
+            return None;
+        };
+        let name = match map.get("name") {
+            Some(entry) => {
+                let (text, span) = self.text_of(entry)?;
+                self.name(&text.text, span, "a step")
+            }
+            None => {
+                let finding = Finding::error("missing", "the step has no `name`");
+                self.report(finding.at(node.span.clone()).hint("write `name = \"build\"`"));
+                Name { text: String::new(), span: node.span.clone().into() }
+            }
+        };
+        self.known(map, &format!("the step `{}`", name.text), keys::STEP);
+        let work = self.work(map, &name);
+        Some(StepDefinition {
+            name,
+            work,
+            on_done: self.next(map, "on_done"),
+            on_fail: self.next(map, "on_fail"),
+            on_cancel: self.next(map, "on_cancel"),
+        })
+    }
+
+    fn work(&mut self, map: &Map, step: &Name) -> WorkDefinition {
+        let nothing = WorkDefinition::Shell { run: Template::default(), timeout: None };
+        let Some(entry) = map.get("run") else {
+            self.report(
+                Finding::error("missing", format!("the step `{}` has no `run`", step.text))
+                    .at(&step.span)
+                    .hint("write `run = \"make\"` or `run = { agent = \"name\" }`"),
+            );
+            return nothing;
+        };
+        match &entry.node.kind {
+            Kind::Text(_) => {
+                let run = self.command(entry, Scope::TEXT).unwrap_or_default();
+                let timeout = map.get("timeout").and_then(|entry| self.duration(entry));
+                WorkDefinition::Shell { run, timeout }
+            }
+            Kind::Map(run) => {
+                self.known(run, "`run`", keys::RUN);
+                self.no_use(map, &["timeout"], "to an agent; it has `on_idle` and the like");
+                if run.get("agent").is_none() {
+                    let finding = Finding::error("missing", "`run` names no agent");
+                    let hint = "write `run = { agent = \"name\" }`";
+                    self.report(finding.at(entry.node.span.clone()).hint(hint));
+                }
+                match self.text(run, "agent") {
+                    Some((text, span)) => WorkDefinition::Agent(Name {
+                        text: text.text.clone(),
+                        span: span.clone().into(),
+                    }),
+                    None => nothing,
+                }
+            }
+            _ => {
+                let hint = "write `run = \"make\"` or `run = { agent = \"name\" }`";
+                self.expected(entry, "a command or an agent", hint);
+                nothing
+            }
+        }
+    }
+
+    /// Reads where something leads: a step's name, or `{ step = "name" }`.
+    fn next(&mut self, map: &Map, key: &str) -> Option<Name> {
+        let entry = map.get(key)?;
+        let (text, span) = match &entry.node.kind {
+            Kind::Text(text) => (text, &entry.node.span),
+            Kind::Map(next) => {
+                self.known(next, &format!("`{key}`"), keys::NEXT);
+                if next.get("step").is_none() {
+                    let finding = Finding::error("missing", format!("`{key}` names no step"));
+                    let hint = format!("write `{key} = {{ step = \"name\" }}`");
+                    self.report(finding.at(entry.node.span.clone()).hint(hint));
+                }
+                self.text(next, "step")?
+            }
+            _ => {
+                let hint = format!("write `{key} = {{ step = \"name\" }}`");
+                self.expected(entry, "a step", &hint);
+                return None;
+            }
+        };
+        Some(Name { text: text.text.clone(), span: span.clone().into() })
+    }
+}

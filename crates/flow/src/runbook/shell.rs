@@ -1,0 +1,420 @@
+//! Values in shell commands.
+//!
+//! A value never becomes part of a command's text. It goes into a variable of the command's
+//! environment, and the text expands that variable, in quotes. The scanner below follows the
+//! shell's quoting so that the expansion is quoted where it stands; were it ever wrong, a value
+//! might be split into words, but it would not be executed.
+
+use super::finding::{Finding, Span};
+use super::template::{Piece, Reference, Template};
+
+/// The variable of an agent's prompt.
+pub const PROMPT_VARIABLE: &str = "ANYHOOK_PROMPT";
+/// What the variables of values begin with; a number follows.
+const VALUE_VARIABLE: &str = "ANYHOOK_VALUE_";
+
+/// A command whose values are in variables.
+#[derive(Clone, Debug, Default)]
+pub struct Woven {
+    /// The text, which expands the variables.
+    pub text: String,
+    /// Each variable, what goes into it, and where that is asked for.
+    pub values: Vec<(String, Reference, Span)>,
+    /// Places where no value can stand.
+    pub findings: Vec<Finding>,
+}
+
+/// Puts expansions into a command, numbering its variables from `first` on.
+pub fn weave(template: &Template, first: usize) -> Woven {
+    let mut woven = Woven::default();
+    let mut scanner = Scanner::new();
+    for piece in &template.pieces {
+        match piece {
+            Piece::Text(text) => {
+                text.chars().for_each(|letter| scanner.take(letter));
+                woven.text.push_str(text);
+            }
+            Piece::Value(reference, span) => {
+                let (before, after) = match scanner.quotes() {
+                    Ok(quotes) => quotes,
+                    Err((message, hint)) => {
+                        let finding = Finding::error("shell", message).at(span).hint(hint);
+                        woven.findings.push(finding);
+                        continue;
+                    }
+                };
+                let variable = woven.variable(reference, span, first);
+                woven.text.push_str(&format!("{before}${{{variable}}}{after}"));
+                scanner.take_value();
+            }
+        }
+    }
+    woven
+}
+
+impl Woven {
+    /// Returns the variable for a value; what is asked for twice has one.
+    fn variable(&mut self, reference: &Reference, span: &Span, first: usize) -> String {
+        if let Some((name, ..)) = self.values.iter().find(|(_, known, _)| known == reference) {
+            return name.clone();
+        }
+        let name = match reference {
+            Reference::Prompt => PROMPT_VARIABLE.to_owned(),
+            _ => {
+                let is_number = |(name, ..): &&(String, Reference, Span)| name != PROMPT_VARIABLE;
+                format!("{VALUE_VARIABLE}{}", first + self.values.iter().filter(is_number).count())
+            }
+        };
+        self.values.push((name.clone(), reference.clone(), span.clone()));
+        name
+    }
+}
+
+/// What the shell is reading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Words of a command: the whole, or what is in `$(…)`.
+    Plain {
+        /// Parentheses that are open in it.
+        open: usize,
+        /// How many `case` it is in: a `)` there ends a pattern.
+        cases: usize,
+    },
+    /// `"…"`
+    Double,
+    /// `'…'`
+    Single,
+    /// Between backticks.
+    Backticks,
+    /// `# …`
+    Comment,
+    /// What is computed. Some shells execute commands in a value there.
+    Arithmetic {
+        /// How it is written.
+        form: Form,
+        /// Parentheses or brackets that are open in it.
+        open: usize,
+    },
+    /// The lines after `<<WORD`.
+    Document(Document),
+}
+
+/// How something that is computed is written. All shells know the first; to one that does not know
+/// the others they are something else, which can be written in another way, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// `$((…))`
+    Expansion,
+    /// `((…))`
+    Command,
+    /// `$[…]`
+    Brackets,
+}
+
+impl Form {
+    /// Returns what opens and closes it.
+    fn pair(self) -> (char, char) {
+        if self == Self::Brackets { ('[', ']') } else { ('(', ')') }
+    }
+
+    /// Says why no value can stand in it, and what to do.
+    fn refusal(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Expansion => (
+                "a shell may execute a value that stands in `$((…))`",
+                "compute it in another way, such as with `expr`; a subshell is written `$( (…) )`",
+            ),
+            Self::Command => (
+                "a shell may execute a value that stands in `((…))`",
+                "compute it in another way, such as with `expr`; a subshell is written `( (…) )`",
+            ),
+            Self::Brackets => (
+                "a shell may execute a value that stands in `$[…]`",
+                "compute it in another way, such as with `expr`; a `$` that stays one is written `\\$`",
+            ),
+        }
+    }
+}
+
+/// A here-document.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Document {
+    /// The line it ends with.
+    end: String,
+    /// Whether blanks are still skipped before the word.
+    is_begun: bool,
+    /// Whether tabs before the end do not count (`<<-`).
+    is_indented: bool,
+    /// Whether nothing is expanded in it (`<<'WORD'`).
+    is_quoted: bool,
+    /// The line so far.
+    line: String,
+}
+
+struct Scanner {
+    modes: Vec<Mode>,
+    /// The last two letters, the later one last.
+    last: [char; 2],
+    /// Whether a backslash stands before the next letter.
+    escaped: bool,
+    /// The word so far, of words that mean something to the shell.
+    word: String,
+    /// Whether the word is where a command begins.
+    at_command: bool,
+    /// The here-document whose word is being read.
+    naming: Option<Document>,
+    /// Here-documents that begin on the next line.
+    announced: Vec<Document>,
+}
+
+impl Scanner {
+    fn new() -> Self {
+        Self {
+            modes: vec![Mode::Plain { open: 0, cases: 0 }],
+            last: ['\n', '\n'],
+            escaped: false,
+            word: String::new(),
+            at_command: true,
+            naming: None,
+            announced: Vec::new(),
+        }
+    }
+
+    /// Returns what stands before and after an expansion here, or why there can be none.
+    fn quotes(&self) -> Result<(&'static str, &'static str), (&'static str, &'static str)> {
+        let mode = self.modes.last();
+        if self.escaped && !matches!(mode, Some(Mode::Single | Mode::Comment)) {
+            return Err((
+                "a backslash stands before the value",
+                "`$${` is a `${` that stays as it is",
+            ));
+        }
+        if self.naming.is_some() {
+            return Err(("a value cannot end a here-document", "write the word out"));
+        }
+        match mode {
+            None | Some(Mode::Plain { .. }) => Ok(("\"", "\"")),
+            Some(Mode::Double | Mode::Comment) => Ok(("", "")),
+            Some(Mode::Single) => Ok(("'\"", "\"'")),
+            Some(Mode::Document(document)) if !document.is_quoted => Ok(("", "")),
+            Some(Mode::Document(_)) => Err((
+                "a here-document whose word is in quotes takes no values",
+                "write the word without quotes",
+            )),
+            Some(Mode::Backticks) => {
+                Err(("a value cannot stand between backticks", "write `$(…)` in their place"))
+            }
+            Some(Mode::Arithmetic { form, .. }) => Err(form.refusal()),
+        }
+    }
+
+    /// Goes on after a value, which is a part of a word.
+    fn take_value(&mut self) {
+        self.word.push('\u{fffd}');
+        if let Some(Mode::Document(document)) = self.modes.last_mut() {
+            document.line.push('\u{fffd}');
+        }
+        self.last = [self.last[1], '\u{fffd}'];
+    }
+
+    fn take(&mut self, letter: char) {
+        let escaped = std::mem::take(&mut self.escaped);
+        if self.naming.is_some() {
+            self.name_document(letter);
+        } else {
+            match self.modes.last_mut() {
+                Some(Mode::Comment) if letter == '\n' => {
+                    self.modes.pop();
+                    self.plain(letter);
+                }
+                Some(Mode::Single) if letter == '\'' => {
+                    self.modes.pop();
+                }
+                None | Some(Mode::Comment | Mode::Single) => {}
+                // To the shell, a line that ends with a backslash goes on.
+                Some(Mode::Document(document)) if escaped && letter == '\n' => {
+                    document.line.pop();
+                }
+                Some(_) if escaped && letter == '\n' => {}
+                Some(Mode::Document(document)) => {
+                    if letter == '\n' {
+                        let line = std::mem::take(&mut document.line);
+                        let line = if document.is_indented {
+                            line.trim_start_matches('\t')
+                        } else {
+                            &line
+                        };
+                        if line == document.end {
+                            self.modes.pop();
+                            self.begin_document();
+                        }
+                    } else {
+                        document.line.push(letter);
+                        if !document.is_quoted && !escaped {
+                            self.expanding(letter);
+                        }
+                    }
+                }
+                // The letter after a backslash is only that letter.
+                Some(_) if escaped => self.word.push(letter),
+                Some(Mode::Double) if letter == '"' => {
+                    self.modes.pop();
+                }
+                Some(Mode::Double) => self.expanding(letter),
+                Some(Mode::Backticks) => match letter {
+                    '`' => {
+                        self.modes.pop();
+                    }
+                    '\\' => self.escaped = true,
+                    _ => {}
+                },
+                Some(Mode::Arithmetic { form, open }) => {
+                    let (opens, closes) = form.pair();
+                    if letter == opens {
+                        *open += 1;
+                    } else if letter == closes {
+                        *open -= 1;
+                        if *open == 0 {
+                            self.modes.pop();
+                        }
+                    }
+                }
+                Some(Mode::Plain { .. }) => self.plain(letter),
+            }
+        }
+        let goes_on = escaped && letter == '\n';
+        if !self.escaped && !goes_on {
+            // An escaped letter begins nothing together with the next.
+            self.last = [self.last[1], if escaped { '\u{fffd}' } else { letter }];
+        }
+    }
+
+    /// Takes a letter where only expansions mean something.
+    fn expanding(&mut self, letter: char) {
+        match letter {
+            '\\' => self.escaped = true,
+            '`' => self.modes.push(Mode::Backticks),
+            '(' if self.last[1] == '$' => self.open_substitution(),
+            '[' if self.last[1] == '$' => self.open_brackets(),
+            _ => {}
+        }
+    }
+
+    fn open_brackets(&mut self) {
+        self.modes.push(Mode::Arithmetic { form: Form::Brackets, open: 1 });
+    }
+
+    fn open_substitution(&mut self) {
+        self.modes.push(Mode::Plain { open: 0, cases: 0 });
+        self.word.clear();
+        self.at_command = true;
+    }
+
+    /// Takes a letter of a command.
+    fn plain(&mut self, letter: char) {
+        let ends_word = letter.is_whitespace() || ";&|()<>".contains(letter);
+        if ends_word {
+            self.end_word(letter);
+        }
+        let before = self.last[1];
+        match letter {
+            '\\' => self.escaped = true,
+            '"' => self.modes.push(Mode::Double),
+            '\'' => self.modes.push(Mode::Single),
+            '`' => self.modes.push(Mode::Backticks),
+            '#' if before.is_whitespace() || ";&|()".contains(before) => {
+                self.modes.push(Mode::Comment);
+            }
+            '(' if before == '$' => self.open_substitution(),
+            // Both parentheses were just opened: `$((`.
+            '(' if before == '(' && self.last[0] == '$' && self.modes.len() > 1 => {
+                self.modes.pop();
+                self.modes.push(Mode::Arithmetic { form: Form::Expansion, open: 2 });
+            }
+            // Where a command begins, after `for`, after a function's name.
+            '(' if before == '(' => {
+                self.parentheses(false);
+                self.modes.push(Mode::Arithmetic { form: Form::Command, open: 2 });
+            }
+            '[' if before == '$' => self.open_brackets(),
+            '(' => self.parentheses(true),
+            ')' => self.parentheses(false),
+            '<' if before == '<' && self.last[0] != '<' => self.naming = Some(Document::default()),
+            '\n' => self.begin_document(),
+            _ => {}
+        }
+        if !ends_word {
+            self.word.push(letter);
+        }
+    }
+
+    fn parentheses(&mut self, opens: bool) {
+        let is_inner = self.modes.len() > 1;
+        let Some(Mode::Plain { open, cases }) = self.modes.last_mut() else { return };
+        match (opens, *open) {
+            (true, _) => *open += 1,
+            (false, 0) if is_inner && *cases == 0 => {
+                self.modes.pop();
+                self.at_command = false;
+            }
+            (false, _) => *open = open.saturating_sub(1),
+        }
+    }
+
+    /// Looks at a word that has ended: `case` and `esac` say what a `)` is.
+    fn end_word(&mut self, letter: char) {
+        let word = std::mem::take(&mut self.word);
+        let leads = ["if", "then", "else", "elif", "do", "while", "until", "!", "{"];
+        if let Some(Mode::Plain { cases, .. }) = self.modes.last_mut()
+            && self.at_command
+        {
+            match word.as_str() {
+                "case" => *cases += 1,
+                "esac" => *cases = cases.saturating_sub(1),
+                _ => {}
+            }
+        }
+        if !word.is_empty() && !leads.contains(&word.as_str()) {
+            self.at_command = false;
+        }
+        if matches!(letter, '\n' | ';' | '&' | '|' | '(' | ')') {
+            self.at_command = true;
+        }
+    }
+
+    /// Takes a letter of the word after `<<`.
+    fn name_document(&mut self, letter: char) {
+        let Some(document) = self.naming.as_mut() else { return };
+        match letter {
+            // `<<<` is a word, in shells that know it.
+            '<' if !document.is_begun && document.end.is_empty() && self.last[1] == '<' => {
+                self.naming = None;
+            }
+            '-' if !document.is_begun && self.last[1] == '<' => document.is_indented = true,
+            ' ' | '\t' if !document.is_begun => {}
+            '\'' | '"' | '\\' => {
+                document.is_begun = true;
+                document.is_quoted = true;
+            }
+            _ if letter.is_whitespace() || ";&|<>()".contains(letter) => {
+                let document = self.naming.take();
+                self.announced.extend(document.filter(|document| document.is_begun));
+                self.plain(letter);
+            }
+            _ => {
+                document.is_begun = true;
+                document.end.push(letter);
+            }
+        }
+    }
+
+    /// Begins the next here-document at the beginning of a line.
+    fn begin_document(&mut self) {
+        if !self.announced.is_empty() {
+            self.modes.push(Mode::Document(self.announced.remove(0)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,229 @@
+//! Texts with places for values: `${var.x}`, `${local.x}`, `${NAME:-default}` and the like.
+
+use super::finding::{Finding, Span};
+use super::tree::Text;
+
+/// A text with places for values.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Template {
+    /// The text as it was written.
+    pub source: String,
+    /// What it is made of.
+    pub pieces: Vec<Piece>,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// A part of a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// As it is.
+    Text(String),
+    /// A value, and where it is asked for.
+    Value(Reference, Span),
+}
+
+/// What a template asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reference {
+    /// `${var.x}`: a variable of the pipeline.
+    Variable(String),
+    /// `${local.x}`: a text of the pipeline.
+    Local(String),
+    /// `${NAME}` or `${NAME:-default}`: the environment of whoever starts the pipeline.
+    Environment {
+        /// The variable's name.
+        name: String,
+        /// What stands for it if it is not set, or empty.
+        default: Option<String>,
+    },
+    /// `${workspace.root}`: where the pipeline works.
+    WorkspaceRoot,
+    /// `${pipeline.id}`: the id of the run.
+    PipelineId,
+    /// `${pipeline.name}`: the pipeline's name.
+    PipelineName,
+    /// `${prompt}`: the agent's prompt, in its `run`.
+    Prompt,
+}
+
+/// What a text may ask for.
+#[derive(Clone, Copy, Debug)]
+pub struct Scope {
+    /// What the text is, with its article.
+    pub what: &'static str,
+    /// Whether variables and locals are known.
+    pub values: bool,
+    /// Whether the workspace is known.
+    pub workspace: bool,
+    /// Whether there is a prompt.
+    pub prompt: bool,
+}
+
+impl Scope {
+    /// Of a variable's default, from which all else is made.
+    pub const DEFAULT: Self =
+        Self { what: "a variable's default", values: false, workspace: false, prompt: false };
+    /// Of a local.
+    pub const LOCAL: Self = Self { what: "a local", values: true, workspace: false, prompt: false };
+    /// Of the workspace itself.
+    pub const WORKSPACE: Self =
+        Self { what: "the workspace", values: true, workspace: false, prompt: false };
+    /// Of all other texts.
+    pub const TEXT: Self = Self { what: "this text", values: true, workspace: true, prompt: false };
+    /// Of an agent's `run`.
+    pub const AGENT: Self =
+        Self { what: "an agent's `run`", values: true, workspace: true, prompt: true };
+
+    /// Returns why something cannot be asked for here.
+    fn refusal(self, reference: &Reference) -> Option<(String, &'static str)> {
+        let what = self.what;
+        match reference {
+            Reference::Prompt if !self.prompt => Some((
+                format!("`${{prompt}}` has no meaning in {what}"),
+                "only an agent's `run` has a prompt; an environment variable of that name is `$prompt` to the shell",
+            )),
+            Reference::WorkspaceRoot if !self.workspace => Some((
+                format!("`${{workspace.root}}` is not known yet in {what}"),
+                "use it where it is needed: in a step, a prompt, a message",
+            )),
+            Reference::Variable(_) | Reference::Local(_) if !self.values => Some((
+                format!("variables and locals are not known yet in {what}"),
+                "a default is a text, or `${NAME}` from the environment; what is made of variables is a local",
+            )),
+            _ => None,
+        }
+    }
+}
+
+impl Template {
+    /// Reads a text. What cannot be read is told of and left as it is.
+    pub fn read(text: &Text, span: std::ops::Range<usize>, scope: Scope) -> (Self, Vec<Finding>) {
+        let mut findings = Vec::new();
+        let mut pieces = Vec::new();
+        let mut plain = String::new();
+        let mut rest = text.text.as_str();
+        // How many `${` there were so far, to find the place of the next.
+        let mut seen = 0;
+        while let Some(at) = rest.find("${") {
+            let (before, found) = rest.split_at(at);
+            let mark = text.marks.get(seen).copied();
+            seen += 1;
+            if let Some(before) = before.strip_suffix('$') {
+                plain.push_str(before);
+                plain.push_str("${");
+                rest = &found[2..];
+                continue;
+            }
+            plain.push_str(before);
+            let Some(length) = found.find('}').map(|end| end + 1) else {
+                // Nor is any other after it.
+                let place = mark.map_or(span.clone(), |mark| mark..mark + 2);
+                findings.push(malformed("`${` is not closed by a `}`").at(place));
+                break;
+            };
+            let place = mark.map_or(span.clone(), |mark| mark..(mark + length).min(span.end));
+            let inner = &found[2..length - 1];
+            match read_reference(inner) {
+                Ok(reference) => {
+                    if let Some((message, hint)) = scope.refusal(&reference) {
+                        findings
+                            .push(Finding::error("not-here", message).at(place.clone()).hint(hint));
+                    }
+                    if !plain.is_empty() {
+                        pieces.push(Piece::Text(std::mem::take(&mut plain)));
+                    }
+                    pieces.push(Piece::Value(reference, place.into()));
+                }
+                Err(finding) => findings.push(finding.at(place)),
+            }
+            seen += inner.matches("${").count();
+            rest = &found[length..];
+        }
+        plain.push_str(rest);
+        if !plain.is_empty() {
+            pieces.push(Piece::Text(plain));
+        }
+        (Self { source: text.text.clone(), pieces, span: span.into() }, findings)
+    }
+
+    /// Returns what it asks for, and where.
+    pub fn references(&self) -> impl Iterator<Item = (&Reference, &Span)> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Text(_) => None,
+            Piece::Value(reference, span) => Some((reference, span)),
+        })
+    }
+
+    /// Returns the text if it asks for nothing.
+    pub fn as_plain(&self) -> Option<&str> {
+        match self.pieces.as_slice() {
+            [] => Some(""),
+            [Piece::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+}
+
+const NAMES: [&str; 6] =
+    ["var.…", "local.…", "workspace.root", "pipeline.id", "pipeline.name", "prompt"];
+
+/// Says that something is no place for a value.
+fn malformed(message: impl Into<String>) -> Finding {
+    Finding::error("template", message)
+        .hint("`$${` is a `${` that stays as it is; the shell's own variables are `$name`")
+}
+
+/// Reads what stands between `${` and `}`.
+fn read_reference(inner: &str) -> Result<Reference, Finding> {
+    if inner.contains("${") {
+        return Err(malformed("a `${…}` cannot stand in another"));
+    }
+    let (name, default) = match inner.split_once(":-") {
+        Some((name, default)) => (name.trim(), Some(default)),
+        None => (inner.trim(), None),
+    };
+    let unknown = || {
+        let finding = Finding::error("unknown-value", format!("there is no `{name}`"));
+        let hint = format!(
+            "there are {}, and variables of the environment: `${{NAME}}`",
+            NAMES.join(", ")
+        );
+        Err(finding.hint(hint))
+    };
+    let reference = match name.split_once('.') {
+        Some(("var", name)) if is_name(name) => Reference::Variable(name.to_owned()),
+        Some(("local", name)) if is_name(name) => Reference::Local(name.to_owned()),
+        Some(("workspace", "root")) => Reference::WorkspaceRoot,
+        Some(("pipeline", "id")) => Reference::PipelineId,
+        Some(("pipeline", "name")) => Reference::PipelineName,
+        Some((one, other)) if is_name(one) && is_name(other) => return unknown(),
+        None if name == "prompt" => Reference::Prompt,
+        None if is_variable(name) => {
+            let default = default.map(str::to_owned);
+            return Ok(Reference::Environment { name: name.to_owned(), default });
+        }
+        _ => return Err(malformed(format!("`${{{inner}}}` is no place for a value"))),
+    };
+    match default {
+        None => Ok(reference),
+        Some(_) => {
+            let message = format!("only a variable of the environment has a default, not `{name}`");
+            let hint = "a variable's default is in `vars`: `name = \"default\"`";
+            Err(Finding::error("template", message).hint(hint))
+        }
+    }
+}
+
+/// Tells whether a word can be the name of a pipeline, a step, an agent or a value.
+pub fn is_name(word: &str) -> bool {
+    !word.is_empty()
+        && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+/// Tells whether a word can be the name of an environment variable.
+pub fn is_variable(word: &str) -> bool {
+    !word.starts_with(|first: char| first.is_ascii_digit())
+        && !word.is_empty()
+        && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}

@@ -1,0 +1,92 @@
+//! TOML as a tree.
+
+use std::ops::Range;
+
+use toml_edit::{Document, Item, TableLike, Value};
+
+use super::finding::Finding;
+use super::tree::{Key, Kind, Map, Node, Text};
+
+/// Reads TOML.
+pub fn tree(text: &str) -> (Option<Node>, Vec<Finding>) {
+    let document = match Document::parse(text) {
+        Ok(document) => document,
+        Err(error) => {
+            let span = error.span().unwrap_or_default();
+            let finding = if error.message().contains("duplicate key") {
+                let name = text.get(span.clone()).unwrap_or_default();
+                Finding::error("twice", format!("`{name}` is given twice"))
+                    .hint("remove one of them, or give it another name")
+            } else {
+                let message = format!("not valid TOML: {}", error.message());
+                Finding::error("unreadable", message).hint("https://toml.io says what is")
+            };
+            return (None, vec![finding.at(span)]);
+        }
+    };
+    let mut reader = Reader { text, findings: Vec::new() };
+    let map = reader.table(document.as_table());
+    (Some(Node { kind: Kind::Map(map), span: 0..0 }), reader.findings)
+}
+
+struct Reader<'text> {
+    text: &'text str,
+    findings: Vec<Finding>,
+}
+
+impl Reader<'_> {
+    fn table(&mut self, table: &dyn TableLike) -> Map {
+        let mut map = Map::default();
+        for (name, item) in table.iter() {
+            let key = table.get_key_value(name).and_then(|(key, _)| key.span()).unwrap_or_default();
+            let node = self.item(item, &key);
+            map.push(Key { name: name.to_owned(), span: key }, node);
+        }
+        map
+    }
+
+    /// Reads an item; one without a place of its own is where its key is.
+    fn item(&mut self, item: &Item, key: &Range<usize>) -> Node {
+        let span = item.span().unwrap_or_else(|| key.clone());
+        let kind = match item {
+            Item::None => Kind::Unreadable,
+            Item::Value(value) => return self.value(value, key),
+            Item::Table(table) => Kind::Map(self.table(table)),
+            Item::ArrayOfTables(tables) => Kind::List(
+                tables
+                    .iter()
+                    .map(|table| {
+                        let span = table.span().unwrap_or_else(|| key.clone());
+                        Node { kind: Kind::Map(self.table(table)), span }
+                    })
+                    .collect(),
+            ),
+        };
+        Node { kind, span }
+    }
+
+    fn value(&mut self, value: &Value, key: &Range<usize>) -> Node {
+        let span = value.span().unwrap_or_else(|| key.clone());
+        let kind = match value {
+            Value::String(text) => Kind::Text(Text::new(text.value().clone(), self.text, &span)),
+            Value::Integer(number) => Kind::Number((*number.value()).into()),
+            Value::Float(number) => match serde_json::Number::from_f64(*number.value()) {
+                Some(number) => Kind::Number(number),
+                None => self.no_value("the number is not finite", &span),
+            },
+            Value::Boolean(flag) => Kind::Bool(*flag.value()),
+            Value::Datetime(_) => self.no_value("there are no dates here", &span),
+            Value::Array(array) => {
+                Kind::List(array.iter().map(|item| self.value(item, &span)).collect())
+            }
+            Value::InlineTable(table) => Kind::Map(self.table(table)),
+        };
+        Node { kind, span }
+    }
+
+    fn no_value(&mut self, what: &str, span: &Range<usize>) -> Kind {
+        let finding = Finding::error("type", what).at(span.clone());
+        self.findings.push(finding.hint("write it as a text, in quotes"));
+        Kind::Unreadable
+    }
+}

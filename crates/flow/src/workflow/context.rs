@@ -1,0 +1,204 @@
+//! What an agent is given before it begins: which files, and what it is to make.
+//!
+//! Every agent is given the project's configuration and the workflow's state beside this.
+
+use super::definition::{ArtifactDefinition, Definition, SchemaChoice, StageDefinition};
+use super::state::{StageState, State};
+use super::words::{ReviewStatus, StageStatus};
+
+/// What an agent is given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Context {
+    /// The agent.
+    pub agent: String,
+    /// The stage or review that it does.
+    pub stage: String,
+    /// Of a review: the stage that is reviewed.
+    pub reviewed: Option<String>,
+    /// What others have made.
+    pub upstream: Vec<Upstream>,
+    /// What it is to make.
+    pub outputs: Vec<Output>,
+    /// What it is to do otherwise than before.
+    pub feedback: Vec<String>,
+}
+
+/// An artifact that another stage made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Upstream {
+    /// The stage.
+    pub stage: String,
+    /// The artifact's path, below the project.
+    pub path: String,
+}
+
+/// An artifact that is to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// The artifact's path, below the project.
+    pub path: String,
+    /// What it must be.
+    pub schema: SchemaChoice,
+    /// Whether the stage is not done without it.
+    pub required: bool,
+}
+
+/// Why there is no context for an agent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ContextError {
+    /// Nothing is done by that agent.
+    #[error("no stage or review has the agent `{agent}`")]
+    UnknownAgent {
+        /// The agent.
+        agent: String,
+        /// Those who have something to do.
+        known: Vec<String>,
+    },
+    /// What it needs is not made yet.
+    #[error("`{agent}` needs `{path}`, which the stage `{stage}` makes; it is {}", .status.name())]
+    NotMade {
+        /// The agent.
+        agent: String,
+        /// The artifact.
+        path: String,
+        /// The stage that makes it.
+        stage: String,
+        /// Where that stage is.
+        status: StageStatus,
+    },
+    /// Nothing is there to be reviewed.
+    #[error("`{agent}` has nothing to review")]
+    NothingToReview {
+        /// The agent.
+        agent: String,
+    },
+}
+
+impl ContextError {
+    /// Returns the next step.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::UnknownAgent { known, .. } => format!("there are: {}", known.join(", ")),
+            Self::NotMade { stage, .. } => format!("`{stage}` is to be completed first"),
+            Self::NothingToReview { .. } => "reviews are asked for when a stage is done".to_owned(),
+        }
+    }
+}
+
+/// Returns what an agent is given.
+pub fn context(
+    definition: &Definition,
+    state: &State,
+    agent: &str,
+) -> Result<Context, ContextError> {
+    let own = definition.stages.iter().filter(|stage| stage.agent.text == agent);
+    let is = |stage: &&StageDefinition, wanted: fn(&StageState) -> bool| {
+        state.stages.get(&stage.name.text).is_some_and(wanted)
+    };
+    let at_work = own.clone().find(|one| is(one, |now| now.status == StageStatus::InProgress));
+    let to_do = own.clone().find(|one| is(one, |now| !now.is_passed()));
+    if let Some(stage) = at_work {
+        return of_stage(definition, state, stage);
+    }
+    match (of_review(definition, state, agent), to_do.or_else(|| own.clone().next())) {
+        (Err(_), Some(stage)) => of_stage(definition, state, stage),
+        (review, _) => review,
+    }
+}
+
+fn of_stage(
+    definition: &Definition,
+    state: &State,
+    stage: &StageDefinition,
+) -> Result<Context, ContextError> {
+    let agent = &stage.agent.text;
+    let mut upstream = Vec::new();
+    for other in definition.all_named(&stage.reads) {
+        let Some(now) = state.stages.get(&other.name.text) else { continue };
+        if !now.is_completed() && now.status != StageStatus::Skipped {
+            let path = outputs(definition, state, &other.agent.text, &other.artifacts)
+                .into_iter()
+                .next()
+                .map_or_else(|| definition.path(&other.agent.text, "…"), |output| output.path);
+            return Err(ContextError::NotMade {
+                agent: agent.clone(),
+                path,
+                stage: other.name.text.clone(),
+                status: now.status,
+            });
+        }
+        upstream.extend(made(&other.name.text, now));
+    }
+    let feedback = state.stages.get(&stage.name.text).map(|now| now.feedback.clone());
+    Ok(Context {
+        agent: agent.clone(),
+        stage: stage.name.text.clone(),
+        reviewed: None,
+        upstream,
+        outputs: outputs(definition, state, agent, &stage.artifacts),
+        feedback: feedback.unwrap_or_default(),
+    })
+}
+
+fn of_review(definition: &Definition, state: &State, agent: &str) -> Result<Context, ContextError> {
+    let own: Vec<_> = definition.reviews.iter().filter(|one| one.agent.text == agent).collect();
+    if own.is_empty() {
+        let stages = definition.stages.iter().map(|stage| stage.agent.text.clone());
+        let reviews = definition.reviews.iter().map(|review| review.agent.text.clone());
+        let known = stages.chain(reviews).collect();
+        return Err(ContextError::UnknownAgent { agent: agent.to_owned(), known });
+    }
+    for review in own {
+        let is_asked = |stage: &&StageDefinition| {
+            state.stages.get(&stage.name.text).is_some_and(|now| {
+                let asked = now.reviews.get(&review.name.text);
+                now.is_at_gate() && asked.is_some_and(|one| one.status == ReviewStatus::InProgress)
+            })
+        };
+        let Some(stage) = definition.stages.iter().find(is_asked) else { continue };
+        let wanted = definition.stages.iter().filter(|other| {
+            other.name.text == stage.name.text
+                || definition.all_named(&review.reads).iter().any(|one| one.name == other.name)
+        });
+        // What it reads beside is there or not: a review comes early, too.
+        let upstream = wanted.filter_map(|other| {
+            let now = state.stages.get(&other.name.text).filter(|now| now.is_completed())?;
+            Some(made(&other.name.text, now).collect::<Vec<_>>())
+        });
+        return Ok(Context {
+            agent: agent.to_owned(),
+            stage: review.name.text.clone(),
+            reviewed: Some(stage.name.text.clone()),
+            upstream: upstream.flatten().collect(),
+            outputs: outputs(definition, state, agent, &review.artifacts),
+            feedback: Vec::new(),
+        });
+    }
+    Err(ContextError::NothingToReview { agent: agent.to_owned() })
+}
+
+/// Returns every artifact of a stage: none takes the place of another.
+fn made<'all>(stage: &'all str, now: &'all StageState) -> impl Iterator<Item = Upstream> + 'all {
+    now.output_artifacts.iter().map(|path| Upstream { stage: stage.to_owned(), path: path.clone() })
+}
+
+/// Returns what is to be made in the mode that counts.
+fn outputs(
+    definition: &Definition,
+    state: &State,
+    agent: &str,
+    artifacts: &[ArtifactDefinition],
+) -> Vec<Output> {
+    artifacts
+        .iter()
+        .filter(|artifact| artifact.is_made_in(state.execution_mode))
+        .map(|artifact| Output {
+            path: definition.path(agent, &artifact.file.text),
+            schema: artifact.schema.clone(),
+            required: artifact.required,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

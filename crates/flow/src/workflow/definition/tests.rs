@@ -1,0 +1,330 @@
+//! The default is good; whatever is wrong with another is told at its place.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::workflow::graph::graph;
+use crate::workflow::machine;
+use crate::workflow::words::Mode;
+
+fn names<'all>(stages: impl IntoIterator<Item = &'all StageDefinition>) -> Vec<&'all str> {
+    stages.into_iter().map(|stage| stage.name.text.as_str()).collect()
+}
+
+#[test]
+fn the_default_has_no_finding() {
+    let reading = read(DEFAULT);
+    assert_eq!(reading.findings, []);
+    let definition = reading.definition;
+    assert_eq!(definition, default());
+    assert_eq!(definition.agents.len(), 10);
+    assert_eq!(
+        names(&definition.stages),
+        [
+            "requirements",
+            "architecture",
+            "frontend_implementation",
+            "backend_implementation",
+            "ai_implementation",
+            "qa_testing",
+            "deployment"
+        ]
+    );
+    assert_eq!(names(definition.named("implementation")).len(), 3);
+    let qa = definition.stage("qa_testing").unwrap();
+    assert_eq!(names(definition.before(qa)), names(definition.named("implementation")));
+    assert_eq!(definition.following("qa_testing"), ["deployment"]);
+    assert_eq!(definition.following("requirements").len(), 6);
+    assert_eq!(
+        definition.path("product_manager", "product-requirements-packet.json"),
+        "ARTIFACTS/product-manager/product-requirements-packet.json"
+    );
+}
+
+/// The table of kinds and the default agree about files, agents and stages.
+#[test]
+fn the_default_is_as_the_table_of_kinds() {
+    let definition = default();
+    let of_stages = definition.stages.iter().map(|one| (&one.name, &one.agent, &one.artifacts));
+    let of_reviews = definition.reviews.iter().map(|one| (&one.name, &one.agent, &one.artifacts));
+    let mut seen = 0;
+    for (name, agent, artifacts) in of_stages.chain(of_reviews) {
+        for artifact in artifacts {
+            let SchemaChoice::Kind(kind) = artifact.schema else { panic!("{name:?}") };
+            let row = kind.row();
+            assert_eq!(row.file, artifact.file.text);
+            assert_eq!(row.agent, Some(agent.text.as_str()));
+            assert_eq!(row.stage, Some(name.text.as_str()));
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 11);
+}
+
+#[test]
+fn the_architect_makes_what_the_mode_asks_for() {
+    let definition = default();
+    let stage = definition.stage("architecture").unwrap();
+    for (mode, _) in Mode::ALL {
+        let made: Vec<&str> = stage
+            .artifacts
+            .iter()
+            .filter(|artifact| artifact.is_made_in(Some(*mode)))
+            .map(|artifact| artifact.file.text.as_str())
+            .collect();
+        let expected = match mode {
+            Mode::FullSystem => "architecture-handover-packet.json",
+            _ => "architecture-assessment.json",
+        };
+        assert_eq!(made, [expected]);
+    }
+}
+
+/// The default with one text in it replaced, the code of the only finding, what stands there, and
+/// the hint.
+const WRONG: &[(&str, &str, &str, &str, &str)] = &[
+    ("folder =", "foldre =", "unknown-key", "foldre", "did you mean `folder`?"),
+    ("optional = true", "optinal = true", "unknown-key", "optinal", "did you mean `optional`?"),
+    (
+        "folder = \"ARTIFACTS\"",
+        "folder = \"../x\"",
+        "path",
+        "\"../x\"",
+        "write a path below the project, such as \"ARTIFACTS\"",
+    ),
+    ("name = \"delivery\"", "name = 7", "type", "7", "write it in quotes"),
+    (
+        "agent = \"qa_engineer\"",
+        "agent = \"qa_enginer\"",
+        "unknown-agent",
+        "\"qa_enginer\"",
+        "did you mean `qa_engineer`?",
+    ),
+    ("agent = \"qa_engineer\"\n", "", "missing", "[[stage]]", "write who does it: `agent = \"…\"`"),
+    (
+        "after = [\"qa_testing\"]",
+        "after = [\"qa_test\"]",
+        "unknown-name",
+        "\"qa_test\"",
+        "did you mean `qa_testing`?",
+    ),
+    (
+        "schema = \"qa-output\"",
+        "schema = \"qa-outputs\"",
+        "word",
+        "\"qa-outputs\"",
+        "did you mean `qa-output`?",
+    ),
+    (
+        "schema = \"devops-output\"\n",
+        "",
+        "no-schema",
+        "[[stage.artifact]]",
+        "write `schema = \"…\"`, or `schema_file = \"…\"` for one of your own",
+    ),
+    (
+        "schema = \"devops-output\"",
+        "schema_file = \"/etc/x\"",
+        "path",
+        "\"/etc/x\"",
+        "write a path below the project",
+    ),
+    (
+        "file = \"deployment-report.json\"",
+        "file = \"a/b.json\"",
+        "path",
+        "\"a/b.json\"",
+        "write a name without a folder: it is in the folder of its agent",
+    ),
+    (
+        "file = \"deployment-report.json\"\n",
+        "",
+        "missing",
+        "[[stage.artifact]]",
+        "write `file = \"report.json\"`",
+    ),
+    (
+        "after = [\"requirements\"]",
+        "after = [\"deployment\"]",
+        "endless",
+        "\"architecture\"",
+        "a stage comes only after what can be done without it",
+    ),
+    (
+        "reads = [\"requirements\"]",
+        "reads = [\"qa_testing\"]",
+        "order",
+        "\"qa_testing\"",
+        "add \"qa_testing\" to its `after`, or remove it here",
+    ),
+    (
+        "on_failure = \"block\"",
+        "on_failure = \"rollback\"",
+        "missing",
+        "\"deployment\"",
+        "write `rollback_to = \"…\"`",
+    ),
+    (
+        "on_failure = \"block\"",
+        "rollback_to = \"implementation\"",
+        "order",
+        "\"implementation\"",
+        "name one stage that is done before it",
+    ),
+    (
+        "on_failure = \"block\"",
+        "on_failure = \"blok\"",
+        "word",
+        "\"blok\"",
+        "did you mean `block`?",
+    ),
+    (
+        "\nmodes = [\"full_system\"]\n",
+        "\nmodes = [\"feature\"]\n",
+        "missing",
+        "\"architecture\"",
+        "add one, or add the mode to the `modes` of one",
+    ),
+    (
+        "approval_modes = [\"full_system\"]",
+        "approval_modes = [\"full\"]",
+        "word",
+        "\"full\"",
+        "did you mean `full_system`?",
+    ),
+    (
+        "approval = \"after\"\napproval_modes",
+        "approval_modes",
+        "no-use",
+        "approval_modes",
+        "remove it",
+    ),
+    (
+        "reviews = [\"safety_review\"]",
+        "reviews = [\"safty_review\"]",
+        "unknown-name",
+        "\"safty_review\"",
+        "did you mean `safety_review`?",
+    ),
+    (
+        "levels = [\"medium\"]",
+        "levels = [\"mediocre\"]",
+        "word",
+        "\"mediocre\"",
+        "did you mean `medium`?",
+    ),
+    ("levels = [\"medium\"]\n", "", "missing", "[[risk]]", "write `levels = [\"…\"]`"),
+    (
+        "name = \"governance_review\"",
+        "name = \"implementation\"",
+        "twice",
+        "\"implementation\"",
+        "stages, groups and reviews have names of their own: use another one",
+    ),
+    ("retries = 0", "retries = -1", "type", "-1", "write a number from 0 to 100"),
+    (
+        "timeout = \"8h\"",
+        "timeout = \"soon\"",
+        "type",
+        "\"soon\"",
+        "write a number with its unit, such as \"30s\" or \"10m\"",
+    ),
+    (
+        "stage = \"qa_testing\"",
+        "stage = \"requirements\"",
+        "missing",
+        "\"requirements\"",
+        "give it a required artifact with `schema = \"qa-output\"`",
+    ),
+    (
+        "blocking = [\"p0\", \"p1\"]",
+        "blocking = [\"p0\", 1]",
+        "type",
+        "1",
+        "write `blocking = [\"…\"]`",
+    ),
+    (
+        "fix = [\"implementation\"]",
+        "fix = \"implementation\"",
+        "type",
+        "\"implementation\"",
+        "write `fix = [\"…\"]`",
+    ),
+];
+
+#[test]
+fn what_is_wrong_is_told_at_its_place() {
+    for (old, new, code, there, hint) in WRONG {
+        assert!(DEFAULT.contains(old), "{old}");
+        let text = DEFAULT.replacen(old, new, 1);
+        let reading = read(&text);
+        assert!(!reading.is_usable(), "{new}");
+        let found = reading.findings.iter().find(|finding| {
+            let span = finding.span.clone().unwrap();
+            finding.code == *code && text[span].starts_with(there)
+        });
+        let found = found.unwrap_or_else(|| panic!("{new}: {:#?}", reading.findings));
+        assert_eq!(found.hint.as_deref(), Some(*hint), "{new}");
+    }
+}
+
+#[test]
+fn an_agent_without_work_is_a_note() {
+    let reading = read(&format!("{DEFAULT}\n[agent.idle_one]\n"));
+    assert!(reading.is_usable());
+    assert_eq!(reading.findings[0].code, "unused-agent");
+}
+
+#[test]
+fn nothing_is_no_workflow() {
+    for text in
+        ["", "stage = 7", "stage = [7]", "[[stage]]", "[[stage]]\nname = 7\nagent = []", "x ="]
+    {
+        let reading = read(text);
+        assert!(!reading.is_usable(), "{text}");
+        for finding in reading.findings {
+            assert!(finding.hint.is_some(), "{finding:?}");
+            assert!(text.get(finding.span.unwrap()).is_some());
+        }
+    }
+}
+
+#[test]
+fn the_same_file_of_one_agent_is_told() {
+    let text = DEFAULT.replace("architecture-assessment.json", "architecture-handover-packet.json");
+    let reading = read(&text);
+    assert_eq!(reading.findings[0].code, "twice");
+}
+
+#[test]
+fn too_many_stages_are_told() {
+    let stages: Vec<String> = (0..101).map(|one| format!("[[stage]]\nname = \"s{one}\"")).collect();
+    let stages = stages.join("\n");
+    assert!(read(&stages).findings.iter().any(|finding| finding.code == "too-many"));
+}
+
+proptest! {
+    /// Whatever is left of a definition is read, and every finding stands in the text.
+    #[test]
+    fn any_text_is_read(
+        from in 0..DEFAULT.len(),
+        length in 0..200_usize,
+        new in "[a-z_=\\[\\]\" \n]{0,12}",
+    ) {
+        let to = (from + length).min(DEFAULT.len());
+        prop_assume!(DEFAULT.is_char_boundary(from) && DEFAULT.is_char_boundary(to));
+        let text = format!("{}{new}{}", &DEFAULT[..from], &DEFAULT[to..]);
+        let reading = read(&text);
+        for finding in &reading.findings {
+            let span = finding.span.clone().unwrap_or_default();
+            prop_assert!(text.get(span).is_some(), "{finding:?}");
+        }
+        if reading.is_usable() {
+            let start = machine::Start::default();
+            let (state, effects) = machine::start(&reading.definition, start, jiff::Timestamp::UNIX_EPOCH);
+            prop_assert_eq!(state.fits(&reading.definition), None);
+            prop_assert!(!effects.invoke.is_empty() || !effects.ask.is_empty());
+            prop_assert!(graph(&reading.definition).starts_with("flowchart TD"));
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! How a workflow goes on: `(state, what happened) → (state, effects)`, or a refusal.
+//!
+//! ```text
+//! signal ──valid?──▶ owner? ──▶ its turn? ──▶ artifacts valid? ──▶ merge ──▶ gates ──▶ next agents
+//! ```
+
+mod decide;
+mod draft;
+mod gate;
+mod signal;
+mod time;
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::definition::Definition;
+use super::refusal::Refusal;
+use super::schemas::Schema;
+use super::state::{HistoryLine, STATE_VERSION, SafetyAndGovernance, StageState, State};
+use super::words::{Asks, Mode, ReviewStatus, Risk, StageStatus, WorkflowStatus};
+use draft::Draft;
+
+pub use decide::{Choice, abort, approve, choose, reject, retry, rollback};
+pub use signal::{Submission, complete};
+pub use time::{deadline, expire};
+
+/// What is to be done, beside writing the state down.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Effects {
+    /// The agents to invoke.
+    pub invoke: Vec<Invocation>,
+    /// The stages about which a person is to be asked, and what.
+    pub ask: Vec<(String, Asks)>,
+    /// What happened, for the journal.
+    pub told: Vec<HistoryLine>,
+    /// Nothing changed: it was known already, or nothing was due.
+    pub is_unchanged: bool,
+}
+
+/// An agent that is to work.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Invocation {
+    /// Who.
+    pub agent: String,
+    /// The stage or review that it does.
+    pub stage: String,
+    /// Of a review: the stage that is reviewed.
+    pub reviewed: Option<String>,
+    /// Which attempt it is.
+    pub attempt: u32,
+}
+
+/// What a new workflow begins with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Start {
+    /// This run of it.
+    pub id: String,
+    /// How much of the system is made, if the project says so.
+    pub mode: Option<Mode>,
+    /// How much harm may come of it, if the project says so.
+    pub risk: Option<Risk>,
+}
+
+/// Begins a workflow.
+pub fn start(definition: &Definition, start: Start, at: Timestamp) -> (State, Effects) {
+    let stages = definition.stages.iter();
+    let state = State {
+        version: STATE_VERSION,
+        workflow: definition.name.clone(),
+        id: start.id,
+        revision: 0,
+        status: WorkflowStatus::Running,
+        execution_mode: start.mode,
+        current_stage: None,
+        active_stages: Vec::new(),
+        paused_at: None,
+        safety_and_governance: SafetyAndGovernance { risk_level: start.risk },
+        stages: stages.map(|one| (one.name.text.clone(), StageState::new(one))).collect(),
+        signals: Vec::new(),
+        history: Vec::new(),
+        created_at: at,
+        updated_at: at,
+    };
+    let mut draft = Draft::new(definition, &state, at);
+    draft.tell("began", None, None, None);
+    draft.finish()
+}
+
+/// Returns everybody who is to work now.
+pub fn next(definition: &Definition, state: &State) -> Vec<Invocation> {
+    let mut all = Vec::new();
+    for stage in &definition.stages {
+        let Some(now) = state.stages.get(&stage.name.text) else { continue };
+        if now.status == StageStatus::InProgress {
+            all.push(Invocation {
+                agent: stage.agent.text.clone(),
+                stage: stage.name.text.clone(),
+                reviewed: None,
+                attempt: now.attempts,
+            });
+        }
+        if now.is_at_gate() {
+            let asked =
+                now.reviews.iter().filter(|(_, review)| review.status == ReviewStatus::InProgress);
+            all.extend(asked.map(|(name, review)| Invocation {
+                agent: review.agent.clone(),
+                stage: name.clone(),
+                reviewed: Some(stage.name.text.clone()),
+                attempt: review.attempts,
+            }));
+        }
+    }
+    if state.status == WorkflowStatus::Aborted { Vec::new() } else { all }
+}
+
+/// Looks whether a state can go on at all.
+fn goes_on(definition: &Definition, state: &State) -> Result<(), Refusal> {
+    match state.fits(definition) {
+        Some(why) => Err(Refusal::OtherDefinition(why)),
+        None if state.status == WorkflowStatus::Aborted => Err(Refusal::Over(state.status)),
+        None => Ok(()),
+    }
+}
+
+/// Schemas of the project's own, by the paths that the definition has.
+pub type OwnSchemas = BTreeMap<String, Schema>;
+/// Artifacts by their paths below the project.
+pub type Artifacts = BTreeMap<String, Value>;
+
+#[cfg(test)]
+pub(crate) mod tests;

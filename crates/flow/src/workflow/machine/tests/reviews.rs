@@ -1,0 +1,168 @@
+//! Risk asks for reviews; reviews say whether a stage may go on.
+
+use serde_json::json;
+
+use super::*;
+
+/// The stages at which each risk asks for which reviewers.
+#[test]
+fn the_risk_says_who_reviews() {
+    for (risk, requirements, architecture) in [
+        ("low", &[][..], &[][..]),
+        ("medium", &["safety_agent(requirements)"], &[]),
+        (
+            "high",
+            &["safety_agent(requirements)", "governance_agent(requirements)"],
+            &["safety_agent(architecture)", "governance_agent(architecture)"],
+        ),
+        (
+            "critical",
+            &["safety_agent(requirements)", "governance_agent(requirements)"],
+            &["safety_agent(architecture)", "governance_agent(architecture)"],
+        ),
+        (
+            "unknown",
+            &["safety_agent(requirements)", "governance_agent(requirements)"],
+            &["safety_agent(architecture)", "governance_agent(architecture)"],
+        ),
+    ] {
+        let mut run = Run::new("feature", risk);
+        run.done("requirements");
+        let mut asked = run.next();
+        asked.sort_by_key(|name| name.starts_with("governance"));
+        assert_eq!(asked, requirements, "{risk}");
+        for review in ["safety_review", "governance_review"] {
+            if run.state.stages["requirements"].reviews.contains_key(review) {
+                assert_eq!(run.state.status, WorkflowStatus::Running);
+                run.reviewed(review, "requirements", "approve");
+            }
+        }
+        // People decide when they know what the reviewers say.
+        assert_eq!(run.state.paused_at.as_deref(), Some("requirements"), "{risk}");
+        run.approve("requirements").done("architecture");
+        let mut asked = run.next();
+        asked.retain(|name| name.contains('('));
+        asked.sort_by_key(|name| name.starts_with("governance"));
+        assert_eq!(asked, architecture, "{risk}");
+    }
+}
+
+#[test]
+fn a_risk_that_nobody_told_is_unknown() {
+    let mut run = Run::new("feature", "low");
+    run.set("product-requirements-packet.json", "risk_level", Value::Null);
+    run.done("requirements");
+    assert_eq!(run.state.safety_and_governance.risk_level, None);
+    assert_eq!(run.next().len(), 2);
+}
+
+#[test]
+fn notes_are_kept_as_warnings() {
+    let mut run = Run::new("feature", "medium");
+    run.done("requirements").reviewed("safety_review", "requirements", "approve_with_notes");
+    assert_eq!(run.state.stages["requirements"].warnings, ["safety_review: Fine."]);
+    assert_eq!(run.state.paused_at.as_deref(), Some("requirements"));
+}
+
+#[test]
+fn who_needs_changes_sends_it_back_when_all_have_spoken() {
+    let mut run = Run::new("feature", "high");
+    run.done("requirements").reviewed("safety_review", "requirements", "needs_changes");
+    assert_eq!(run.next(), ["governance_agent(requirements)"]);
+    run.reviewed("governance_review", "requirements", "approve");
+    assert_eq!(run.next(), ["product_manager"]);
+    let stage = &run.state.stages["requirements"];
+    assert_eq!(stage.feedback, ["safety_review: Fine."]);
+    assert_eq!((stage.attempts, stage.failures), (2, 1));
+    assert!(stage.reviews.is_empty() && stage.output_artifacts.is_empty());
+    // What is made anew is reviewed anew.
+    run.done("requirements");
+    assert_eq!(run.next().len(), 2);
+}
+
+#[test]
+fn sent_back_too_often_it_is_blocked() {
+    let mut run = Run::new("feature", "medium");
+    for _ in 0..3 {
+        run.done("requirements").reviewed("safety_review", "requirements", "needs_changes");
+    }
+    assert_eq!(run.status("requirements"), "blocked");
+    assert_eq!(run.state.status, WorkflowStatus::Blocked);
+    assert_eq!(run.state.current_stage.as_deref(), Some("requirements"));
+}
+
+#[test]
+fn who_rejects_blocks() {
+    let mut run = Run::new("feature", "medium");
+    run.done("requirements").reviewed("safety_review", "requirements", "reject");
+    assert_eq!(run.status("requirements"), "blocked");
+    assert_eq!(run.state.stages["requirements"].reason.as_deref(), Some("safety_review: Fine."));
+    assert!(run.next().is_empty());
+}
+
+#[test]
+fn a_reviewers_word_about_the_risk_counts() {
+    let mut run = Run::new("feature", "medium");
+    run.set("safety-review.json", "risk_level", json!("high"));
+    run.done("requirements").reviewed("safety_review", "requirements", "approve");
+    assert_eq!(run.state.risk(), Risk::High);
+    assert_eq!(run.next(), ["governance_agent(requirements)"]);
+    run.set("governance-review.json", "risk_level", json!("low"));
+    run.reviewed("governance_review", "requirements", "approve").approve("requirements");
+    run.done("architecture");
+    assert_eq!(run.next().len(), 3);
+}
+
+#[test]
+fn code_health_is_looked_at_if_that_is_configured() {
+    let text = DEFAULT.replace("stages = []", "stages = [\"implementation\"]");
+    let mut run = Run::with(&text, "feature", "low");
+    run.done("requirements").approve("requirements");
+    run.says("architecture", &json!({"next_agent_required": "backend_engineer"}));
+    run.done("backend_implementation");
+    assert_eq!(run.next(), ["code_health_agent(backend_implementation)"]);
+    run.reviewed("code_health_review", "backend_implementation", "approve");
+    assert_eq!(run.next(), ["qa_engineer"]);
+}
+
+#[test]
+fn a_reviewer_looks_at_one_stage_at_a_time() {
+    let text = DEFAULT.replace("stages = []", "stages = [\"implementation\"]");
+    let mut run = Run::with(&text, "feature", "low");
+    run.done("requirements").approve("requirements").done("architecture");
+    run.done("backend_implementation").done("frontend_implementation");
+    let asked = "code_health_agent(backend_implementation)";
+    assert_eq!(run.next(), [asked, "ai_engineer"]);
+    run.reviewed("code_health_review", "backend_implementation", "approve");
+    assert_eq!(run.next(), ["code_health_agent(frontend_implementation)", "ai_engineer"]);
+}
+
+#[test]
+fn a_review_that_nobody_asked_for_or_of_another_stage_is_refused() {
+    let mut run = Run::new("feature", "medium");
+    let signal = run.signal("safety_review");
+    assert!(matches!(run.try_send(&signal), Err(Refusal::NotAsked { .. })));
+    run.done("requirements").set("safety-review.json", "stage_reviewed", json!("architecture"));
+    let signal = run.signal("safety_review");
+    assert!(matches!(run.try_send(&signal), Err(Refusal::OtherStage { .. })));
+    run.set("safety-review.json", "stage_reviewed", json!("requirements"));
+    let mut signal = run.signal("safety_review");
+    signal["reviewed_stage"] = json!("architecture");
+    assert!(matches!(run.try_send(&signal), Err(Refusal::OtherStage { .. })));
+    signal["agent"] = json!("governance_agent");
+    assert!(matches!(run.try_send(&signal), Err(Refusal::NotOwner { .. })));
+}
+
+#[test]
+fn a_review_that_fails_is_asked_for_again_and_blocks_in_the_end() {
+    let mut run = Run::new("feature", "medium");
+    run.done("requirements");
+    for attempt in 1..=3 {
+        assert_eq!(run.effects.invoke[0].attempt, attempt);
+        let said = json!({"status": "failed", "reason": "no idea", "output_artifacts": []});
+        run.says("safety_review", &said);
+    }
+    assert_eq!(run.status("requirements"), "blocked");
+    let reason = run.state.stages["requirements"].reason.as_deref();
+    assert_eq!(reason, Some("safety_review: no idea"));
+}

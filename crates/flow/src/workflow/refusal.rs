@@ -1,0 +1,180 @@
+//! Why something was not done. The state is as it was.
+
+use super::schemas::Fault;
+use super::words::{Mode, StageStatus, WorkflowStatus};
+
+/// Why something was not done.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The state belongs to another definition.
+    #[error("the state does not fit the workflow: {0}")]
+    OtherDefinition(String),
+    /// Nothing comes any more.
+    #[error("the workflow is {}", .0.name())]
+    Over(WorkflowStatus),
+    /// The signal is not what a signal must be.
+    #[error("the signal is not valid:{}", lines(.0))]
+    Signal(Vec<Fault>),
+    /// There is no such stage or review.
+    #[error("there is no stage or review `{0}`")]
+    UnknownStage(String),
+    /// Somebody else owns it.
+    #[error("`{stage}` is the stage of `{owner}`, not of `{agent}`")]
+    NotOwner {
+        /// The stage or review.
+        stage: String,
+        /// Whose it is.
+        owner: String,
+        /// Who said it is done.
+        agent: String,
+    },
+    /// It is not its turn.
+    #[error("the stage `{stage}` is {}, not in_progress", .status.name())]
+    NotCurrent {
+        /// The stage.
+        stage: String,
+        /// Where it is.
+        status: StageStatus,
+        /// Where the workflow is.
+        current: Vec<String>,
+    },
+    /// Nobody asked for that review.
+    #[error("nobody asked for `{review}`{}", .stage.as_ref().map(|stage| format!(" of `{stage}`")).unwrap_or_default())]
+    NotAsked {
+        /// The review.
+        review: String,
+        /// The stage it is said to be of.
+        stage: Option<String>,
+    },
+    /// The review is about another stage.
+    #[error("`{review}` is asked for `{asked}`, and says that it is about `{told}`")]
+    OtherStage {
+        /// The review.
+        review: String,
+        /// The stage that is to be reviewed.
+        asked: String,
+        /// The stage it says.
+        told: String,
+    },
+    /// Nothing says what it must be.
+    #[error("there is no schema for `{path}`: `{stage}` makes no such artifact")]
+    NoSchema {
+        /// The stage or review.
+        stage: String,
+        /// The artifact.
+        path: String,
+    },
+    /// An artifact that the stage must make is not among those it made.
+    #[error("`{stage}` is not done without `{path}`")]
+    MissingArtifact {
+        /// The stage or review.
+        stage: String,
+        /// The artifact.
+        path: String,
+    },
+    /// An artifact is said to be there, and is not.
+    #[error("`{path}` is not there")]
+    Absent {
+        /// The artifact.
+        path: String,
+    },
+    /// Artifacts are not what they must be.
+    #[error("{}", artifacts(.0))]
+    Artifacts(Vec<(String, Vec<Fault>)>),
+    /// An artifact is for another mode.
+    #[error("`{path}` is for the mode `{}`; the workflow is in `{}`", .told.name(), .mode.name())]
+    OtherMode {
+        /// The artifact.
+        path: String,
+        /// What it says.
+        told: Mode,
+        /// What it is.
+        mode: Mode,
+    },
+    /// Nobody has said the mode.
+    #[error("nobody has said the execution mode")]
+    NoMode,
+    /// The agent that is said to come next cannot.
+    #[error("`{agent}` cannot come after `{stage}`")]
+    NotNext {
+        /// Who.
+        agent: String,
+        /// After which stage.
+        stage: String,
+        /// Who can.
+        possible: Vec<String>,
+    },
+    /// A review has no verdict.
+    #[error("`{0}` has no verdict")]
+    NoVerdict(String),
+    /// Nobody is asked that about the stage.
+    #[error("nobody is asked {what} `{stage}`, which is {}", .status.name())]
+    NothingAsked {
+        /// What was answered.
+        what: &'static str,
+        /// The stage.
+        stage: String,
+        /// Where it is.
+        status: StageStatus,
+    },
+    /// There is nobody who decides.
+    #[error("it is not said who decides")]
+    Nobody,
+}
+
+impl Refusal {
+    /// Returns the next step.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::OtherDefinition(_) => {
+                "undo the change of workflow.toml, or begin a new workflow".to_owned()
+            }
+            Self::Over(_) => "begin a new workflow".to_owned(),
+            Self::Signal(_) | Self::Artifacts(_) => {
+                "mend what is told, and signal completion again".to_owned()
+            }
+            Self::UnknownStage(_) => "workflow.toml has the stages and reviews".to_owned(),
+            Self::NotOwner { owner, .. } => format!("let `{owner}` do it"),
+            Self::NotCurrent { current, .. } if current.is_empty() => {
+                "no stage is worked on".to_owned()
+            }
+            Self::NotCurrent { current, .. } => format!("it is the turn of {}", current.join(", ")),
+            Self::NotAsked { .. } => "reviews are asked for by the risk of a stage".to_owned(),
+            Self::OtherStage { asked, .. } => format!("review `{asked}`"),
+            Self::NoSchema { .. } => {
+                "take it out of `output_artifacts`, or add it to workflow.toml with a schema"
+                    .to_owned()
+            }
+            Self::MissingArtifact { path, .. } => {
+                format!("write it, and add \"{path}\" to `output_artifacts`")
+            }
+            Self::Absent { .. } => "write it, or take it out of `output_artifacts`".to_owned(),
+            Self::OtherMode { mode, .. } => format!("make it for `{}`", mode.name()),
+            Self::NoMode => {
+                "write `execution_mode` into the requirements or into project-config.json"
+                    .to_owned()
+            }
+            Self::NotNext { possible, .. } if possible.is_empty() => {
+                "write `next_agent_required: null`".to_owned()
+            }
+            Self::NotNext { possible, .. } => {
+                format!("write null, or one of {}", possible.join(", "))
+            }
+            Self::NoVerdict(_) => {
+                "write `verdict`: approve, approve_with_notes, needs_changes or reject".to_owned()
+            }
+            Self::NothingAsked { .. } => "the state says what is asked, in `asks`".to_owned(),
+            Self::Nobody => "say who with `--by NAME`".to_owned(),
+        }
+    }
+}
+
+fn lines(faults: &[Fault]) -> String {
+    let start = std::iter::once(String::new());
+    start.chain(faults.iter().map(Fault::to_string)).collect::<Vec<_>>().join("\n  ")
+}
+
+fn artifacts(all: &[(String, Vec<Fault>)]) -> String {
+    let each = all.iter().map(|(path, faults)| format!("`{path}` is not valid:{}", lines(faults)));
+    each.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,243 @@
+//! Where a workflow is: what `workflow-state.json` says.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::definition::{Definition, StageDefinition};
+use super::schemas::{Fault, Kind, validate};
+use super::words::{
+    Asks, Decision, Mode, QaVerdict, ReviewStatus, Risk, StageStatus, Verdict, WorkflowStatus,
+};
+
+/// The version of the format.
+///
+/// 1: the first.
+pub const STATE_VERSION: u32 = 1;
+
+/// Where a workflow is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// The version of the format.
+    pub version: u32,
+    /// The workflow's name.
+    pub workflow: String,
+    /// This run of it.
+    pub id: String,
+    /// Grows with every change.
+    pub revision: u64,
+    /// Where it is.
+    pub status: WorkflowStatus,
+    /// How much of the system is made; none until the requirements say so.
+    pub execution_mode: Option<Mode>,
+    /// The stage it is at, or the first of those side by side.
+    pub current_stage: Option<String>,
+    /// All stages that are worked on, or whose gate they have not passed.
+    pub active_stages: Vec<String>,
+    /// The stage about which a person is asked.
+    pub paused_at: Option<String>,
+    /// What decides about reviews.
+    pub safety_and_governance: SafetyAndGovernance,
+    /// Every stage, by name.
+    pub stages: BTreeMap<String, StageState>,
+    /// The signals that are part of it.
+    pub signals: Vec<String>,
+    /// What happened, the latest last.
+    pub history: Vec<HistoryLine>,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// When it changed.
+    pub updated_at: Timestamp,
+}
+
+/// What decides about reviews.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SafetyAndGovernance {
+    /// How much harm may come of it; none until somebody says so.
+    pub risk_level: Option<Risk>,
+}
+
+/// Where a stage is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageState {
+    /// Where it is.
+    pub status: StageStatus,
+    /// Who owns it.
+    pub agent: String,
+    /// How often it was begun.
+    pub attempts: u32,
+    /// How often it failed or was sent back since a person last decided about it.
+    pub failures: u32,
+    /// How often its failure took the workflow back.
+    pub rollbacks: u32,
+    /// When it was begun, the last time.
+    pub started_at: Option<Timestamp>,
+    /// When it was completed.
+    pub completed_at: Option<Timestamp>,
+    /// When it was through its gate; nothing comes after it before.
+    pub passed_at: Option<Timestamp>,
+    /// What it made: paths below the project.
+    pub output_artifacts: Vec<String>,
+    /// What whoever comes next should know.
+    pub warnings: Vec<String>,
+    /// What was done.
+    pub summary: Option<String>,
+    /// Why it is blocked or failed.
+    pub reason: Option<String>,
+    /// Who comes next, if it said so.
+    pub next_agents: Vec<String>,
+    /// What it is to do otherwise, if it was sent back.
+    pub feedback: Vec<String>,
+    /// What a person decided about it.
+    pub approval: Option<Word>,
+    /// What a person is asked about it.
+    pub asks: Option<Asks>,
+    /// What the tests say.
+    pub qa_verdict: Option<QaVerdict>,
+    /// What is to be done again if bugs are to be mended.
+    pub fix_stages: Vec<String>,
+    /// Its reviews, by name.
+    pub reviews: BTreeMap<String, ReviewState>,
+}
+
+/// Where a review is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReviewState {
+    /// Where it is.
+    pub status: ReviewStatus,
+    /// Who reviews.
+    pub agent: String,
+    /// How often the reviewer was asked.
+    pub attempts: u32,
+    /// When the reviewer was asked, the last time.
+    pub started_at: Option<Timestamp>,
+    /// What the reviewer says.
+    pub verdict: Option<Verdict>,
+    /// Why.
+    pub summary: Option<String>,
+    /// The reviews: paths below the project.
+    pub output_artifacts: Vec<String>,
+    /// When there was a verdict.
+    pub reviewed_at: Option<Timestamp>,
+}
+
+/// What a person decided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Word {
+    /// What.
+    pub decision: Decision,
+    /// Who.
+    pub by: String,
+    /// Why.
+    pub note: Option<String>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HistoryLine {
+    /// The revision it made.
+    pub revision: u64,
+    /// When.
+    pub at: Timestamp,
+    /// What, in words.
+    pub what: String,
+    /// Where.
+    pub stage: Option<String>,
+    /// Who.
+    pub by: Option<String>,
+    /// Why.
+    pub note: Option<String>,
+}
+
+impl StageState {
+    /// Makes a stage whose turn has not come.
+    pub(super) fn new(stage: &StageDefinition) -> Self {
+        Self {
+            status: StageStatus::Pending,
+            agent: stage.agent.text.clone(),
+            attempts: 0,
+            failures: 0,
+            rollbacks: 0,
+            started_at: None,
+            completed_at: None,
+            passed_at: None,
+            output_artifacts: Vec::new(),
+            warnings: Vec::new(),
+            summary: None,
+            reason: None,
+            next_agents: Vec::new(),
+            feedback: Vec::new(),
+            approval: None,
+            asks: None,
+            qa_verdict: None,
+            fix_stages: Vec::new(),
+            reviews: BTreeMap::new(),
+        }
+    }
+
+    /// Forgets all that came of it, but not how often it was tried.
+    pub(super) fn clear(&mut self, status: StageStatus) {
+        let Self { agent, attempts, failures, rollbacks, .. } = &*self;
+        let (agent, attempts, failures, rollbacks) =
+            (agent.clone(), *attempts, *failures, *rollbacks);
+        let feedback = std::mem::take(&mut self.feedback);
+        let fresh = Self::new(&StageDefinition::default());
+        *self = Self { status, agent, attempts, failures, rollbacks, feedback, ..fresh };
+    }
+
+    /// Tells whether its artifacts are there.
+    pub fn is_completed(&self) -> bool {
+        matches!(self.status, StageStatus::Completed | StageStatus::CompletedWithWarnings)
+    }
+
+    /// Tells whether what comes after it may begin.
+    pub fn is_passed(&self) -> bool {
+        self.status == StageStatus::Skipped || (self.is_completed() && self.passed_at.is_some())
+    }
+
+    /// Tells whether its artifacts are there, and somebody has still to say something about them.
+    pub fn is_at_gate(&self) -> bool {
+        self.is_completed() && self.passed_at.is_none()
+    }
+}
+
+impl State {
+    /// Reads a state; says everything that is wrong with it.
+    pub fn read(value: &Value) -> Result<Self, Vec<Fault>> {
+        let faults = validate(Kind::STATE, value);
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        serde_json::from_value(value.clone())
+            .map_err(|error| vec![Fault::new("", error.to_string())])
+    }
+
+    /// Returns it as it is written down.
+    pub fn to_json(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    /// Returns the risk that counts: what nobody has told is unknown.
+    pub fn risk(&self) -> Risk {
+        self.safety_and_governance.risk_level.unwrap_or(Risk::Unknown)
+    }
+
+    /// Says what keeps it from being a state of a definition, which may have changed since.
+    pub fn fits(&self, definition: &Definition) -> Option<String> {
+        let is_there = |name: &String| definition.stage(name).is_some();
+        if let Some(name) = self.stages.keys().find(|name| !is_there(name)) {
+            return Some(format!("the workflow has no stage `{name}`"));
+        }
+        let mut reviews = self.stages.values().flat_map(|stage| stage.reviews.keys());
+        if let Some(name) = reviews.find(|name| definition.review(name).is_none()) {
+            return Some(format!("the workflow has no review `{name}`"));
+        }
+        let mut names = definition.stages.iter().map(|stage| &stage.name.text);
+        let missing = names.find(|name| !self.stages.contains_key(*name))?;
+        Some(format!("the state has no stage `{missing}`"))
+    }
+}

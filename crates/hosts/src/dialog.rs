@@ -1,0 +1,183 @@
+//! Dialogs that an agent shows on its screen and no hook tells of, or none can answer: whether a
+//! folder is trusted, a login, an offer, and permissions of agents that take no answer from hooks.
+//!
+//! A dialog counts only where it is what the screen ends with, with its options and the mark at one
+//! of them: an agent may quote the text of one. The keys are counted from where the mark is now.
+
+mod colours;
+
+use anyhook_model::{Key, PromptType};
+
+pub(crate) use colours::Grid;
+
+/// A dialog on a screen.
+///
+/// Some agents do not heed a key that comes right after they have asked: whoever presses one looks
+/// again before the next, and the keys are then those from where the mark is. A dialog that is being
+/// drawn again is not there for a moment, so one look without it does not show that it is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dialog {
+    /// Which one it is.
+    pub name: &'static str,
+    /// What kind of prompt it is.
+    pub prompt_type: PromptType,
+    /// What it asks.
+    pub question: String,
+    /// What it is about: a folder, a command.
+    pub about: Option<String>,
+    /// The keys that say yes; none if only a person can.
+    pub allow: Option<Vec<Key>>,
+    /// The keys that say no; none if only a person can.
+    pub deny: Option<Vec<Key>>,
+}
+
+/// A dialog whose options are one below the other, as an agent is known to show it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known {
+    /// Which one it is.
+    pub name: &'static str,
+    /// What kind of prompt it is.
+    pub prompt_type: PromptType,
+    /// What a line above its options has in it.
+    pub title: &'static str,
+    /// What its last line is; none if the options are the last.
+    pub footer: Option<&'static str>,
+    /// What it asks.
+    pub question: &'static str,
+    /// How the option that says yes begins.
+    pub allow: Option<&'static str>,
+    /// How the option that says no begins.
+    pub deny: Option<&'static str>,
+    /// What it is about.
+    pub about: About,
+}
+
+/// Where a dialog says what it is about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum About {
+    /// Nowhere.
+    Nothing,
+    /// In the line of the title, after a text.
+    After(&'static str),
+    /// In the line of the title.
+    Title,
+    /// In the next line with anything in it below one that has this.
+    Below(&'static str),
+}
+
+impl Known {
+    /// Reads the dialog from lines that end with it.
+    pub fn read(&self, lines: &[&str], marks: &[char]) -> Option<Dialog> {
+        let end = lines.iter().rposition(|line| !line.trim().is_empty())?;
+        let menu_end = match self.footer {
+            Some(footer) if lines[end].trim() == footer => end,
+            Some(_) => return None,
+            None => end + 1,
+        };
+        let title = lines[..menu_end].iter().rposition(|line| line.contains(self.title))?;
+        let menu = Menu::read(lines, title, menu_end, marks)?;
+        let keys = |label: Option<&str>| label.map(|label| menu.keys(label));
+        // An option that is not there: it is another dialog than the one that is known.
+        let (allow, deny) = match (keys(self.allow), keys(self.deny)) {
+            (Some(None), _) | (_, Some(None)) => return None,
+            (allow, deny) => (allow.flatten(), deny.flatten()),
+        };
+        let about = match self.about {
+            About::Nothing => None,
+            About::After(text) => lines[title].split_once(text).map(|(_, about)| about),
+            About::Title => Some(lines[title]),
+            About::Below(text) => {
+                let place = lines[..menu_end].iter().rposition(|line| line.contains(text))?;
+                lines[place + 1..menu_end].iter().find(|line| !line.trim().is_empty()).copied()
+            }
+        };
+        let about = about.map(|about| about.trim().to_owned()).filter(|about| !about.is_empty());
+        let question = self.question.to_owned();
+        Some(Dialog {
+            name: self.name,
+            prompt_type: self.prompt_type,
+            question,
+            about,
+            allow,
+            deny,
+        })
+    }
+}
+
+/// Options one below the other, and the one that the mark is at.
+#[derive(Debug)]
+pub(crate) struct Menu<'screen> {
+    /// The options, without their numbers.
+    pub options: Vec<&'screen str>,
+    /// The one with the mark.
+    pub selected: usize,
+    /// The line of the first.
+    pub first: usize,
+}
+
+impl<'screen> Menu<'screen> {
+    /// Reads the options between two lines, which are the last there but for empty lines.
+    pub fn read(lines: &[&'screen str], from: usize, to: usize, marks: &[char]) -> Option<Self> {
+        let marked = |line: &&str| {
+            let column = column(line)?;
+            let mut letters = line.chars().skip(column);
+            let is_marked = letters.next().is_some_and(|letter| marks.contains(&letter));
+            (is_marked && letters.next() == Some(' ')).then_some(column)
+        };
+        let place = (from..to).rev().find(|place| marked(&lines[*place]).is_some())?;
+        // Others stand where the text behind the mark does.
+        let text_at = marked(&lines[place])? + 2;
+        let is_option = |line: &&str| column(line) == Some(text_at);
+        let first = (from..place).rev().take_while(|above| is_option(&lines[*above])).last();
+        let first = first.unwrap_or(place);
+        let last = (place + 1..to).take_while(|below| is_option(&lines[*below])).last();
+        let last = last.unwrap_or(place);
+        if !lines[last + 1..to].iter().all(|line| line.trim().is_empty()) {
+            return None;
+        }
+        let text = |line: &'screen str| {
+            let start = line.char_indices().nth(text_at).map_or(line.len(), |(start, _)| start);
+            without_number(line[start..].trim())
+        };
+        let options = lines[first..=last].iter().map(|line| text(line)).collect();
+        Some(Self { options, selected: place - first, first })
+    }
+
+    /// Returns the keys that choose an option: the one that is so, else the only one that begins so.
+    pub fn keys(&self, label: &str) -> Option<Vec<Key>> {
+        let begins = |option: &&str| {
+            option.strip_prefix(label).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+        };
+        let wanted = match self.options.iter().position(|option| *option == label) {
+            Some(wanted) => wanted,
+            None if self.options.iter().filter(|option| begins(option)).count() == 1 => {
+                self.options.iter().position(begins)?
+            }
+            None => return None,
+        };
+        Some(steps(self.selected, wanted, Key::Up, Key::Down))
+    }
+}
+
+/// Returns the keys that go from one option to another and choose it.
+pub(crate) fn steps(from: usize, to: usize, back: Key, forth: Key) -> Vec<Key> {
+    let key = if to < from { back } else { forth };
+    let moves = std::iter::repeat_n(key, from.abs_diff(to));
+    moves.chain([Key::Enter]).collect()
+}
+
+/// Returns where a line's text begins.
+fn column(line: &str) -> Option<usize> {
+    line.chars().position(|letter| !letter.is_whitespace())
+}
+
+/// Takes the number before an option away.
+fn without_number(option: &str) -> &str {
+    match option.split_once(". ") {
+        Some((number, text)) if number.bytes().all(|byte| byte.is_ascii_digit()) => text,
+        _ => option,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,137 @@
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::{AGENTS, Agent};
+
+/// Returns every recorded screen: the agent, its name and its text.
+fn screens() -> BTreeMap<(&'static str, String), String> {
+    let mut screens = BTreeMap::new();
+    for agent in AGENTS {
+        let folder = format!("src/{}/screens", agent.id().replace('-', "_"));
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            screens.insert((agent.id(), name), fs::read_to_string(path).unwrap());
+        }
+    }
+    screens
+}
+
+fn agent(id: &str) -> &'static dyn Agent {
+    crate::find(id).unwrap()
+}
+
+fn named(keys: Option<&Vec<Key>>) -> String {
+    keys.map_or_else(
+        || "–".to_owned(),
+        |keys| keys.iter().map(|key| key.name()).collect::<Vec<_>>().join(" "),
+    )
+}
+
+#[test]
+fn every_recorded_screen_is_read_as_what_it_shows() {
+    let mut found = Vec::new();
+    for ((id, name), text) in screens() {
+        let shown = agent(id).dialog(&text).map_or_else(
+            || "nothing".to_owned(),
+            |dialog| {
+                let Dialog { name, prompt_type, question, about, allow, deny } = dialog;
+                let about = about.map(|about| format!(" [{about}]")).unwrap_or_default();
+                let (allow, deny) = (named(allow.as_ref()), named(deny.as_ref()));
+                let kind = prompt_type.name();
+                format!("{name} ({kind}): {question}{about}; allow: {allow}; deny: {deny}")
+            },
+        );
+        found.push(format!("{id} {name}: {shown}"));
+    }
+    insta::assert_snapshot!(found.join("\n"), @"
+    claude-code api_key: api_key (permission): Claude Code asks whether it may use the API key of its environment; allow: Up Enter; deny: Enter
+    claude-code api_key_up: api_key (permission): Claude Code asks whether it may use the API key of its environment; allow: Enter; deny: Down Enter
+    claude-code bypass: bypass_permissions (permission): Claude Code asks whether it may work without asking for permission; allow: Down Enter; deny: Enter
+    claude-code bypass_down: bypass_permissions (permission): Claude Code asks whether it may work without asking for permission; allow: Enter; deny: Up Enter
+    claude-code idle: nothing
+    claude-code login: login (other): Claude Code asks how to log in; allow: –; deny: –
+    claude-code mcp_server: mcp_server (permission): Claude Code asks whether it may use an MCP server of the project [demo]; allow: Up Up Enter; deny: Enter
+    claude-code mcp_servers: mcp_servers (permission): Claude Code asks whether it may use MCP servers of the project [demo, other]; allow: Down Down Enter; deny: Escape
+    claude-code permission: nothing
+    claude-code quoted: nothing
+    claude-code theme: theme (other): Claude Code asks which colours to use; allow: Enter; deny: –
+    claude-code trust: trust (permission): Claude Code asks whether this folder is trusted [/home/user/project]; allow: Down Enter; deny: Enter
+    claude-code trust_down: trust (permission): Claude Code asks whether this folder is trusted [/home/user/project]; allow: Enter; deny: Up Enter
+    claude-code trust_narrow: trust (permission): Claude Code asks whether this folder is trusted [/home/user/project]; allow: Down Enter; deny: Enter
+    claude-code working: nothing
+    codex approval: nothing
+    codex done: nothing
+    codex hook_trust: hook_trust (permission): Codex asks whether its hooks are trusted [2 hooks are new or changed.]; allow: Down Enter; deny: Down Down Enter
+    codex hook_trust_second: hook_trust (permission): Codex asks whether its hooks are trusted [2 hooks are new or changed.]; allow: Enter; deny: Down Enter
+    codex idle: nothing
+    codex login: login (other): Codex asks how to log in; allow: –; deny: –
+    codex model_offer: model (other): Codex offers another model [GPT-6 Sol]; allow: Enter; deny: Down Enter
+    codex quoted: nothing
+    codex trust: trust (permission): Codex asks whether this folder is trusted [/home/user/project]; allow: Enter; deny: Down Enter
+    codex trust_down: trust (permission): Codex asks whether this folder is trusted [/home/user/project]; allow: Up Enter; deny: Enter
+    codex trust_narrow: trust (permission): Codex asks whether this folder is trusted [/home/user/project]; allow: Enter; deny: Down Enter
+    codex update: update (other): Codex offers an update [Update available · 0.166.0 → 9.9.9]; allow: Enter; deny: Down Enter
+    gemini-cli auth: login (other): Gemini CLI asks how to log in; allow: –; deny: –
+    gemini-cli idle: nothing
+    gemini-cli loop: loop (other): Gemini CLI seems to go round in circles: is it to go on without looking for that?; allow: Down Enter; deny: Enter
+    gemini-cli permission_shell: permission (permission): Allow execution of [Shell]? [Shell  touch done]; allow: Enter; deny: Escape
+    gemini-cli permission_shell_second: permission (permission): Allow execution of [Shell]? [Shell  touch done]; allow: Up Enter; deny: Escape
+    gemini-cli permission_write: permission (permission): Apply this change? [WriteFile  Writing to notes.txt]; allow: Enter; deny: Escape
+    gemini-cli quoted: nothing
+    gemini-cli restarting: nothing
+    gemini-cli trust: trust (permission): Gemini CLI asks whether this folder is trusted; allow: Enter; deny: Down Down Enter
+    gemini-cli trust_down: trust (permission): Gemini CLI asks whether this folder is trusted; allow: Up Enter; deny: Down Enter
+    gemini-cli trust_narrow: trust (permission): Gemini CLI asks whether this folder is trusted; allow: Enter; deny: Down Down Enter
+    opencode always: nothing
+    opencode idle: nothing
+    opencode permission: permission (permission): OpenCode asks for a permission: Shell command [$ touch done]; allow: –; deny: Escape
+    opencode permission_colours: permission (permission): OpenCode asks for a permission: Shell command [$ touch done]; allow: Enter; deny: Escape
+    opencode permission_colours_second: permission (permission): OpenCode asks for a permission: Shell command [$ touch done]; allow: Left Enter; deny: Escape
+    opencode permission_edit: permission (permission): OpenCode asks for a permission: Edit notes.txt [Edit notes.txt]; allow: Enter; deny: Escape
+    opencode permission_narrow: permission (permission): OpenCode asks for a permission: Shell command [$ touch done]; allow: Enter; deny: Escape
+    opencode quoted: nothing
+    opencode working: nothing
+    ");
+}
+
+/// What comes below a dialog shows that it is quoted, or over.
+#[test]
+fn a_dialog_is_what_the_screen_ends_with() {
+    for ((id, name), text) in screens() {
+        for below in ["\n› Ask anything\n", "\n────\n❯ \n────\n  status\n", "\n  done.\n"]
+        {
+            let text = format!("{}{below}", text.trim_end());
+            let found = agent(id).dialog(&text);
+            assert!(found.is_none(), "{id} {name} {below:?}: {found:?}");
+        }
+    }
+}
+
+/// However much of it is drawn already, the keys are those of the whole, or none are.
+#[test]
+fn a_part_of_a_dialog_is_none_or_the_same() {
+    for ((id, name), text) in screens() {
+        let Some(whole) = agent(id).dialog(&text) else { continue };
+        let lines: Vec<&str> = text.lines().collect();
+        for cut in 0..lines.len() {
+            let Some(part) = agent(id).dialog(&lines[..cut].join("\n")) else { continue };
+            assert_eq!(part, whole, "{id} {name} {cut}");
+        }
+    }
+}
+
+proptest! {
+    /// No text is too odd to be looked at.
+    #[test]
+    fn any_text_can_be_looked_at(text in "([a-z ❯›●╭╰│┃╹─△\n\u{1b}\\[0-9;m]|Allow once|Reject){0,60}") {
+        for agent in AGENTS {
+            let _ = agent.dialog(&text);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The dialogs of Gemini CLI: a frame in the place of its input, and below it no more than a notice.
+//!
+//! It tells hooks of its permissions, and takes no answer from them.
+
+use anyhook_model::{Key, PromptType};
+
+use crate::dialog::{About, Dialog, Grid, Known, Menu};
+
+const MARKS: [char; 1] = ['●'];
+
+const KNOWN: [Known; 2] = [
+    Known {
+        name: "trust",
+        prompt_type: PromptType::Permission,
+        title: "Do you trust the files in this folder?",
+        footer: None,
+        question: "Gemini CLI asks whether this folder is trusted",
+        allow: Some("Trust folder"),
+        deny: Some("Don't trust"),
+        about: About::Nothing,
+    },
+    Known {
+        name: "loop",
+        prompt_type: PromptType::Other,
+        title: "A potential loop was detected",
+        footer: None,
+        question: "Gemini CLI seems to go round in circles: is it to go on without looking for that?",
+        allow: Some("Disable loop detection for this session"),
+        deny: Some("Keep loop detection enabled"),
+        about: About::Nothing,
+    },
+];
+
+pub fn read(screen: &str) -> Option<Dialog> {
+    let grid = Grid::read(screen);
+    let lines: Vec<&str> = grid.text.lines().collect();
+    let inner = framed(&lines)?;
+    KNOWN
+        .iter()
+        .find_map(|known| known.read(&inner, &MARKS))
+        .or_else(|| permission(&inner))
+        .or_else(|| login(&inner))
+}
+
+/// Returns what is in the frame that the screen ends with.
+fn framed<'screen>(lines: &[&'screen str]) -> Option<Vec<&'screen str>> {
+    let bottom = lines.iter().rposition(|line| line.trim_start().starts_with('╰'))?;
+    // A notice may go on in the next line, further to the right.
+    let is_notice = |lines: &[&str]| {
+        let begins = |line: &&str| line.trim_start().starts_with('⚠');
+        begins(&lines[0]) && lines[1..].iter().all(|line| begins(line) || line.starts_with("   "))
+    };
+    let mut below = lines[bottom + 1..].split(|line| line.trim().is_empty());
+    if !below.all(|lines| lines.is_empty() || is_notice(lines)) {
+        return None;
+    }
+    let indent = lines[bottom].find('╰')?;
+    let top = lines[..bottom].iter().rposition(|line| line.find('╭') == Some(indent))?;
+    lines[top + 1..bottom]
+        .iter()
+        .map(|line| line.trim().strip_prefix('│')?.strip_suffix('│'))
+        .collect()
+}
+
+/// A permission: what it is about is on the first line, the question right above the options.
+fn permission(inner: &[&str]) -> Option<Dialog> {
+    let menu = Menu::read(inner, 0, inner.len(), &MARKS)?;
+    let allow = menu.keys("Allow once")?;
+    // Escape is the same, and one key.
+    menu.keys("No, suggest changes (esc)")?;
+    let about = inner.first()?.trim().strip_prefix("? ")?;
+    let question = inner[..menu.first].iter().rfind(|line| !line.trim().is_empty())?;
+    Some(Dialog {
+        name: "permission",
+        prompt_type: PromptType::Permission,
+        question: question.trim().to_owned(),
+        about: Some(about.trim().to_owned()),
+        allow: Some(allow),
+        deny: Some(vec![Key::Escape]),
+    })
+}
+
+/// The question how to log in; what it is for comes below its options.
+fn login(inner: &[&str]) -> Option<Dialog> {
+    let has = |text: &str| inner.iter().any(|line| line.contains(text));
+    let is_login = has("How would you like to authenticate for this project?")
+        && has("(Use Enter to select)")
+        && inner.iter().any(|line| line.trim_start().starts_with("● "));
+    is_login.then(|| Dialog {
+        name: "login",
+        prompt_type: PromptType::Other,
+        question: "Gemini CLI asks how to log in".to_owned(),
+        about: None,
+        allow: None,
+        deny: None,
+    })
+}

@@ -1,0 +1,126 @@
+//! A client for programs that ask a server a few things and go on: connect, list, call, end.
+//!
+//! Everything is bounded: the time of a session, the length of an answer, the life of a server's
+//! processes. What goes wrong is a [`Fault`] that says what happened.
+
+mod connection;
+mod fault;
+mod http;
+mod ids;
+mod lines;
+mod process;
+
+use std::io;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::runtime::Runtime;
+
+use self::connection::Connection;
+use crate::config::Server;
+use crate::error::{Fault, McpError};
+
+/// What a session with a server may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// All of it together, from the start of the server to the last answer.
+    pub deadline: Duration,
+    /// The longest answer, in bytes.
+    pub longest_answer: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { deadline: Duration::from_secs(60), longest_answer: 8 << 20 }
+    }
+}
+
+/// A tool that a server has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    pub input_schema: Value,
+}
+
+impl Tool {
+    /// Tells whether it takes an argument of this name.
+    pub fn takes(&self, argument: &str) -> bool {
+        self.input_schema["properties"].get(argument).is_some()
+    }
+}
+
+/// What a tool answered.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// Its texts, one after another.
+    pub text: String,
+    /// The same as data, if the tool gives data.
+    pub structured: Option<Value>,
+}
+
+/// A session with a server. It ends the server when it is dropped. Not for use inside an
+/// asynchronous runtime: it has its own, and blocks.
+#[derive(Debug)]
+pub struct Session {
+    /// `None` only while it is dropped.
+    connection: Option<Connection>,
+    runtime: Runtime,
+}
+
+impl Session {
+    /// Connects to a server.
+    pub fn open(server: &Server, limits: Limits) -> Result<Self, McpError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(
+            |error| {
+                let fault = Fault::Client(error);
+                McpError { server: server.name.clone(), fault, last_words: None }
+            },
+        )?;
+        let connection = runtime.block_on(Connection::open(server, limits))?;
+        Ok(Self { connection: Some(connection), runtime })
+    }
+
+    /// Returns the tools of the server.
+    pub fn tools(&mut self) -> Result<Vec<Tool>, McpError> {
+        match &mut self.connection {
+            Some(connection) => self.runtime.block_on(connection.tools()),
+            None => Err(gone()),
+        }
+    }
+
+    /// Calls a tool; `arguments` is a JSON object.
+    pub fn call(&mut self, tool: &str, arguments: Value) -> Result<Answer, McpError> {
+        match &mut self.connection {
+            Some(connection) => self.runtime.block_on(connection.call(tool, arguments)),
+            None => Err(gone()),
+        }
+    }
+}
+
+fn gone() -> McpError {
+    let fault = Fault::Client(io::ErrorKind::NotConnected.into());
+    McpError { server: String::new(), fault, last_words: None }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            self.runtime.block_on(connection.close());
+        }
+    }
+}
+
+/// Calls one tool of a server: connects, calls, and ends the server.
+pub fn call(
+    server: &Server,
+    tool: &str,
+    arguments: Value,
+    deadline: Duration,
+) -> Result<Answer, McpError> {
+    let limits = Limits { deadline, ..Limits::default() };
+    Session::open(server, limits)?.call(tool, arguments)
+}

@@ -1,0 +1,78 @@
+//! What a transport has seen go wrong, told to whoever waits for an answer.
+//!
+//! The protocol's library lets a strange message pass and goes on waiting. We would rather say
+//! what came.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use crate::error::Fault;
+
+/// Shared by a transport and the one who waits.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seen {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    kept: Mutex<Kept>,
+    fatal: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    /// No answer can come any more.
+    fatal: Option<Fault>,
+    /// Part of a message has come.
+    is_partial: bool,
+    /// No message, but the answer may still come: servers print all sorts of things.
+    noise: Option<String>,
+}
+
+impl Seen {
+    /// Notes what makes an answer impossible; the first counts.
+    pub(super) fn fatal(&self, fault: Fault) {
+        self.lock().fatal.get_or_insert(fault);
+        self.shared.fatal.notify_one();
+    }
+
+    /// Notes that nothing more comes.
+    pub(super) fn ended(&self) {
+        self.shared.fatal.notify_one();
+    }
+
+    /// Notes whether part of a message has come.
+    pub(super) fn partial(&self, is_partial: bool) {
+        self.lock().is_partial = is_partial;
+    }
+
+    /// Notes what is no message.
+    pub(super) fn noise(&self, text: String) {
+        self.lock().noise = Some(text);
+    }
+
+    /// Waits for something fatal, or for the end.
+    pub(super) async fn wait(&self) {
+        self.shared.fatal.notified().await;
+    }
+
+    pub(super) fn take_fatal(&self) -> Option<Fault> {
+        self.lock().fatal.take()
+    }
+
+    /// Tells whether part of a message has come, and not the rest.
+    pub(super) fn is_partial(&self) -> bool {
+        self.lock().is_partial
+    }
+
+    pub(super) fn take_noise(&self) -> Option<String> {
+        self.lock().noise.take()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        // Nothing that holds it can panic half-way.
+        self.shared.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

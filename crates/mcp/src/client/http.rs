@@ -1,0 +1,401 @@
+//! Requests to a server over HTTP, one connection each: what `rmcp` makes a session of.
+//!
+//! Its own client would bring a second TLS and forty more crates. Answers are bounded here, where
+//! they come in.
+
+use std::collections::HashMap;
+use std::error::Error;
+use std::io;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use futures_core::Stream;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::client::conn::http1;
+use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderName, HeaderValue, USER_AGENT};
+use hyper::{Method, Request, Response, StatusCode, Uri};
+use hyper_util::rt::TokioIo;
+use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
+};
+use serde::de::IgnoredAny;
+use sse_stream::{Sse, SseStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto};
+
+use super::fault::Seen;
+use crate::error::{Fault, beginning};
+
+const SESSION: &str = "mcp-session-id";
+const EVENTS: &str = "text/event-stream";
+const JSON: &str = "application/json";
+/// So much of the body of a refusal is read.
+const REFUSAL: usize = 4096;
+
+/// A client for one server.
+#[derive(Clone, Debug)]
+pub(super) struct HttpClient {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    address: Address,
+    encryption: Option<Arc<ClientConfig>>,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    longest: usize,
+    seen: Seen,
+}
+
+/// What went wrong is kept in [`Seen`]; the library only needs to know that it did.
+#[derive(Debug, thiserror::Error)]
+#[error("the request failed")]
+pub(super) struct Failed;
+
+type Failure = StreamableHttpError<Failed>;
+
+impl HttpClient {
+    pub(super) fn new(
+        url: &str,
+        headers: &[(String, String)],
+        longest: usize,
+        seen: Seen,
+    ) -> Result<Self, Fault> {
+        let address = Address::parse(url).map_err(|why| Fault::Address(why.to_owned()))?;
+        let encryption = if address.encrypted { Some(Arc::new(encryption()?)) } else { None };
+        let headers = headers
+            .iter()
+            .map(|(name, value)| {
+                // The value may be a secret.
+                let wrong = || Fault::Address(format!("has a header that cannot be sent: {name}"));
+                let name = HeaderName::try_from(name).map_err(|_| wrong())?;
+                Ok((name, HeaderValue::try_from(value).map_err(|_| wrong())?))
+            })
+            .collect::<Result<_, Fault>>()?;
+        Ok(Self { shared: Arc::new(Shared { address, encryption, headers, longest, seen }) })
+    }
+
+    fn failed(&self, fault: Fault) -> Failure {
+        self.shared.seen.fatal(fault);
+        StreamableHttpError::Client(Failed)
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        body: String,
+        session: Option<Arc<str>>,
+        more: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<Response<Incoming>, Fault> {
+        let Shared { address, headers, .. } = &*self.shared;
+        let mut request = Request::builder()
+            .method(method)
+            .uri(&address.target)
+            .header(HOST, &address.authority)
+            .header(USER_AGENT, concat!("anyhook/", env!("CARGO_PKG_VERSION")))
+            .header("Connection", "close")
+            .header(CONTENT_TYPE, JSON)
+            .header(ACCEPT, format!("{JSON}, {EVENTS}"));
+        if let Some(session) = session {
+            request = request.header(SESSION, &*session);
+        }
+        for (name, value) in headers.iter().map(|(name, value)| (name, value)).chain(&more) {
+            request = request.header(name, value);
+        }
+        let request = request.body(body).map_err(|error| Fault::Address(error.to_string()))?;
+        let transport = self.connect().await?;
+        let closed = |error: hyper::Error| Fault::Unreachable(with_cause(&error));
+        let (mut sender, connection) =
+            http1::handshake(TokioIo::new(transport)).await.map_err(closed)?;
+        // What goes wrong with it is told to whoever waits for the answer.
+        tokio::spawn(connection);
+        sender.send_request(request).await.map_err(closed)
+    }
+
+    async fn connect(&self) -> Result<Box<dyn Connected>, Fault> {
+        let Shared { address, encryption, .. } = &*self.shared;
+        let unreachable = |error: io::Error| Fault::Unreachable(error.to_string());
+        let stream =
+            TcpStream::connect((address.host.as_str(), address.port)).await.map_err(unreachable)?;
+        let Some(encryption) = encryption else {
+            // Whatever `localhost` resolves to: what is not encrypted stays on this machine.
+            let is_here = stream.peer_addr().is_ok_and(|peer| peer.ip().is_loopback());
+            let refused = || Fault::Address(NOT_ENCRYPTED.to_owned());
+            return if is_here { Ok(Box::new(stream)) } else { Err(refused()) };
+        };
+        let name = ServerName::try_from(address.host.clone())
+            .map_err(|error| Fault::Address(error.to_string()))?;
+        let connector = TlsConnector::from(Arc::clone(encryption));
+        Ok(Box::new(connector.connect(name, stream).await.map_err(unreachable)?))
+    }
+
+    fn bounded(&self, body: Incoming, limit: usize) -> Bounded {
+        Bounded { body, left: limit, limit, seen: self.shared.seen.clone() }
+    }
+}
+
+impl StreamableHttpClient for HttpClient {
+    type Error = Failed;
+
+    async fn post_message(
+        &self,
+        _: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        _: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<StreamableHttpPostResponse, Failure> {
+        let body = serde_json::to_string(&message)?;
+        let response = self
+            .send(Method::POST, body, session, headers)
+            .await
+            .map_err(|fault| self.failed(fault))?;
+        let status = response.status();
+        if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
+            return Ok(StreamableHttpPostResponse::Accepted);
+        }
+        let header = |name: &str| Some(response.headers().get(name)?.to_str().ok()?.to_owned());
+        let (kind, session) = (header("content-type").unwrap_or_default(), header(SESSION));
+        let longest = self.shared.longest;
+        if !status.is_success() {
+            // Of a body that is too long, or breaks off, the beginning will do.
+            let mut body = Vec::new();
+            let mut incoming = response.into_body();
+            while body.len() < REFUSAL
+                && let Some(Ok(frame)) = next(&mut incoming).await
+            {
+                body.extend_from_slice(frame.data_ref().map_or(&[][..], |data| data));
+            }
+            let body = beginning(&body);
+            return Err(self.failed(Fault::Status { status: status.as_u16(), body }));
+        }
+        let body = self.bounded(response.into_body(), longest);
+        if kind.starts_with(EVENTS) {
+            let events = SseStream::new(body);
+            let events = Events { events, seen: self.shared.seen.clone() };
+            return Ok(StreamableHttpPostResponse::Sse(Box::pin(events), session));
+        }
+        let body = body.collect().await.map_err(StreamableHttpError::Io)?;
+        let is_request = matches!(message, ClientJsonRpcMessage::Request(_));
+        match serde_json::from_slice::<ServerJsonRpcMessage>(&body) {
+            Ok(message) => Ok(StreamableHttpPostResponse::Json(message, session)),
+            // Nobody waits for an answer to a notification.
+            Err(_) if !is_request => Ok(StreamableHttpPostResponse::Accepted),
+            Err(_) => Err(self.failed(Fault::Garbage(beginning(&body)))),
+        }
+    }
+
+    async fn delete_session(
+        &self,
+        _: Arc<str>,
+        session: Arc<str>,
+        _: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<(), Failure> {
+        // A server that does not let sessions be deleted keeps it.
+        let sent = self.send(Method::DELETE, String::new(), Some(session), headers).await;
+        sent.map(drop).map_err(|_| StreamableHttpError::Client(Failed))
+    }
+
+    /// Answers come with the request; what a server says unasked, nobody here would hear.
+    async fn get_stream(
+        &self,
+        _: Arc<str>,
+        _: Option<Arc<str>>,
+        _: Option<String>,
+        _: Option<String>,
+        _: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<BoxedEvents, Failure> {
+        Err(StreamableHttpError::ServerDoesNotSupportSse)
+    }
+}
+
+type BoxedEvents = Pin<Box<dyn Stream<Item = Result<Sse, sse_stream::Error>> + Send>>;
+
+trait Connected: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Connected for T {}
+
+/// A body of a bounded length: more is an error before it is in memory.
+#[derive(Debug)]
+struct Bounded {
+    body: Incoming,
+    left: usize,
+    limit: usize,
+    seen: Seen,
+}
+
+impl Bounded {
+    async fn collect(mut self) -> io::Result<Vec<u8>> {
+        let mut whole = Vec::new();
+        while let Some(frame) = next(&mut self).await {
+            whole.extend_from_slice(frame?.data_ref().map_or(&[][..], |data| data));
+        }
+        Ok(whole)
+    }
+}
+
+impl Body for Bounded {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let frame = match ready!(Pin::new(&mut self.body).poll_frame(context)) {
+            None => return Poll::Ready(None),
+            Some(Ok(frame)) => frame,
+            Some(Err(error)) => {
+                self.seen.partial(true);
+                self.seen.ended();
+                return Poll::Ready(Some(Err(io::Error::other(error))));
+            }
+        };
+        let length = frame.data_ref().map_or(0, Bytes::len);
+        let Some(left) = self.left.checked_sub(length) else {
+            self.seen.fatal(Fault::TooLong { limit: self.limit });
+            return Poll::Ready(Some(Err(io::ErrorKind::InvalidData.into())));
+        };
+        self.left = left;
+        Poll::Ready(Some(Ok(frame)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+async fn next<B: Body + Unpin>(body: &mut B) -> Option<Result<Frame<B::Data>, B::Error>> {
+    std::future::poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await
+}
+
+/// Events, with a note of those that are no message.
+struct Events {
+    events: SseStream<Bounded>,
+    seen: Seen,
+}
+
+impl Stream for Events {
+    type Item = Result<Sse, sse_stream::Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let event = ready!(Pin::new(&mut self.events).poll_next(context));
+        if let Some(Ok(Sse { data: Some(data), .. })) = &event
+            && !data.is_empty()
+            && serde_json::from_str::<IgnoredAny>(data).is_err()
+        {
+            self.seen.noise(beginning(data.as_bytes()));
+        }
+        Poll::Ready(event)
+    }
+}
+
+const NOT_ENCRYPTED: &str = "begins with http://, which is for this machine alone; use https://";
+
+/// Where a server is.
+#[derive(Debug, PartialEq, Eq)]
+struct Address {
+    encrypted: bool,
+    /// As a resolver takes it.
+    host: String,
+    port: u16,
+    /// As the `Host` header says it.
+    authority: String,
+    /// Path and query.
+    target: String,
+}
+
+impl Address {
+    /// The text itself is not repeated in what is wrong: there may be a secret in it.
+    fn parse(url: &str) -> Result<Self, &'static str> {
+        let uri: Uri = url.parse().map_err(|_| "is not a URL")?;
+        let encrypted = match uri.scheme_str() {
+            Some("https") => true,
+            Some("http") => false,
+            _ => return Err("must begin with https:// or http://"),
+        };
+        let authority = uri.authority().ok_or("names no host")?;
+        if authority.as_str().contains('@') {
+            return Err("must not name a user; use `headers`");
+        }
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
+        if host.is_empty() {
+            return Err("names no host");
+        }
+        let is_here = host
+            .parse::<IpAddr>()
+            .map_or(host.eq_ignore_ascii_case("localhost"), |address| address.is_loopback());
+        if !encrypted && !is_here {
+            return Err(NOT_ENCRYPTED);
+        }
+        let port = authority.port_u16().unwrap_or(if encrypted { 443 } else { 80 });
+        let target = uri.path_and_query().map_or("/", |target| target.as_str()).to_owned();
+        Ok(Self { encrypted, host, port, authority: authority.as_str().to_owned(), target })
+    }
+}
+
+/// Gets ready to encrypt, with the machine's certificates.
+fn encryption() -> Result<ClientConfig, Fault> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if roots.is_empty() {
+        let why = "this machine has no root certificates (package ca-certificates)";
+        return Err(Fault::Unreachable(why.to_owned()));
+    }
+    let provider = Arc::new(crypto::ring::default_provider());
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| Fault::Unreachable(error.to_string()))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(config)
+}
+
+fn with_cause(error: &dyn Error) -> String {
+    match error.source() {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_taken_apart() {
+        let address = Address::parse("https://example.com/mcp?to=me").unwrap();
+        assert_eq!((address.host.as_str(), address.port), ("example.com", 443));
+        assert_eq!((address.target.as_str(), address.encrypted), ("/mcp?to=me", true));
+        let address = Address::parse("http://[::1]:8080").unwrap();
+        assert_eq!((address.host.as_str(), address.port), ("::1", 8080));
+        assert_eq!((address.authority.as_str(), address.target.as_str()), ("[::1]:8080", "/"));
+    }
+
+    #[test]
+    fn what_is_not_encrypted_stays_on_this_machine() {
+        for url in ["http://localhost/", "http://127.0.0.1:9/", "http://[::1]/"] {
+            assert!(Address::parse(url).is_ok(), "{url}");
+        }
+        for url in ["http://example.com", "http://10.0.0.1/", "http://localhost.example.com/"] {
+            assert_eq!(Address::parse(url), Err(NOT_ENCRYPTED), "{url}");
+        }
+        for url in ["", "hunter2", "ftp://hunter2", "https://me:hunter2@host/", "https:///x"] {
+            let why = Address::parse(url).unwrap_err();
+            assert!(!why.contains("hunter2"), "{url}: {why}");
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! Which MCP servers there are: `.agents/mcp.json` and `~/.config/agents/mcp.json`, in the form that
+//! many programs share.
+//!
+//! ```json
+//! {
+//!   "mcpServers": {
+//!     "context7": { "command": "npx", "args": ["-y", "@upstash/context7-mcp"] },
+//!     "gemini": { "type": "http", "url": "https://example.com/mcp",
+//!                 "headers": { "Authorization": "Bearer ${GEMINI_TOKEN}" } }
+//!   }
+//! }
+//! ```
+//!
+//! Comments and commas at an end are fine. Reads no file and no environment: both come from the
+//! caller. `${NAME}` is filled in when a server is about to be used, so that a variable that one
+//! server lacks does not keep the others from working.
+
+mod expand;
+mod read;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use anyhook_engine::Place;
+use anyhook_model::nearest::nearest;
+use serde_json::{Map, Value};
+
+pub use self::expand::ExpandError;
+
+/// What is wrong with a configuration, where, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}{}: {message}", At(*place))]
+pub struct ConfigError {
+    /// The file.
+    pub file: String,
+    /// Where in the file.
+    pub place: Option<Place>,
+    /// What is wrong.
+    pub message: String,
+    /// The next step.
+    pub hint: String,
+}
+
+/// Something in a configuration that has no meaning here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The file.
+    pub file: String,
+    /// Where in the file.
+    pub place: Place,
+    /// What is noted.
+    pub message: String,
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}{}: {}", self.file, At(Some(self.place)), self.message)
+    }
+}
+
+/// Shows line and column, if they are known.
+struct At(Option<Place>);
+
+impl fmt::Display for At {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(Place { line, column, .. }) => write!(formatter, ":{line}:{column}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The servers of one file, or of several.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    servers: BTreeMap<String, Definition>,
+    /// What has no meaning here, in the order of the files.
+    pub notes: Vec<Note>,
+}
+
+/// A text of the file, before its variables are filled in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Text {
+    raw: String,
+    place: Place,
+}
+
+/// A server as its file says it.
+#[derive(Clone, PartialEq, Eq)]
+struct Definition {
+    file: String,
+    way: Way,
+    other: Map<String, Value>,
+}
+
+impl fmt::Debug for Definition {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Without what may be a secret.
+        formatter.debug_struct("Definition").field("file", &self.file).finish_non_exhaustive()
+    }
+}
+
+#[derive(Clone, PartialEq, Eq)]
+enum Way {
+    Stdio {
+        command: Text,
+        arguments: Vec<Text>,
+        environment: Vec<(String, Text)>,
+        work_dir: Option<Text>,
+    },
+    Http {
+        url: Text,
+        headers: Vec<(String, Text)>,
+    },
+}
+
+/// A server that can be connected to.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Server {
+    /// Its name in the configuration.
+    pub name: String,
+    /// How it is reached.
+    pub endpoint: Endpoint,
+    /// Keys that have no meaning here.
+    pub other: Map<String, Value>,
+}
+
+/// How a server is reached.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Endpoint {
+    /// A program that speaks on its standard input and output.
+    Stdio {
+        /// The program, found as a shell finds it.
+        command: String,
+        /// Its arguments.
+        arguments: Vec<String>,
+        /// Variables beside those of this program.
+        environment: Vec<(String, String)>,
+        /// Where it is started; else where this program is.
+        work_dir: Option<String>,
+    },
+    /// A server that speaks streamable HTTP.
+    Http {
+        /// Its address.
+        url: String,
+        /// Headers of every request.
+        headers: Vec<(String, String)>,
+    },
+}
+
+impl Server {
+    /// Makes a server that is a program.
+    pub fn stdio<T: Into<String>>(
+        name: impl Into<String>,
+        command: impl Into<String>,
+        arguments: impl IntoIterator<Item = T>,
+    ) -> Self {
+        let endpoint = Endpoint::Stdio {
+            command: command.into(),
+            arguments: arguments.into_iter().map(Into::into).collect(),
+            environment: Vec::new(),
+            work_dir: None,
+        };
+        Self { name: name.into(), endpoint, other: Map::new() }
+    }
+
+    /// Makes a server that is reached over HTTP.
+    pub fn http(name: impl Into<String>, url: impl Into<String>) -> Self {
+        let endpoint = Endpoint::Http { url: url.into(), headers: Vec::new() };
+        Self { name: name.into(), endpoint, other: Map::new() }
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Server")
+            .field("name", &self.name)
+            .field("endpoint", &self.endpoint)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Values of the environment and headers are often secrets, and so are parts of addresses.
+        match self {
+            Self::Stdio { command, arguments, .. } => formatter
+                .debug_struct("Stdio")
+                .field("command", command)
+                .field("arguments", arguments)
+                .finish_non_exhaustive(),
+            Self::Http { .. } => formatter.debug_struct("Http").finish_non_exhaustive(),
+        }
+    }
+}
+
+impl Config {
+    /// Reads the text of a file; `file` names it in errors.
+    pub fn read(file: &str, text: &str) -> Result<Self, ConfigError> {
+        read::read(file, text)
+    }
+
+    /// Adds the servers of another file that are not in this one: the first that names a server
+    /// counts.
+    #[must_use]
+    pub fn or(mut self, other: Self) -> Self {
+        for (name, definition) in other.servers {
+            self.servers.entry(name).or_insert(definition);
+        }
+        self.notes.extend(other.notes);
+        self
+    }
+
+    /// Returns the names of all servers.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.servers.keys().map(String::as_str)
+    }
+
+    /// Returns the file that a server is from.
+    pub fn file_of(&self, name: &str) -> Option<&str> {
+        self.servers.get(name).map(|definition| definition.file.as_str())
+    }
+
+    /// Returns a server with its variables filled in. `files` are those that were looked at, for
+    /// the error that it is in none of them.
+    pub fn server(
+        &self,
+        name: &str,
+        files: &str,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Server, ConfigError> {
+        let Some(definition) = self.servers.get(name) else {
+            return Err(self.unknown(name, files));
+        };
+        let fill = |text: &Text| {
+            expand::expand(&text.raw, variable).map_err(|error| ConfigError {
+                file: definition.file.clone(),
+                place: Some(text.place),
+                message: format!("the MCP server `{name}`: {error}"),
+                hint: error.hint(),
+            })
+        };
+        let fill_all = |texts: &[Text]| texts.iter().map(fill).collect::<Result<Vec<_>, _>>();
+        let fill_named = |texts: &[(String, Text)]| {
+            texts
+                .iter()
+                .map(|(name, text)| Ok((name.clone(), fill(text)?)))
+                .collect::<Result<Vec<_>, ConfigError>>()
+        };
+        let endpoint = match &definition.way {
+            Way::Stdio { command, arguments, environment, work_dir } => Endpoint::Stdio {
+                command: fill(command)?,
+                arguments: fill_all(arguments)?,
+                environment: fill_named(environment)?,
+                work_dir: work_dir.as_ref().map(fill).transpose()?,
+            },
+            Way::Http { url, headers } => {
+                Endpoint::Http { url: fill(url)?, headers: fill_named(headers)? }
+            }
+        };
+        Ok(Server { name: name.to_owned(), endpoint, other: definition.other.clone() })
+    }
+
+    fn unknown(&self, name: &str, files: &str) -> ConfigError {
+        let hint = match nearest(name, self.names()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("add it under `mcpServers` in {files}"),
+        };
+        let message = format!("there is no MCP server `{name}`");
+        ConfigError { file: files.to_owned(), place: None, message, hint }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,317 @@
+//! Current documentation of libraries, from a context7 server.
+//!
+//! Two tools: one finds the library that a topic is about, the other its documentation. Their
+//! names and arguments have changed over the server's versions; which it has, it says itself.
+//! A server that is absent, slow or wrong makes a report that says so, and no error: documentation
+//! is a help, not a condition.
+
+use std::time::Instant;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::client::{Limits, Session, Tool};
+use crate::config::Server;
+use crate::error::{Fault, McpError, Step};
+
+/// So much of the documentation is a summary, in bytes.
+const SUMMARY: usize = 8 * 1024;
+/// The documentation is asked for with this size, in tokens, where the server takes one.
+const TOKENS: u32 = 2000;
+
+/// What the tools are called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolNames {
+    /// Finds a library.
+    pub resolve: String,
+    /// Returns its documentation; the first that the server has.
+    pub documentation: Vec<String>,
+}
+
+impl Default for ToolNames {
+    fn default() -> Self {
+        let documentation = ["get-library-docs", "query-docs"].map(str::to_owned).to_vec();
+        Self { resolve: "resolve-library-id".to_owned(), documentation }
+    }
+}
+
+/// Whether there is documentation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// There is.
+    #[default]
+    Fetched,
+    /// There is not; the report says why.
+    Unavailable,
+}
+
+/// What was found on a topic: one element of `context-refresh-report.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// What was asked for.
+    pub topic: String,
+    /// Whether it was found.
+    #[serde(default)]
+    pub status: Status,
+    /// The server that was asked.
+    pub source: String,
+    /// The library that the server takes the topic for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub library: Option<String>,
+    /// Where the documentation is from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_url: Option<String>,
+    /// The beginning of the documentation.
+    pub summary: String,
+    /// When it was asked for.
+    pub fetched_at: Timestamp,
+    /// The stage that it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub for_stage: Option<String>,
+    /// Why there is nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// Documentation, as the server gave it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Documentation {
+    /// The library.
+    pub library: String,
+    /// The text.
+    pub text: String,
+}
+
+/// Asks a server about each topic; `now` tells the time of each report. The limits hold for all
+/// topics together.
+pub fn refresh(
+    server: &Server,
+    names: &ToolNames,
+    topics: &[String],
+    limits: Limits,
+    now: &dyn Fn() -> Timestamp,
+) -> Vec<Report> {
+    let until = Instant::now() + limits.deadline;
+    let mut source = Source { server, names, limits, until, opened: None, unusable: None };
+    topics.iter().map(|topic| report(topic, &server.name, &source.fetch(topic), now())).collect()
+}
+
+/// One server for all topics. One that fails at a topic is started again for the next; one that
+/// cannot be started is not.
+struct Source<'a> {
+    server: &'a Server,
+    names: &'a ToolNames,
+    limits: Limits,
+    until: Instant,
+    opened: Option<(Session, Vec<Tool>)>,
+    unusable: Option<String>,
+}
+
+impl Source<'_> {
+    fn fetch(&mut self, topic: &str) -> Result<Documentation, String> {
+        if let Some(why) = &self.unusable {
+            return Err(why.clone());
+        }
+        let (mut session, tools) = match self.opened.take().map_or_else(|| self.open(), Ok) {
+            Ok(opened) => opened,
+            Err(error) => return Err(self.unusable.insert(error.to_string()).clone()),
+        };
+        let fetched = fetch(&mut session, &tools, &self.server.name, self.names, topic);
+        let goes_on = match &fetched {
+            Ok(_) => true,
+            Err(error) => matches!(error.fault, Fault::ToolFailed { .. } | Fault::Refused { .. }),
+        };
+        if goes_on {
+            self.opened = Some((session, tools));
+        }
+        fetched.map_err(|error| error.to_string())
+    }
+
+    fn open(&self) -> Result<(Session, Vec<Tool>), McpError> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            let fault = Fault::TimedOut { limit: self.limits.deadline, step: Step::Connect };
+            return Err(error(&self.server.name, fault));
+        }
+        let mut session = Session::open(self.server, Limits { deadline: left, ..self.limits })?;
+        let tools = session.tools()?;
+        Ok((session, tools))
+    }
+}
+
+fn fetch(
+    session: &mut Session,
+    tools: &[Tool],
+    server: &str,
+    names: &ToolNames,
+    topic: &str,
+) -> Result<Documentation, McpError> {
+    let find = |name: &String| tools.iter().find(|tool| tool.name == *name);
+    let missing = |name: &str| {
+        let known = tools.iter().map(|tool| tool.name.clone()).collect();
+        error(server, Fault::NoSuchTool { tool: name.to_owned(), known })
+    };
+    let documentation = names.documentation.iter().find_map(find);
+    let documentation =
+        documentation.ok_or_else(|| missing(&names.documentation.join("` or `")))?;
+    let library = if is_library(topic) {
+        topic.to_owned()
+    } else {
+        let resolve = find(&names.resolve).ok_or_else(|| missing(&names.resolve))?;
+        let answer = session.call(&resolve.name, resolve_arguments(resolve, topic))?;
+        library_in(&answer.text, topic).ok_or_else(|| {
+            let message =
+                format!("it knows no library for `{topic}`: {}", first_line(&answer.text));
+            error(server, Fault::ToolFailed { tool: resolve.name.clone(), message })
+        })?
+    };
+    let arguments = documentation_arguments(documentation, &library, topic);
+    let text = session.call(&documentation.name, arguments)?.text;
+    if !is_documentation(&text) {
+        let message = first_line(&text).to_owned();
+        return Err(error(server, Fault::ToolFailed { tool: documentation.name.clone(), message }));
+    }
+    Ok(Documentation { library, text })
+}
+
+fn error(server: &str, fault: Fault) -> McpError {
+    McpError { server: server.to_owned(), fault, last_words: None }
+}
+
+/// Makes a report of what came back: documentation, or why there is none.
+pub fn report(
+    topic: &str,
+    source: &str,
+    fetched: &Result<Documentation, String>,
+    fetched_at: Timestamp,
+) -> Report {
+    let mut report = Report {
+        topic: topic.to_owned(),
+        status: Status::Unavailable,
+        source: source.to_owned(),
+        library: None,
+        source_url: None,
+        summary: String::new(),
+        fetched_at,
+        for_stage: None,
+        error: None,
+    };
+    match fetched {
+        Ok(documentation) => {
+            report.status = Status::Fetched;
+            report.library = Some(documentation.library.clone());
+            report.source_url = address_in(&documentation.text);
+            report.summary = summary(&documentation.text);
+        }
+        Err(error) => report.error = Some(error.clone()),
+    }
+    report
+}
+
+/// Tells whether a topic is a library's id already, such as `/vercel/next.js`.
+fn is_library(topic: &str) -> bool {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./@".contains(letter);
+    topic.starts_with('/') && topic.matches('/').count() >= 2 && topic.chars().all(is_plain)
+}
+
+fn resolve_arguments(tool: &Tool, topic: &str) -> Value {
+    let mut arguments = Map::from_iter([("libraryName".to_owned(), json!(topic))]);
+    if tool.takes("query") {
+        arguments.insert("query".to_owned(), json!(topic));
+    }
+    Value::Object(arguments)
+}
+
+fn documentation_arguments(tool: &Tool, library: &str, topic: &str) -> Value {
+    // Newer servers take `libraryId` and a question.
+    let id = if tool.takes("libraryId") { "libraryId" } else { "context7CompatibleLibraryID" };
+    let mut arguments = Map::from_iter([(id.to_owned(), json!(library))]);
+    for name in ["query", "topic"] {
+        if tool.takes(name) {
+            arguments.insert(name.to_owned(), json!(topic));
+        }
+    }
+    if tool.takes("tokens") {
+        arguments.insert("tokens".to_owned(), json!(TOKENS));
+    }
+    Value::Object(arguments)
+}
+
+/// Finds the library in the list that a server answers with: one whose title is the beginning of
+/// the topic, else the first, for they come in the order of how well they fit.
+fn library_in(text: &str, topic: &str) -> Option<String> {
+    let topic = topic.to_lowercase();
+    let mut first = None;
+    let mut title = String::new();
+    for line in text.lines() {
+        let line = line.trim().trim_start_matches(['-', '*']).trim_start();
+        if let Some(rest) = line.strip_prefix("Title:") {
+            title = rest.trim().to_lowercase();
+        }
+        let Some(id) = line.strip_prefix("Context7-compatible library ID:") else { continue };
+        let id = id.trim();
+        if !id.starts_with('/') {
+            continue;
+        }
+        let is_named = topic
+            .strip_prefix(title.as_str())
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
+        if is_named && !title.is_empty() {
+            return Some(id.to_owned());
+        }
+        first.get_or_insert_with(|| id.to_owned());
+    }
+    first
+}
+
+/// Tells documentation from the excuses that come in its place, with no mark of an error.
+fn is_documentation(text: &str) -> bool {
+    let text = text.trim_start();
+    let excuses = [
+        "Documentation not found",
+        "Error fetching",
+        "Failed to fetch",
+        "Rate limited",
+        "No documentation",
+    ];
+    !text.is_empty() && !excuses.iter().any(|excuse| text.starts_with(excuse))
+}
+
+/// Returns the first address that the documentation names as its source.
+fn address_in(text: &str) -> Option<String> {
+    text.lines().find_map(|line| {
+        let line = line.trim().to_ascii_lowercase().starts_with("source:").then(|| line.trim())?;
+        let address = line["source:".len()..].trim();
+        let end = address.find(char::is_whitespace).unwrap_or(address.len());
+        let address = &address[..end];
+        (address.starts_with("https://") || address.starts_with("http://"))
+            .then(|| address.to_owned())
+    })
+}
+
+/// Returns the beginning of the documentation, up to the end of a line.
+fn summary(text: &str) -> String {
+    let text = text.trim();
+    if text.len() <= SUMMARY {
+        return text.to_owned();
+    }
+    let end = boundary(text, SUMMARY);
+    let end = text[..end].rfind('\n').filter(|line| *line > SUMMARY / 2).unwrap_or(end);
+    format!("{}\n…", text[..end].trim_end())
+}
+
+fn first_line(text: &str) -> &str {
+    let line = text.trim().lines().next().unwrap_or("it said nothing");
+    &line[..boundary(line, 200)]
+}
+
+/// Returns the last place up to `most` that is not inside a letter.
+fn boundary(text: &str, most: usize) -> usize {
+    let most = most.min(text.len());
+    (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,214 @@
+//! What goes wrong with a server, and what to do about it.
+
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+/// What went wrong with a server.
+#[derive(Debug, thiserror::Error)]
+#[error("the MCP server `{server}`: {fault}{}", Said(last_words.as_deref()))]
+pub struct McpError {
+    /// Its name.
+    pub server: String,
+    /// What happened.
+    #[source]
+    pub fault: Fault,
+    /// The end of what it said on its standard error.
+    pub last_words: Option<String>,
+}
+
+impl McpError {
+    /// Returns the next step.
+    pub fn hint(&self) -> String {
+        self.fault.hint()
+    }
+}
+
+struct Said<'a>(Option<&'a str>);
+
+impl fmt::Display for Said<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(words) => write!(formatter, "; its last words: {words}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What we were doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Making the connection.
+    Connect,
+    /// Asking which tools there are.
+    ListTools,
+    /// Calling a tool.
+    Call,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Connect => "while we connected",
+            Self::ListTools => "when it was asked for its tools",
+            Self::Call => "before it answered the call",
+        })
+    }
+}
+
+/// What may happen with a server.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// Its program cannot be started.
+    #[error("`{program}` cannot be started: {error}")]
+    NotStarted {
+        /// The program.
+        program: String,
+        /// Why not.
+        error: io::Error,
+    },
+    /// Its address is no use.
+    #[error("its address {0}")]
+    Address(String),
+    /// Nobody is there, or not the one we meant.
+    #[error("it cannot be reached: {0}")]
+    Unreachable(String),
+    /// It answered a request with another status than it may.
+    #[error("it answered with status {status}{}", Quoted(body))]
+    Status {
+        /// The status.
+        status: u16,
+        /// The beginning of what came with it.
+        body: String,
+    },
+    /// It took too long.
+    #[error("it gave no answer within {} {step}", InSeconds(*limit))]
+    TimedOut {
+        /// How long it had.
+        limit: Duration,
+        /// What we were doing.
+        step: Step,
+    },
+    /// Its program ended.
+    #[error("it ended {step} ({how})")]
+    Ended {
+        /// What we were doing.
+        step: Step,
+        /// How it ended.
+        how: String,
+    },
+    /// It closed the connection, perhaps in the middle of an answer.
+    #[error("it closed the connection {step}{}", if *in_the_middle { ", in the middle of a message" } else { "" })]
+    Closed {
+        /// What we were doing.
+        step: Step,
+        /// Part of a message had come.
+        in_the_middle: bool,
+    },
+    /// It said more than it may.
+    #[error("its answer is longer than {limit} bytes")]
+    TooLong {
+        /// How long an answer may be.
+        limit: usize,
+    },
+    /// It said something that is no message.
+    #[error("it answered with something that is no message of the protocol: {0}")]
+    Garbage(String),
+    /// It answered a request that nobody made.
+    #[error("it answered request {received}, which nobody made")]
+    OtherId {
+        /// The request's id.
+        received: String,
+    },
+    /// It refused a request.
+    #[error("it refused {step}: {message} (code {code})", step = match step { Step::Connect => "the connection", Step::ListTools => "to list its tools", Step::Call => "the call" })]
+    Refused {
+        /// What we were doing.
+        step: Step,
+        /// The code of its error.
+        code: i32,
+        /// What it said.
+        message: String,
+    },
+    /// It has no such tool.
+    #[error("it has no tool `{tool}`")]
+    NoSuchTool {
+        /// The tool.
+        tool: String,
+        /// Those that it has.
+        known: Vec<String>,
+    },
+    /// The tool ran, and failed.
+    #[error("its tool `{tool}` failed: {message}")]
+    ToolFailed {
+        /// The tool.
+        tool: String,
+        /// What it said.
+        message: String,
+    },
+    /// What a tool is called with must be a JSON object.
+    #[error("arguments must be a JSON object")]
+    Arguments,
+    /// What it said fits the protocol, but not the moment.
+    #[error("it does not keep to the protocol: {0}")]
+    Protocol(String),
+    /// We could not do our own part.
+    #[error("the client failed: {0}")]
+    Client(io::Error),
+}
+
+impl Fault {
+    /// Returns the next step.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::NotStarted { error, .. } if error.kind() == io::ErrorKind::NotFound => {
+                "install the program, or correct `command` and `cwd` in mcp.json".to_owned()
+            }
+            Self::NotStarted { .. } => "correct `command` in mcp.json".to_owned(),
+            Self::Address(_) => "correct `url` in mcp.json".to_owned(),
+            Self::Unreachable(_) => "start the server, or correct `url` in mcp.json".to_owned(),
+            Self::Status { status: 401 | 403, .. } => {
+                "give it what it asks for under `headers` in mcp.json".to_owned()
+            }
+            Self::Status { status: 404 | 405, .. } => {
+                "correct the path of `url` in mcp.json; many servers have `/mcp`".to_owned()
+            }
+            Self::TimedOut { .. } => "try again, or give it more time".to_owned(),
+            Self::NoSuchTool { known, .. } if known.is_empty() => "it has no tools".to_owned(),
+            Self::NoSuchTool { known, .. } => format!("it has: {}", known.join(", ")),
+            Self::TooLong { .. } => "ask it for less".to_owned(),
+            Self::ToolFailed { .. } | Self::Refused { .. } => {
+                "see whether the arguments fit the tool".to_owned()
+            }
+            Self::Arguments => "write them as `{\"name\": \"value\"}`".to_owned(),
+            _ => "start the server by hand and see what it says".to_owned(),
+        }
+    }
+}
+
+struct Quoted<'a>(&'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { Ok(()) } else { write!(formatter, ": {}", self.0) }
+    }
+}
+
+struct InSeconds(Duration);
+
+impl fmt::Display for InSeconds {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} s", self.0.as_secs_f64())
+    }
+}
+
+/// Returns the beginning of what somebody sent, on one line, for an error.
+pub(crate) fn beginning(bytes: &[u8]) -> String {
+    const LONGEST: usize = 200;
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * LONGEST)]);
+    let clean = text.trim().replace(char::is_control, " ");
+    match clean.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &clean[..end]),
+        None => clean,
+    }
+}

@@ -1,0 +1,82 @@
+use super::*;
+
+fn said(text: &str) -> Option<Opinion> {
+    opinion(&Answer { text: text.to_owned(), structured: None })
+}
+
+fn tool(schema: Value) -> Tool {
+    Tool { name: "ask".to_owned(), description: String::new(), input_schema: schema }
+}
+
+fn at() -> Timestamp {
+    "2025-12-02T15:45:00Z".parse().unwrap()
+}
+
+#[test]
+fn an_opinion_is_found_in_data_and_among_words() {
+    let data = json!({"verdict": "needs_changes", "concerns": ["no limit", {"id": 5}]});
+    let expected = Opinion {
+        verdict: Verdict::NeedsChanges,
+        concerns: vec!["no limit".to_owned(), "{\"id\":5}".to_owned()],
+        suggestions: Vec::new(),
+    };
+    let answer = Answer { text: "see the data".to_owned(), structured: Some(data.clone()) };
+    assert_eq!(opinion(&answer), Some(expected.clone()));
+    assert_eq!(said(&data.to_string()), Some(expected.clone()));
+    let words = format!("I looked at {{it}} and {{\"a\": 1}}.\n```json\n{data:#}\n```\nBye {{");
+    assert_eq!(said(&words), Some(expected));
+    let loose =
+        said(r#"{"verdict": "Approve with notes", "suggestions": "cache", "concerns": ""}"#);
+    let loose = loose.unwrap();
+    assert_eq!(loose.verdict, Verdict::ApproveWithNotes);
+    assert_eq!((loose.concerns, loose.suggestions), (vec![], vec!["cache".to_owned()]));
+}
+
+#[test]
+fn without_a_verdict_there_is_no_opinion() {
+    for text in
+        ["", "looks good to me", "{}", r#"{"verdict": "maybe"}"#, "{{{{", "{\"verdict\": 5}"]
+    {
+        assert_eq!(said(text), None, "{text}");
+    }
+    assert_eq!(said(&"{".repeat(1 << 20)), None);
+    assert_eq!(said(&"{\"a\":".repeat(1 << 18)), None);
+}
+
+#[test]
+fn the_text_goes_where_the_tool_takes_it() {
+    let ask = |schema: Value, argument: Option<&str>| {
+        let reviewer = Reviewer { tool: "ask".into(), argument: argument.map(str::to_owned) };
+        arguments(&tool(schema), &reviewer, "T")
+    };
+    let schema = json!({"properties": {"model": {}, "prompt": {}}, "required": ["model"]});
+    assert_eq!(ask(schema.clone(), None), json!({"prompt": "T"}));
+    assert_eq!(ask(schema, Some("model")), json!({"model": "T"}));
+    let schema = json!({"properties": {"document": {}}, "required": ["document"]});
+    assert_eq!(ask(schema, None), json!({"document": "T"}));
+    assert_eq!(ask(json!({}), None), json!({"prompt": "T"}));
+    assert!(request("a.json", "{\"x\": 1}").ends_with("\n\n{\"x\": 1}"));
+}
+
+#[test]
+fn a_review_is_made_of_what_came() {
+    let opinion = Opinion {
+        verdict: Verdict::ApproveWithNotes,
+        concerns: vec!["rate limits".to_owned()],
+        suggestions: vec!["a cache".to_owned()],
+    };
+    let made = review("architecture-handover-packet.json", "gemini", &Ok(opinion), at());
+    assert_eq!(
+        serde_json::to_value(&made).unwrap(),
+        json!({
+            "scope": "architecture-handover-packet.json", "reviewer": "gemini",
+            "status": "reviewed", "concerns": ["rate limits"], "suggestions": ["a cache"],
+            "verdict": "approve_with_notes", "reviewed_at": "2025-12-02T15:45:00Z",
+        })
+    );
+    let fault = Fault::Unreachable("refused".to_owned());
+    let failed = Err(McpError { server: "gemini".into(), fault, last_words: None });
+    let made = review("a.json", "gemini", &failed, at());
+    assert_eq!((made.status, made.verdict), (Status::Unavailable, None));
+    assert!(made.error.unwrap().contains("cannot be reached: refused"));
+}
