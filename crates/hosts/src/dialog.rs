@@ -31,6 +31,21 @@ pub struct Dialog {
     pub deny: Option<Vec<Key>>,
 }
 
+impl Dialog {
+    /// Returns what it asks and what about.
+    pub fn words(&self) -> String {
+        match &self.about {
+            Some(about) => format!("{} {about}", self.question),
+            None => self.question.clone(),
+        }
+    }
+
+    /// Tells whether it is the same dialog, wherever the mark is.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.name == other.name && self.words() == other.words()
+    }
+}
+
 /// A dialog whose options are one below the other, as an agent is known to show it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known {

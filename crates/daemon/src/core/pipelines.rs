@@ -124,12 +124,8 @@ impl Core {
         };
         // An agent may rest before its start is stored; then it is typed to a moment later.
         let can_begin = |job: &&Job| {
-            let types = matches!(
-                job.work,
-                JobWork::Nudge { .. } | JobWork::Answer { .. } | JobWork::Prompt { .. }
-            );
             let visit = job.visit.and_then(|number| pipeline.visit(number));
-            !types || visit.is_some_and(|visit| visit.session.is_some())
+            !job.work.types() || visit.is_some_and(|visit| visit.session.is_some())
         };
         pipeline.jobs().filter(is_new).filter(can_begin).map(order).collect()
     }
@@ -242,9 +238,8 @@ impl Core {
             let hint = "put long texts into files, and name the files";
             return Response::Refused(hinted(RefusalCode::BadRequest, &why, hint));
         }
-        if let Err(error) = self.worker.folders().write_environment(&id, &environment) {
-            let why = format!("the pipeline's environment cannot be kept: {error}");
-            return Response::Refused(refusal(RefusalCode::Store, &why));
+        if let Err(refused) = self.keep_environment(&id, &environment) {
+            return refused;
         }
         faults::point("core.pipeline.environment");
         let response = self.order(&id, What::PipelineBegun(Box::new(plan)));
@@ -252,6 +247,17 @@ impl Core {
         let pipelines = &self.state.pipelines;
         self.worker.folders().forget(|id| pipelines.get(id).is_some());
         response
+    }
+
+    fn keep_environment(
+        &self,
+        id: &RecordId,
+        environment: &BTreeMap<String, String>,
+    ) -> Result<(), Response> {
+        self.worker.folders().write_environment(id, environment).map_err(|error| {
+            let why = format!("the pipeline's environment cannot be kept: {error}");
+            Response::Refused(refusal(RefusalCode::Store, &why))
+        })
     }
 
     pub(super) fn cancel_pipeline(&mut self, order: &PipelineOrder) -> Response {
@@ -275,9 +281,8 @@ impl Core {
             return not_now(&error);
         }
         let id = pipeline.plan.id.clone();
-        if let Err(error) = self.worker.folders().write_environment(&id, &order.environment) {
-            let why = format!("the pipeline's environment cannot be kept: {error}");
-            return Response::Refused(refusal(RefusalCode::Store, &why));
+        if let Err(refused) = self.keep_environment(&id, &order.environment) {
+            return refused;
         }
         let resumed = What::PipelineResumed { id: id.clone(), step: order.step, by: order.by };
         self.order(&id, resumed)

@@ -91,7 +91,11 @@ impl Looker {
         let Some(host) = self.host else { return };
         let Ok(screen) = sessions.coloured(&self.place) else { return };
         let dialog = host.dialog(&screen);
-        if dialog == self.shown {
+        let is_same = match (&dialog, &self.shown) {
+            (Some(now), Some(before)) => now.is_same(before),
+            (now, before) => now.is_none() && before.is_none(),
+        };
+        if is_same {
             self.looks_without = 0;
             return;
         }
@@ -108,7 +112,7 @@ impl Looker {
             tell(inputs, Happening::AgentWorking(self.report()));
         }
         if let Some(dialog) = &dialog {
-            let report = AgentReport { about: Some(about(dialog)), ..self.report() };
+            let report = AgentReport { about: Some(dialog.words()), ..self.report() };
             let prompt_type = dialog.prompt_type;
             tell(inputs, Happening::AgentPrompt(AgentPrompt { report, prompt_type }));
         }
@@ -129,12 +133,4 @@ impl Looker {
 fn tell(inputs: &mpsc::Sender<Input>, happening: Happening) {
     // A loop that has ended needs to know nothing.
     let _ = inputs.blocking_send(Input::Screen(Box::new(happening)));
-}
-
-/// Returns what a dialog asks, in words.
-pub(super) fn about(dialog: &Dialog) -> String {
-    match &dialog.about {
-        Some(about) => format!("{} {about}", dialog.question),
-        None => dialog.question.clone(),
-    }
 }

@@ -11,7 +11,7 @@ use anyhook_model::pipeline::SessionView;
 use tokio::sync::oneshot;
 
 use super::command::failed;
-use super::{Order, TypedInto, Worker, screen};
+use super::{Order, TypedInto, Worker};
 use crate::core::{Input, refusal};
 use crate::session::{self, Place, SessionError, Sessions};
 
@@ -171,8 +171,8 @@ impl Worker {
                 Err(error) => return JobResult::Failed { why: error.to_string() },
             };
             // Hooks and screens have words of their own for the same call.
-            let dialog = dialog
-                .filter(|dialog| about.is_none_or(|about| screen::about(dialog).contains(about)));
+            let dialog =
+                dialog.filter(|dialog| about.is_none_or(|about| dialog.words().contains(about)));
             looks_without = if dialog.is_none() { looks_without + 1 } else { 0 };
             if pressed.is_some() && looks_without >= GONE_LOOKS {
                 return JobResult::Done { note: None };

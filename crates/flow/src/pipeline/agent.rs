@@ -377,13 +377,7 @@ impl Pipeline {
         out.told.push(Happening::SessionDeleted(self.report()));
         self.note(now, format!("the agent has ended: {}", words(result)));
         // There is nobody left to type to.
-        self.jobs.retain(|_, job| {
-            let types = matches!(
-                job.work,
-                JobWork::Nudge { .. } | JobWork::Answer { .. } | JobWork::Prompt { .. }
-            );
-            !types
-        });
+        self.jobs.retain(|_, job| !job.work.types());
         if is_ended_by_us {
             return;
         }

@@ -255,15 +255,13 @@ impl Pipeline {
         let visit = self.number();
         let ended: Vec<u32> = self.jobs.values().filter_map(Job::ends).collect();
         let mut to_end = Vec::new();
-        self.jobs.retain(|number, job| match &job.work {
-            JobWork::Shell | JobWork::Agent { .. } | JobWork::Gate { .. } => {
+        // What is typed by now is typed.
+        self.jobs.retain(|_, job| !job.work.types());
+        for (number, job) in &self.jobs {
+            if matches!(job.work, JobWork::Shell | JobWork::Agent { .. } | JobWork::Gate { .. }) {
                 to_end.push(*number);
-                true
             }
-            // What is typed by now is typed.
-            JobWork::Nudge { .. } | JobWork::Answer { .. } | JobWork::Prompt { .. } => false,
-            _ => true,
-        });
+        }
         for job in to_end.into_iter().filter(|job| !ended.contains(job)) {
             self.ask_for(visit, JobWork::End { job });
         }

@@ -81,6 +81,13 @@ pub enum JobWork {
     },
 }
 
+impl JobWork {
+    /// Tells whether it types into the agent's session.
+    pub fn types(&self) -> bool {
+        matches!(self, Self::Nudge { .. } | Self::Answer { .. } | Self::Prompt { .. })
+    }
+}
+
 /// What became of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -135,3 +135,19 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn where_the_mark_is_makes_no_other_dialog() {
+    let at = |allow: Vec<Key>, about: &str| Dialog {
+        name: "trust",
+        prompt_type: PromptType::Permission,
+        question: "Is this folder trusted?".to_owned(),
+        about: Some(about.to_owned()),
+        allow: Some(allow),
+        deny: None,
+    };
+    let first = at(vec![Key::Down, Key::Enter], "/p");
+    assert_eq!(first.words(), "Is this folder trusted? /p");
+    assert!(first.is_same(&at(vec![Key::Enter], "/p")));
+    assert!(!first.is_same(&at(vec![Key::Enter], "/q")));
+}
