@@ -15,8 +15,11 @@ use serde_json::Value;
 use crate::{Ending, Workspace, process};
 
 const SCHEMAS: &str = "crates/model/schemas";
+/// The schemas of a workflow's artifacts, which are written by hand.
+const ARTIFACTS: &str = "crates/flow/src/workflow/schemas";
 const REFERENCE: &str = "docs/reference";
 const HOSTS: &str = "docs/hosts";
+const PICTURES: &str = "docs/pictures";
 const NOTE: &str = "<!-- Made by `cargo xtask generate`; changes here are lost. -->\n";
 
 /// Writes the generated files, or compares them.
@@ -83,7 +86,7 @@ fn generate(workspace: &Workspace) -> Result<tempfile::TempDir> {
     command.args(["run", "--quiet", "--locked", "--package", "anyhook-model"]);
     command.args(["--features", "schema", "--example", "generate_schemas", "--"]).arg(&schemas);
     process::run(&mut command)?;
-    fs::write(reference.join("schemas.md"), schemas_page(&schemas)?)?;
+    fs::write(reference.join("schemas.md"), schemas_page(workspace, &schemas)?)?;
 
     let anyhook = workspace.build_anyhook("dev")?;
     fs::write(reference.join("commands.md"), commands_page(&anyhook)?)?;
@@ -95,7 +98,21 @@ fn generate(workspace: &Workspace) -> Result<tempfile::TempDir> {
     for host in &hosts {
         fs::write(pages.join(format!("{}.md", word(&host["id"]))), host_page(host))?;
     }
+
+    let pictures = fresh.path().join(PICTURES);
+    fs::create_dir_all(&pictures)?;
+    fs::write(pictures.join("delivery-workflow.svg"), workflow_picture(&anyhook)?)?;
     Ok(fresh)
+}
+
+/// The picture of the workflow that comes with the program.
+fn workflow_picture(anyhook: &Path) -> Result<String> {
+    // A project without a workflow of its own.
+    let nowhere = tempfile::tempdir()?;
+    let mut command = Command::new(anyhook);
+    command.args(["workflow", "graph", "--svg", "--plain"]);
+    command.current_dir(nowhere.path()).env_clear().env("HOME", nowhere.path());
+    process::output(&mut command)
 }
 
 /// What the program knows about each agent.
@@ -279,14 +296,22 @@ fn commands_in(help: &str) -> Vec<String> {
 }
 
 /// The page that lists the schemas.
-fn schemas_page(folder: &Path) -> Result<String> {
-    let mut page = format!(
-        "# JSON Schemas\n\n{NOTE}\n`anyhook schema NAME` prints one of these.\n\n\
-         | file | title | what it describes |\n|---|---|---|\n"
-    );
-    let files = files_below(folder)?;
+fn schemas_page(workspace: &Workspace, folder: &Path) -> Result<String> {
+    let mut page =
+        format!("# JSON Schemas\n\n{NOTE}\n`anyhook schema NAME` prints one of these.\n\n");
+    page.push_str(&schemas_table(folder, SCHEMAS)?);
+    page.push_str("\nOf a workflow's [artifacts](artifacts.md):\n\n");
+    page.push_str(&schemas_table(&workspace.root.join(ARTIFACTS), ARTIFACTS)?);
+    Ok(page)
+}
+
+/// The schemas of a folder, which is in the repository at `home`.
+fn schemas_table(folder: &Path, home: &str) -> Result<String> {
+    let mut table = "| file | title | what it describes |\n|---|---|---|\n".to_owned();
+    let mut files = files_below(folder)?;
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
     if files.is_empty() {
-        bail!("no schema was generated");
+        bail!("there is no schema in {}", folder.display());
     }
     for file in files {
         let text = fs::read_to_string(folder.join(&file))?;
@@ -294,13 +319,13 @@ fn schemas_page(folder: &Path) -> Result<String> {
             .with_context(|| format!("{} is not JSON", file.display()))?;
         let file = file.display();
         let _ = writeln!(
-            page,
-            "| [`{file}`](../../{SCHEMAS}/{file}) | {} | {} |",
+            table,
+            "| [`{file}`](../../{home}/{file}) | {} | {} |",
             cell(&schema["title"]),
             cell(&schema["description"])
         );
     }
-    Ok(page)
+    Ok(table)
 }
 
 /// A text as one cell of a table.

@@ -1,6 +1,6 @@
 //! The bodies of the test suites.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
@@ -128,7 +128,10 @@ pub fn examples(workspace: &Workspace) -> Result<Outcome> {
         return Ok(Outcome::Skipped(format!("{error:#}")));
     }
     let anyhook = workspace.build_anyhook("dev")?;
-    let hooks = example_hooks(workspace)?;
+    let mut hooks = hooks_in(workspace, "examples/hooks")?;
+    for pack in folders_in(workspace, Path::new("packs"))? {
+        hooks.extend(hooks_in(workspace, pack.join("hooks"))?);
+    }
     // The hooks and the state of whoever runs this stay out of it.
     let home = tempfile::tempdir()?;
     for task in ["check", "test"] {
@@ -169,19 +172,25 @@ fn cargo(workspace: &Workspace, arguments: &[&str]) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// The folders of `examples/hooks`, relative to the repository, in order of name.
-fn example_hooks(workspace: &Workspace) -> Result<Vec<PathBuf>> {
-    let parent = PathBuf::from("examples/hooks");
-    let mut hooks = Vec::new();
-    for entry in workspace.root.join(&parent).read_dir().context("examples/hooks cannot be read")? {
+/// The hooks' folders in a folder of the repository.
+fn hooks_in(workspace: &Workspace, parent: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
+    let hooks = folders_in(workspace, parent.as_ref())?;
+    if hooks.is_empty() {
+        bail!("{} has no hook", parent.as_ref().display());
+    }
+    Ok(hooks)
+}
+
+/// The folders in a folder of the repository, relative to it, in order of name.
+fn folders_in(workspace: &Workspace, parent: &Path) -> Result<Vec<PathBuf>> {
+    let entries = workspace.root.join(parent).read_dir();
+    let mut folders = Vec::new();
+    for entry in entries.with_context(|| format!("{} cannot be read", parent.display()))? {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
-            hooks.push(parent.join(entry.file_name()));
+            folders.push(parent.join(entry.file_name()));
         }
     }
-    if hooks.is_empty() {
-        bail!("examples/hooks has no hook");
-    }
-    hooks.sort();
-    Ok(hooks)
+    folders.sort();
+    Ok(folders)
 }

@@ -48,7 +48,7 @@ pub const SUITES: [Suite; 12] = [
     },
     Suite {
         name: "examples",
-        about: "every example hook passes its check and its cases",
+        about: "every hook of examples and packs passes its check and its cases",
         body: suites::examples,
     },
     Suite {

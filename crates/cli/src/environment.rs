@@ -82,6 +82,11 @@ pub fn folder(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
+/// Returns a variable that a file of a person names; one that is no text does not count.
+pub fn variable(name: &str) -> Option<String> {
+    env::var(name).ok()
+}
+
 /// Returns the address of the desktop's bus, as the session says it.
 pub fn desktop_bus() -> Option<String> {
     let told = env::var("DBUS_SESSION_BUS_ADDRESS").ok().filter(|address| !address.is_empty());
@@ -101,6 +106,18 @@ pub fn agent_around() -> Option<String> {
     };
     let known = AGENTS.into_iter().find(is_around).map(|agent| agent.title().to_owned());
     known.or_else(|| env::var(launch::AGENT_ID).ok().filter(|id| !id.is_empty()))
+}
+
+/// The variable that says which agent of a workflow a session is.
+pub const WORKFLOW_AGENT: &str = "ANYHOOK_WORKFLOW_AGENT";
+/// The variable that says that the agent's prompt has its context already.
+pub const WORKFLOW_CONTEXT: &str = "ANYHOOK_WORKFLOW_CONTEXT";
+
+/// Returns the agent of a workflow that this session is, and whether its prompt has its context
+/// already.
+pub fn workflow_agent() -> (Option<String>, bool) {
+    let agent = env::var(WORKFLOW_AGENT).ok().filter(|agent| !agent.is_empty());
+    (agent, env::var_os(WORKFLOW_CONTEXT).is_some())
 }
 
 /// Returns who sits at the terminal, as far as the environment tells.

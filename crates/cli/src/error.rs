@@ -72,6 +72,11 @@ impl Trouble {
         &self.message
     }
 
+    /// Returns the next step, if there is one.
+    pub fn next_step(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
     /// Tells the person and returns the exit code.
     pub fn tell(self) -> ExitCode {
         let mut stderr = Out::stderr();

@@ -13,13 +13,18 @@ mod error;
 mod figures;
 mod hook;
 mod level;
+mod packs;
 mod past;
+mod person;
 mod prefix;
 mod progress;
 mod runbooks;
+mod servers;
 mod since;
 mod target;
 mod ui;
+mod waiting;
+mod workflow;
 
 use std::process::ExitCode;
 

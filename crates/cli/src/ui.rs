@@ -92,6 +92,11 @@ impl Out {
         Ok(())
     }
 
+    /// Writes the next step.
+    pub fn hint(&mut self, text: &str) -> io::Result<()> {
+        self.line(&[(Tone::Hint, "hint: "), (Tone::Plain, text)])
+    }
+
     /// Writes a plain line.
     pub fn text(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.writer, "{text}")

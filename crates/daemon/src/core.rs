@@ -18,7 +18,7 @@ use anyhook_engine::journal::{Follower, Journal};
 use anyhook_flow::notices::NoticeName;
 use anyhook_flow::{Effect, Entry, State, What};
 use anyhook_model::daemon::{Request, Response, Told};
-use anyhook_model::inquiry::Ending;
+use anyhook_model::inquiry::{Ending, InquiryKind};
 use anyhook_model::instructions::Instructions;
 use anyhook_model::notice::NoticeKind;
 use anyhook_model::{Happening, Inquiry, Notice, ProcessName, RecordId, Resolution};
@@ -270,7 +270,7 @@ impl Core {
             Input::Follow(after, follower) => self.follow(after, follower),
             Input::Waived(id) => {
                 if self.waiting.leave(&id) {
-                    self.dismiss(&id, "whoever asked is gone");
+                    self.dismiss(&id, self.why_waived(&id));
                 }
             }
             Input::Log(happening, file, position) => {
@@ -444,6 +444,16 @@ impl Core {
         let open = self.state.inquiries.get(id).filter(|held| held.resolution.is_none());
         let ended = open.map(|held| without_answer(&held.inquiry, why));
         self.resolve(ended.into_iter().collect());
+    }
+
+    /// Returns why nobody waits for a decision any more.
+    fn why_waived(&self, id: &RecordId) -> &'static str {
+        let kind = self.state.inquiries.get(id).map(|held| held.inquiry.kind);
+        match kind {
+            // Its state file may have been changed by others, and is the truth.
+            Some(InquiryKind::Gate) => "it was decided elsewhere, or nobody runs the workflow",
+            _ => "whoever asked is gone",
+        }
     }
 
     fn resolve(&mut self, resolutions: Vec<Resolution>) {

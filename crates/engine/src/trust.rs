@@ -5,6 +5,9 @@
 //! - `trust/projects/HASH/NAME-HASH.json`: one [`TrustRecord`] for each trusted hook, where HASH
 //!   stands for the path of its `hooks` folder.
 //!
+//! A file that is not run, such as `.agents/mcp.json`, has a record and no copy: whoever uses it
+//! reads it once, and asks about what was read.
+//!
 //! Every file is written aside and renamed, so that many processes may work here at once.
 
 use std::collections::BTreeMap;
@@ -29,12 +32,12 @@ const FILES_LIMIT: usize = 2_000;
 const BYTES_LIMIT: u64 = 32 * 1024 * 1024;
 const DEPTH_LIMIT: usize = 32;
 
-/// A project's hook that somebody trusted.
+/// A project's hook, or a file of it, that somebody trusted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustRecord {
     /// The version of this file.
     pub v: u32,
-    /// The hook's folder in the project.
+    /// The hook's folder in the project, or the file.
     #[serde(with = "path_text")]
     pub source: PathBuf,
     /// What it held.
@@ -90,6 +93,17 @@ pub enum TrustError {
         /// Why.
         error: io::Error,
     },
+}
+
+/// How a file of a project stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileTrust {
+    /// Nobody has trusted it.
+    Never,
+    /// It was trusted with another content.
+    Changed,
+    /// It was trusted as it is.
+    Trusted,
 }
 
 /// What is remembered about trusted hooks.
@@ -188,17 +202,52 @@ impl TrustStore {
             }
             make_read_only(&copy)?;
         }
+        self.remember(&record)?;
+        Ok(record)
+    }
+
+    /// Says how a file of a project stands that has been read.
+    pub fn file_trust(&self, source: &Path, content: &[u8]) -> FileTrust {
+        let Ok(source) = absolute(source) else { return FileTrust::Never };
+        if !self.has_record(&source) {
+            return FileTrust::Never;
+        }
+        let record = fs::read(self.record_path(&source)).ok();
+        let record = record.and_then(|text| serde_json::from_slice::<TrustRecord>(&text).ok());
+        match record {
+            Some(record) if record.source == source && record.digest == sha256_hex(content) => {
+                FileTrust::Trusted
+            }
+            _ => FileTrust::Changed,
+        }
+    }
+
+    /// Trusts a file of a project with the content that was shown.
+    pub fn trust_file(
+        &self,
+        source: &Path,
+        content: &[u8],
+        now: Timestamp,
+    ) -> Result<TrustRecord, TrustError> {
+        let source = absolute(source)?;
+        let digest = sha256_hex(content);
+        let record = TrustRecord { v: TRUST_VERSION, source, digest, at: now };
+        self.remember(&record)?;
+        Ok(record)
+    }
+
+    fn remember(&self, record: &TrustRecord) -> Result<(), TrustError> {
         let path = self.record_path(&record.source);
         let folder = path.parent().unwrap_or(&self.folder).to_owned();
         fs::create_dir_all(&folder).map_err(at(&folder))?;
         // Aside, where nobody takes a half-written record for a whole one.
         let mut file = tempfile::NamedTempFile::new_in(&self.folder).map_err(at(&folder))?;
-        serde_json::to_writer(&mut file, &record).map_err(io::Error::from).map_err(at(&path))?;
+        serde_json::to_writer(&mut file, record).map_err(io::Error::from).map_err(at(&path))?;
         file.persist(&path).map_err(|error| TrustError::Io { path, error: error.error })?;
-        Ok(record)
+        Ok(())
     }
 
-    /// Forgets that a hook was trusted. Returns whether it was.
+    /// Forgets that a hook, or a file, was trusted. Returns whether it was.
     pub fn forget(&self, source: &Path) -> Result<bool, TrustError> {
         let path = self.record_path(source);
         match fs::remove_file(&path) {
@@ -477,6 +526,24 @@ mod tests {
         assert!(trust(&scratch).is_ok(), "trusted again with its new content");
         assert!(scratch.store.forget(&scratch.hook).unwrap());
         assert!(!scratch.store.forget(&scratch.hook).unwrap());
+    }
+
+    #[test]
+    fn a_file_is_trusted_with_one_content() {
+        let scratch = scratch();
+        let file = scratch.folder.path().join("mcp.json");
+        let other = scratch.folder.path().join("other.json");
+        assert_eq!(scratch.store.file_trust(&file, b"one"), FileTrust::Never);
+        scratch.store.trust_file(&file, b"one", Timestamp::UNIX_EPOCH).unwrap();
+        assert_eq!(scratch.store.file_trust(&file, b"one"), FileTrust::Trusted);
+        assert_eq!(scratch.store.file_trust(&file, b"two"), FileTrust::Changed);
+        assert_eq!(scratch.store.file_trust(&other, b"one"), FileTrust::Never);
+        assert!(scratch.store.forget(&absolute(&file).unwrap()).unwrap());
+        assert_eq!(scratch.store.file_trust(&file, b"one"), FileTrust::Never);
+        let record = scratch.store.record_path(&absolute(&file).unwrap());
+        scratch.store.trust_file(&file, b"one", Timestamp::UNIX_EPOCH).unwrap();
+        fs::write(record, "{").unwrap();
+        assert_eq!(scratch.store.file_trust(&file, b"one"), FileTrust::Changed);
     }
 
     #[test]

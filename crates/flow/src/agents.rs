@@ -92,6 +92,8 @@ pub enum Why {
     Over,
     /// It is about another process than the agent's.
     OtherProcess,
+    /// It is about another session than the agent's, which nothing else is known of.
+    OtherSession,
     /// It is only likely, and the host itself will tell: a stop gate may be at work.
     Unsure,
 }
@@ -104,6 +106,7 @@ impl Why {
             Self::Outranked => "the agent is at a prompt or its turn failed, which outranks it",
             Self::Over => "the agent is over",
             Self::OtherProcess => "it is about another process than the agent's",
+            Self::OtherSession => "it is about another session than the agent's",
             Self::Unsure => "it is only likely, and the agent's hooks will tell",
         }
     }

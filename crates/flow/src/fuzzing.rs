@@ -1,9 +1,13 @@
 //! What the fuzz targets call: takes any bytes and must come back.
 
+mod workflow;
+
 use anyhook_model::pipeline::{Plan, Work};
 use anyhook_model::{RecordId, reaction::Reactions};
 
 use crate::runbook::{Asked, Finding, Format, PipelineDefinition, Runbook, plan, read};
+
+pub use workflow::{workflow_file, workflow_signal};
 
 /// Values that must never be part of a command.
 const VALUES: [&str; 2] = ["'\"; touch gone; $(touch gone)", "other"];

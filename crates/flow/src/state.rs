@@ -197,6 +197,14 @@ impl State {
         effects: &mut Vec<Effect>,
     ) {
         let inner = self.agents.of_inner_agent(happening);
+        // A host has sessions of its own, as for a title, of which nothing but the end is told.
+        if let Some(report) = inner.as_ref().and_then(Happening::report)
+            && report.source == Source::Notification
+            && self.agents.get(&report.agent).is_none()
+        {
+            effects.push(Effect::Dropped(Why::OtherSession.words()));
+            return;
+        }
         let happening = inner.as_ref().unwrap_or(happening);
         let Some(report) = happening.report() else { return };
         let may_come_late = matches!(
@@ -264,8 +272,11 @@ impl State {
             // A pipeline knows itself when its question needs no answer any more.
             let is_own = inquiry.kind == InquiryKind::Escalation
                 && self.pipelines.asking(&inquiry.id).is_some();
+            // A gate is about no agent, whatever one may call itself.
+            let is_gate = inquiry.kind == InquiryKind::Gate;
             is_later
                 && !is_own
+                && !is_gate
                 && match happening {
                     _ if is_over => true,
                     // An agent that asks for a person may well do something meanwhile.

@@ -12,6 +12,7 @@
 
 pub mod context;
 pub mod definition;
+pub mod digest;
 pub mod graph;
 pub mod machine;
 pub mod refusal;

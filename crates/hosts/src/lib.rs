@@ -6,6 +6,7 @@
 
 pub mod claude_code;
 pub mod codex;
+pub mod command;
 mod common;
 pub mod dialog;
 pub mod facts;
@@ -25,6 +26,7 @@ pub mod wiring;
 use std::path::PathBuf;
 
 use anyhook_model::{EventKind, Host, PromptType};
+use command::{Command, CommandFile};
 use dialog::Dialog;
 use facts::{Capability, Quirk};
 use launch::Launch;
@@ -102,6 +104,12 @@ pub trait Agent: Host + Sync {
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Option<Displaced> {
         let _ = (scope, run, variable);
+        None
+    }
+
+    /// Returns the file from which the agent reads a command that people type, if it has such.
+    fn command_file(&self, scope: &Scope, command: &Command<'_>) -> Option<CommandFile> {
+        let _ = (scope, command);
         None
     }
 

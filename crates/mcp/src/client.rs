@@ -9,6 +9,7 @@ mod http;
 mod ids;
 mod lines;
 mod process;
+mod stop;
 
 use std::io;
 use std::time::Duration;
@@ -17,21 +18,24 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 
 use self::connection::Connection;
+pub use self::stop::Stop;
 use crate::config::Server;
 use crate::error::{Fault, McpError};
 
 /// What a session with a server may take.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Limits {
     /// All of it together, from the start of the server to the last answer.
     pub deadline: Duration,
     /// The longest answer, in bytes.
     pub longest_answer: usize,
+    /// Ends it before its time.
+    pub stop: Stop,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { deadline: Duration::from_secs(60), longest_answer: 8 << 20 }
+        Self { deadline: Duration::from_secs(60), longest_answer: 8 << 20, stop: Stop::default() }
     }
 }
 

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::client::{Limits, Session, Tool};
 use crate::config::Server;
-use crate::error::{Fault, McpError, Step};
+use crate::error::{Failure, Fault, McpError, Step};
 
 /// So much of the documentation is a summary, in bytes.
 const SUMMARY: usize = 8 * 1024;
@@ -63,16 +63,21 @@ pub struct Report {
     /// Where the documentation is from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_url: Option<String>,
-    /// The beginning of the documentation.
-    pub summary: String,
-    /// When it was asked for.
-    pub fetched_at: Timestamp,
+    /// The beginning of the documentation; none if there is no documentation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// When it was asked for; what others write may not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fetched_at: Option<Timestamp>,
     /// The stage that it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub for_stage: Option<String>,
     /// Why there is nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
+    pub reason: Option<String>,
+    /// What to do about it, for whoever asked; it is not written down.
+    #[serde(skip)]
+    pub hint: Option<String>,
 }
 
 /// Documentation, as the server gave it.
@@ -90,7 +95,7 @@ pub fn refresh(
     server: &Server,
     names: &ToolNames,
     topics: &[String],
-    limits: Limits,
+    limits: &Limits,
     now: &dyn Fn() -> Timestamp,
 ) -> Vec<Report> {
     let until = Instant::now() + limits.deadline;
@@ -103,30 +108,42 @@ pub fn refresh(
 struct Source<'a> {
     server: &'a Server,
     names: &'a ToolNames,
-    limits: Limits,
+    limits: &'a Limits,
     until: Instant,
     opened: Option<(Session, Vec<Tool>)>,
-    unusable: Option<String>,
+    unusable: Option<Failure>,
 }
 
 impl Source<'_> {
-    fn fetch(&mut self, topic: &str) -> Result<Documentation, String> {
+    fn fetch(&mut self, topic: &str) -> Result<Documentation, Failure> {
         if let Some(why) = &self.unusable {
             return Err(why.clone());
         }
         let (mut session, tools) = match self.opened.take().map_or_else(|| self.open(), Ok) {
             Ok(opened) => opened,
-            Err(error) => return Err(self.unusable.insert(error.to_string()).clone()),
+            Err(error) => return Err(self.unusable.insert(error.into()).clone()),
         };
         let fetched = fetch(&mut session, &tools, &self.server.name, self.names, topic);
-        let goes_on = match &fetched {
-            Ok(_) => true,
-            Err(error) => matches!(error.fault, Fault::ToolFailed { .. } | Fault::Refused { .. }),
+        let error = match fetched {
+            Ok(documentation) => {
+                self.opened = Some((session, tools));
+                return Ok(documentation);
+            }
+            Err(error) => error,
         };
+        let is_stopped = matches!(error.fault, Fault::Stopped);
+        let goes_on = matches!(
+            error.fault,
+            Fault::ToolFailed { .. } | Fault::UnknownTopic { .. } | Fault::Refused { .. }
+        );
         if goes_on {
             self.opened = Some((session, tools));
         }
-        fetched.map_err(|error| error.to_string())
+        let failure = Failure::from(error);
+        if is_stopped {
+            self.unusable = Some(failure.clone());
+        }
+        Err(failure)
     }
 
     fn open(&self) -> Result<(Session, Vec<Tool>), McpError> {
@@ -135,7 +152,8 @@ impl Source<'_> {
             let fault = Fault::TimedOut { limit: self.limits.deadline, step: Step::Connect };
             return Err(error(&self.server.name, fault));
         }
-        let mut session = Session::open(self.server, Limits { deadline: left, ..self.limits })?;
+        let mut session =
+            Session::open(self.server, Limits { deadline: left, ..self.limits.clone() })?;
         let tools = session.tools()?;
         Ok((session, tools))
     }
@@ -162,9 +180,8 @@ fn fetch(
         let resolve = find(&names.resolve).ok_or_else(|| missing(&names.resolve))?;
         let answer = session.call(&resolve.name, resolve_arguments(resolve, topic))?;
         library_in(&answer.text, topic).ok_or_else(|| {
-            let message =
-                format!("it knows no library for `{topic}`: {}", first_line(&answer.text));
-            error(server, Fault::ToolFailed { tool: resolve.name.clone(), message })
+            let said = first_line(&answer.text).to_owned();
+            error(server, Fault::UnknownTopic { topic: topic.to_owned(), said })
         })?
     };
     let arguments = documentation_arguments(documentation, &library, topic);
@@ -184,7 +201,7 @@ fn error(server: &str, fault: Fault) -> McpError {
 pub fn report(
     topic: &str,
     source: &str,
-    fetched: &Result<Documentation, String>,
+    fetched: &Result<Documentation, Failure>,
     fetched_at: Timestamp,
 ) -> Report {
     let mut report = Report {
@@ -193,19 +210,23 @@ pub fn report(
         source: source.to_owned(),
         library: None,
         source_url: None,
-        summary: String::new(),
-        fetched_at,
+        summary: None,
+        fetched_at: Some(fetched_at),
         for_stage: None,
-        error: None,
+        reason: None,
+        hint: None,
     };
     match fetched {
         Ok(documentation) => {
             report.status = Status::Fetched;
             report.library = Some(documentation.library.clone());
             report.source_url = address_in(&documentation.text);
-            report.summary = summary(&documentation.text);
+            report.summary = Some(summary(&documentation.text));
         }
-        Err(error) => report.error = Some(error.clone()),
+        Err(failure) => {
+            report.reason = Some(failure.reason.clone());
+            report.hint = Some(failure.hint.clone());
+        }
     }
     report
 }

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
+use crate::config::ConfigError;
+
 /// What went wrong with a server.
 #[derive(Debug, thiserror::Error)]
 #[error("the MCP server `{server}`: {fault}{}", Said(last_words.as_deref()))]
@@ -21,6 +23,28 @@ impl McpError {
     /// Returns the next step.
     pub fn hint(&self) -> String {
         self.fault.hint()
+    }
+}
+
+/// Why there is no help to be had from a server, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct Failure {
+    /// Why.
+    pub reason: String,
+    /// The next step.
+    pub hint: String,
+}
+
+impl From<McpError> for Failure {
+    fn from(error: McpError) -> Self {
+        Self { reason: error.to_string(), hint: error.hint() }
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self { reason: error.to_string(), hint: error.hint }
     }
 }
 
@@ -146,12 +170,26 @@ pub enum Fault {
         /// What it said.
         message: String,
     },
+    /// It knows nothing of what it was asked about.
+    #[error("it knows no library for `{topic}`: {said}")]
+    UnknownTopic {
+        /// What it was asked about.
+        topic: String,
+        /// What it said.
+        said: String,
+    },
+    /// It gave no opinion.
+    #[error("its answer has no verdict: {0}")]
+    NoVerdict(String),
     /// What a tool is called with must be a JSON object.
     #[error("arguments must be a JSON object")]
     Arguments,
     /// What it said fits the protocol, but not the moment.
     #[error("it does not keep to the protocol: {0}")]
     Protocol(String),
+    /// Whoever asked did not want to wait any longer.
+    #[error("it was stopped before it answered")]
+    Stopped,
     /// We could not do our own part.
     #[error("the client failed: {0}")]
     Client(io::Error),
@@ -173,13 +211,20 @@ impl Fault {
             Self::Status { status: 404 | 405, .. } => {
                 "correct the path of `url` in mcp.json; many servers have `/mcp`".to_owned()
             }
-            Self::TimedOut { .. } => "try again, or give it more time".to_owned(),
+            Self::TimedOut { .. } | Self::Stopped => {
+                "try again, or give it more time: `--timeout`".to_owned()
+            }
             Self::NoSuchTool { known, .. } if known.is_empty() => "it has no tools".to_owned(),
             Self::NoSuchTool { known, .. } => format!("it has: {}", known.join(", ")),
             Self::TooLong { .. } => "ask it for less".to_owned(),
             Self::ToolFailed { .. } | Self::Refused { .. } => {
                 "see whether the arguments fit the tool".to_owned()
             }
+            Self::UnknownTopic { .. } => {
+                "name the library as the server does, or by its id, such as `/vercel/next.js`"
+                    .to_owned()
+            }
+            Self::NoVerdict(_) => "ask again, or ask another of its tools".to_owned(),
             Self::Arguments => "write them as `{\"name\": \"value\"}`".to_owned(),
             _ => "start the server by hand and see what it says".to_owned(),
         }
@@ -198,7 +243,8 @@ struct InSeconds(Duration);
 
 impl fmt::Display for InSeconds {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} s", self.0.as_secs_f64())
+        // What is left of a limit is hardly ever round.
+        write!(formatter, "{} s", (self.0.as_secs_f64() * 10.0).round() / 10.0)
     }
 }
 

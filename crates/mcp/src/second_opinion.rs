@@ -10,29 +10,31 @@ use serde_json::{Map, Value, json};
 
 use crate::client::{Answer, Limits, Session, Tool};
 use crate::config::Server;
-use crate::error::{Fault, McpError, beginning};
+use crate::error::{Failure, Fault, McpError, beginning};
 
 /// Where an artifact's text may go, in the order of preference.
 const ARGUMENTS: [&str; 8] =
     ["prompt", "artifact", "content", "text", "question", "query", "message", "input"];
 
+/// No person reads more concerns, or suggestions, than these.
+const MOST: usize = 100;
+/// So many letters of each are kept.
+const LONGEST: usize = 2000;
+
+/// The tool that is asked if none is told and the server has several.
+const TOOL: &str = "ask-gemini";
+
 /// Which tool of the server is asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reviewer {
-    /// The tool.
-    pub tool: String,
+    /// The tool; else the server's only one, or `ask-gemini`.
+    pub tool: Option<String>,
     /// The argument that takes the text; else the first fitting one that the tool takes.
     pub argument: Option<String>,
 }
 
-impl Default for Reviewer {
-    fn default() -> Self {
-        Self { tool: "ask-gemini".to_owned(), argument: None }
-    }
-}
-
-/// What a reviewer decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What a reviewer decides; the later, the worse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Good as it is.
@@ -43,6 +45,18 @@ pub enum Verdict {
     NeedsChanges,
     /// No.
     Reject,
+}
+
+impl Verdict {
+    /// Returns it in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Approve => "approve",
+            Self::ApproveWithNotes => "approve with notes",
+            Self::NeedsChanges => "needs changes",
+            Self::Reject => "reject",
+        }
+    }
 }
 
 /// Whether there is an opinion.
@@ -75,11 +89,15 @@ pub struct Review {
     /// What the reviewer decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
-    /// When it was asked for.
-    pub reviewed_at: Timestamp,
+    /// When it was asked for; what others write may not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reviewed_at: Option<Timestamp>,
     /// Why there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
+    pub reason: Option<String>,
+    /// What to do about it, for whoever asked; it is not written down.
+    #[serde(skip)]
+    pub hint: Option<String>,
 }
 
 /// What a reviewer said.
@@ -103,7 +121,7 @@ pub fn ask(
     now: &dyn Fn() -> Timestamp,
 ) -> Review {
     let opinion = fetch(server, reviewer, scope, artifact, limits);
-    review(scope, &server.name, &opinion, now())
+    review(scope, &server.name, &opinion.map_err(Failure::from), now())
 }
 
 fn fetch(
@@ -116,26 +134,26 @@ fn fetch(
     let error = |fault| McpError { server: server.name.clone(), fault, last_words: None };
     let mut session = Session::open(server, limits)?;
     let tools = session.tools()?;
-    let Some(tool) = tools.iter().find(|tool| tool.name == reviewer.tool) else {
-        let known = tools.into_iter().map(|tool| tool.name).collect();
-        return Err(error(Fault::NoSuchTool { tool: reviewer.tool.clone(), known }));
+    let tool = match (&reviewer.tool, &tools[..]) {
+        (None, [only]) => only,
+        (wanted, _) => {
+            let wanted = wanted.as_deref().unwrap_or(TOOL);
+            tools.iter().find(|tool| tool.name == wanted).ok_or_else(|| {
+                let known = tools.iter().map(|tool| tool.name.clone()).collect();
+                error(Fault::NoSuchTool { tool: wanted.to_owned(), known })
+            })?
+        }
     };
     let arguments = arguments(tool, reviewer, &request(scope, artifact));
-    let answer = session.call(&reviewer.tool, arguments)?;
-    opinion(&answer).ok_or_else(|| {
-        let said = beginning(answer.text.as_bytes());
-        error(Fault::ToolFailed {
-            tool: reviewer.tool.clone(),
-            message: format!("its answer has no verdict: {said}"),
-        })
-    })
+    let answer = session.call(&tool.name, arguments)?;
+    opinion(&answer).ok_or_else(|| error(Fault::NoVerdict(beginning(answer.text.as_bytes()))))
 }
 
-/// Makes a review of what came back.
+/// Makes a review of what came back: an opinion, or why there is none.
 pub fn review(
     scope: &str,
     reviewer: &str,
-    opinion: &Result<Opinion, McpError>,
+    opinion: &Result<Opinion, Failure>,
     reviewed_at: Timestamp,
 ) -> Review {
     let mut review = Review {
@@ -145,8 +163,9 @@ pub fn review(
         concerns: Vec::new(),
         suggestions: Vec::new(),
         verdict: None,
-        reviewed_at,
-        error: None,
+        reviewed_at: Some(reviewed_at),
+        reason: None,
+        hint: None,
     };
     match opinion {
         Ok(opinion) => {
@@ -155,9 +174,48 @@ pub fn review(
             review.suggestions.clone_from(&opinion.suggestions);
             review.verdict = Some(opinion.verdict);
         }
-        Err(error) => review.error = Some(error.to_string()),
+        Err(failure) => {
+            review.reason = Some(failure.reason.clone());
+            review.hint = Some(failure.hint.clone());
+        }
     }
     review
+}
+
+/// Makes one review of those of several artifacts: the worst verdict, and what was said of each.
+pub fn together(mut reviews: Vec<Review>) -> Option<Review> {
+    if reviews.len() < 2 {
+        return reviews.pop();
+    }
+    let mut whole = reviews.first()?.clone();
+    let scopes: Vec<&str> = reviews.iter().map(|review| review.scope.as_str()).collect();
+    whole.scope = scopes.join(", ");
+    whole.reviewed_at = reviews.iter().filter_map(|review| review.reviewed_at).max();
+    let reasons: Vec<String> = reviews
+        .iter()
+        .filter_map(|review| Some(format!("{}: {}", review.scope, review.reason.as_ref()?)))
+        .collect();
+    whole.verdict = reviews.iter().filter_map(|review| review.verdict).max();
+    if whole.verdict.is_none() {
+        whole.reason = Some(reasons.join("; "));
+        return Some(whole);
+    }
+    if !reasons.is_empty() {
+        // What nobody looked at is not approved without a word.
+        whole.verdict = whole.verdict.max(Some(Verdict::ApproveWithNotes));
+    }
+    let said = |texts: fn(&Review) -> &Vec<String>| {
+        let of_each = |review: &Review| -> Vec<String> {
+            texts(review).iter().map(|text| format!("{}: {text}", review.scope)).collect()
+        };
+        reviews.iter().flat_map(of_each).collect::<Vec<String>>()
+    };
+    whole.status = Status::Reviewed;
+    whole.reason = None;
+    whole.concerns = said(|review| &review.concerns);
+    whole.concerns.extend(reasons);
+    whole.suggestions = said(|review| &review.suggestions);
+    Some(whole)
 }
 
 /// Returns what the reviewer is told.
@@ -207,15 +265,25 @@ fn opinion_of(value: &Value) -> Option<Opinion> {
     let verdict = verdict.trim().to_lowercase().replace([' ', '-'], "_");
     let verdict = serde_json::from_value(Value::String(verdict)).ok()?;
     let texts = |name: &str| match value.get(name) {
-        Some(Value::Array(elements)) => elements.iter().map(text_of).collect(),
-        Some(Value::String(text)) if !text.trim().is_empty() => vec![text.clone()],
-        _ => Vec::new(),
+        Some(Value::Array(elements)) => elements.iter().filter_map(text_of).take(MOST).collect(),
+        Some(text) => text_of(text).into_iter().collect(),
+        None => Vec::new(),
     };
     Some(Opinion { verdict, concerns: texts("concerns"), suggestions: texts("suggestions") })
 }
 
-fn text_of(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+/// Returns what a person reads of a concern or a suggestion, if it says anything.
+fn text_of(value: &Value) -> Option<String> {
+    let text = match value {
+        Value::Null => return None,
+        Value::String(text) => text.trim().to_owned(),
+        other => other.to_string(),
+    };
+    let text = match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    };
+    (!text.is_empty()).then_some(text)
 }
 
 #[cfg(test)]

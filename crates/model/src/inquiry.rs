@@ -17,6 +17,9 @@ pub enum InquiryKind {
     Ask,
     /// The agent itself asked for a person.
     Escalation,
+    /// A workflow is at a gate, and whoever runs it waits for the answer. It is about a stage, not
+    /// about an agent.
+    Gate,
 }
 
 /// Something that waits for a person's decision.
@@ -27,7 +30,7 @@ pub struct Inquiry {
     pub id: RecordId,
     /// What kind it is.
     pub kind: InquiryKind,
-    /// The agent it is about.
+    /// The agent it is about; of a gate, `workflow/STAGE`.
     pub agent: String,
     /// What is asked, in a sentence.
     pub question: String,

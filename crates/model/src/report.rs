@@ -1,7 +1,9 @@
 //! What commands print with `--json`. Programs read it: every type here has a JSON Schema.
 
+pub mod packs;
 pub mod runbook;
 pub mod stats;
+pub mod workflow;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

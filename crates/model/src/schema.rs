@@ -35,6 +35,7 @@ schemas!(
     "list",
     "notice",
     "output",
+    "packs",
     "pipeline",
     "pipeline-line",
     "pipeline-plan",
@@ -53,6 +54,13 @@ schemas!(
     "test",
     "verdict",
     "verify",
+    "workflow-check",
+    "workflow-context",
+    "workflow-file",
+    "workflow-history",
+    "workflow-next",
+    "workflow-status",
+    "workflow-validate",
 );
 
 /// Finds a schema by name.
@@ -64,7 +72,11 @@ pub fn find(name: &str) -> Option<&'static Schema> {
 pub use generated::generate;
 
 #[cfg(feature = "schema")]
+mod parts;
+#[cfg(feature = "schema")]
 mod runbook;
+#[cfg(feature = "schema")]
+mod workflow;
 
 /// The schemas made from the types.
 #[cfg(feature = "schema")]
@@ -74,7 +86,7 @@ mod generated {
     use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings, json_schema};
     use serde_json::{Map, Value, json};
 
-    use super::runbook;
+    use super::{runbook, workflow};
     use crate::agent::{FailureKind, PromptType};
     use crate::bus::{AgentReport, Happening, PipelineReport, SignalKind};
     use crate::case::Case;
@@ -86,7 +98,12 @@ mod generated {
     use crate::notice::Notice;
     use crate::pipeline::{PipelineLine, PipelineView, Plan};
     use crate::record::Record;
+    use crate::report::packs::ListedPack;
     use crate::report::runbook::{RunbookCheckReport, RunbookListReport, ShownPipeline};
+    use crate::report::workflow::{
+        ValidateReport, WorkflowCheckReport, WorkflowContextReport, WorkflowHistoryReport,
+        WorkflowNextReport, WorkflowReport,
+    };
     use crate::report::{
         CheckReport, DoctorReport, HostReport, ListReport, PlanReport, PromptedHook, ReplayReport,
         StatsReport, TestedCase, VerifyReport,
@@ -101,6 +118,11 @@ mod generated {
             of::<DoctorReport>("doctor", "What is wrong", "As `anyhook doctor --json` prints it."),
             of::<Vec<HostReport>>("hosts", "The agents", "As `anyhook hosts --json` prints it."),
             of::<ListReport>("list", "The installed hooks", "As `anyhook list --json` prints it."),
+            of::<Vec<ListedPack>>(
+                "packs",
+                "The packs",
+                "As `anyhook packs --json` prints it; `anyhook packs NAME --json` prints one of them.",
+            ),
             of::<PlanReport>(
                 "plan",
                 "Who would run at an event",
@@ -155,6 +177,7 @@ mod generated {
             ),
             ("event", event()),
             ("front-matter", front_matter()),
+            ("workflow-file", text(&workflow::schema())),
             of::<Notice>(
                 "notice",
                 "A notice to a person",
@@ -177,6 +200,7 @@ mod generated {
             .chain(of_daemon())
             .chain(of_pipelines())
             .chain(of_runbooks())
+            .chain(of_workflows())
             .collect()
     }
 
@@ -198,6 +222,42 @@ mod generated {
                 "runbook-show",
                 "A pipeline of a runbook",
                 "As `anyhook runbook show --json` prints it.",
+            ),
+        ]
+    }
+
+    /// Returns what is said of a workflow.
+    fn of_workflows() -> [(&'static str, String); 6] {
+        [
+            of::<WorkflowCheckReport>(
+                "workflow-check",
+                "Findings in a workflow's file",
+                "As `anyhook workflow check --json` prints it.",
+            ),
+            of::<WorkflowContextReport>(
+                "workflow-context",
+                "What an agent of a workflow is given",
+                "As `anyhook workflow context --json` prints it.",
+            ),
+            of::<WorkflowHistoryReport>(
+                "workflow-history",
+                "What happened to a workflow",
+                "As `anyhook workflow history --json` prints it.",
+            ),
+            of::<WorkflowNextReport>(
+                "workflow-next",
+                "Who is to work now",
+                "As `anyhook workflow next --json` prints it.",
+            ),
+            of::<WorkflowReport>(
+                "workflow-status",
+                "Where a workflow is",
+                "As `anyhook workflow status --json` prints it, and `init`, `complete`, `approve`, `reject`, `reset` and `run` with `--json`.",
+            ),
+            of::<ValidateReport>(
+                "workflow-validate",
+                "What is wrong with artifacts",
+                "As `anyhook workflow validate --json` prints it.",
             ),
         ]
     }

@@ -1,4 +1,6 @@
-//! `anyhook add`: put a hook in place.
+//! `anyhook add`: put a hook in place, or a pack of them.
+
+mod pack;
 
 use std::path::PathBuf;
 
@@ -12,19 +14,32 @@ use super::Ended;
 use crate::environment::{Environment, shown};
 use crate::error::Trouble;
 use crate::level::LevelArgs;
+use crate::packs;
 use crate::ui::{Out, Tone, counted};
 
-/// Put a hook's folder in place, at the user's level or the project's
+/// Put a hook's folder in place, or a pack's, at the user's level or the project's
 #[derive(Args)]
-#[command(after_help = "Example: anyhook add examples/hooks/block-dangerous-commands")]
+#[command(
+    after_help = "Example: anyhook add examples/hooks/block-dangerous-commands\n         anyhook add pack/delivery-workflow --project"
+)]
 pub struct AddArgs {
-    /// The hook's folder
+    /// The hook's folder; or pack/NAME, a pack that `anyhook packs` shows
     path: PathBuf,
     #[command(flatten)]
     level: LevelArgs,
+    /// Agents that get the pack's commands, each with an `--agent`; without, all that are here
+    #[arg(long, value_name = "NAME")]
+    agent: Vec<String>,
 }
 
 pub fn run(arguments: &AddArgs, environment: &Environment, out: &mut Out) -> Ended {
+    if let Some(pack) = packs::meant(&arguments.path) {
+        return pack::run(&pack?, arguments, environment, out);
+    }
+    if !arguments.agent.is_empty() {
+        return Err(Trouble::usage("a hook has no commands for agents")
+            .hint("--agent is for packs: anyhook add pack/NAME"));
+    }
     let named = environment.work_dir.join(&arguments.path);
     let source = std::fs::canonicalize(&named).map_err(|error| {
         Trouble::input(format!("`{}`: {error}", arguments.path.display()))

@@ -10,6 +10,7 @@ use super::agent::age;
 use crate::daemon::{ask, connect};
 use crate::environment::{Environment, agent_around, person};
 use crate::error::Trouble;
+use crate::person::no_agent;
 use crate::prefix::one_of;
 use crate::ui::{Cell, Out, Tone};
 
@@ -67,11 +68,8 @@ pub fn run(arguments: DecisionArgs, environment: &Environment, out: &mut Out) ->
         DecisionCommand::List { all, json } => list(all, json, environment, out),
         DecisionCommand::Show { id, json } => show(&id, json, environment, out),
         DecisionCommand::Resolve { id, choice, message, json } => {
-            if let Some(agent) = agent_around() {
-                let why =
-                    format!("an agent cannot answer for a person, and this is {agent}'s session");
-                return Err(Trouble::problem(why).hint("answer from a terminal of your own"));
-            }
+            // The daemon looks at our process, too.
+            no_agent("answer", agent_around())?;
             let resolve = Resolve { id, choice, message, by: person() };
             let resolution = connect(environment)?.resolve(resolve)?;
             if json {

@@ -8,8 +8,10 @@ use anyhook_engine::hook::Trust;
 use anyhook_engine::journal::denied::Denials;
 use anyhook_engine::now;
 use anyhook_engine::settings::Settings;
+use anyhook_engine::trust::FileTrust;
 use anyhook_hosts::wiring::{is_ours, program_of};
 use anyhook_hosts::{AGENTS, Agent};
+use anyhook_mcp::Failure;
 use anyhook_model::report::{DoctorFinding, DoctorReport};
 use anyhook_model::{SkipReason, exit_code};
 use clap::Args;
@@ -20,8 +22,10 @@ use crate::agents;
 use crate::daemon;
 use crate::environment::{Environment, shown};
 use crate::figures::second;
+use crate::servers::{self, Servers};
 use crate::target;
 use crate::ui::{Out, Tone, counted};
+use crate::workflow::project::Project;
 
 /// So far back the journal is looked at.
 const RECENT: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -79,6 +83,14 @@ pub fn run(arguments: &DoctorArgs, environment: &Environment, out: &mut Out) -> 
     look_at_hooks(
         environment,
         &mut Ward { findings: &mut report.findings, about: "hooks".to_owned() },
+    );
+    look_at_servers(
+        environment,
+        &mut Ward { findings: &mut report.findings, about: "mcp".to_owned() },
+    );
+    look_at_workflow(
+        environment,
+        &mut Ward { findings: &mut report.findings, about: "workflow".to_owned() },
     );
     let seen = look_at_journal(
         environment,
@@ -174,6 +186,50 @@ fn look_at_hooks(environment: &Environment, ward: &mut Ward<'_>) {
     } else {
         format!("{ready} hooks are ready")
     });
+}
+
+/// Looks at the MCP servers of documentation and second opinions, if any are named.
+fn look_at_servers(environment: &Environment, ward: &mut Ward<'_>) {
+    let left_out = servers::project_file(environment).ok().flatten();
+    if let Some(file) = left_out
+        && let Some(Failure { reason, hint }) = file.not_counted(environment)
+    {
+        match file.trust {
+            FileTrust::Changed => ward.bad(reason, &hint),
+            _ => ward.note(format!("{reason} ({hint})")),
+        }
+    }
+    match Servers::find(environment) {
+        Ok(servers) => {
+            for note in servers.notes() {
+                ward.note(note.to_string());
+            }
+            let names = servers.names();
+            if !names.is_empty() {
+                ward.good(format!("servers that count: {}", names.join(", ")));
+            }
+        }
+        Err(Failure { reason, hint }) => ward.bad(reason, &hint),
+    }
+}
+
+/// Looks at the project's workflow, if it has one.
+fn look_at_workflow(environment: &Environment, ward: &mut Ward<'_>) {
+    let state = Project::find(environment).and_then(|project| match project.state()? {
+        Some(_) => project.begun().map(Some),
+        None => Ok(None),
+    });
+    match state {
+        Ok(None) => {}
+        Ok(Some(state)) => {
+            let at = state.current_stage.map(|stage| format!(" at {stage}")).unwrap_or_default();
+            ward.good(format!("{} is {}{at}", state.workflow, state.status.name()));
+        }
+        Err(trouble) => {
+            let hint = trouble.next_step().unwrap_or("anyhook workflow check").to_owned();
+            ward.bad(trouble.message(), &hint);
+        }
+    }
 }
 
 /// Looks at the daemon, if it has ever run. It starts by itself, so that it does not is no fault.

@@ -62,6 +62,12 @@ struct AgentArgs {
     /// The agent's id, as `anyhook agent list` shows it; default: the one in `ANYHOOK_AGENT_ID`
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
+    /// The session that it is about, where the agent has others beside the one it works in
+    #[arg(long, value_name = "ID", requires = "host")]
+    session: Option<String>,
+    /// The host of that session, such as codex
+    #[arg(long, value_name = "HOST", requires = "session")]
+    host: Option<String>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -113,10 +119,11 @@ impl AgentArgs {
             Trouble::usage("which agent is meant?")
                 .hint("--agent ID, as `anyhook agent list` shows it")
         })?;
-        if agent.len() > AGENT_LIMIT {
+        let lengths = [Some(&agent), self.session.as_ref(), self.host.as_ref()];
+        if lengths.into_iter().flatten().any(|text| text.len() > AGENT_LIMIT) {
             let message = format!("an agent's id has at most {AGENT_LIMIT} bytes");
             return Err(Trouble::input(message).hint("`anyhook agent list` shows the ids"));
         }
-        Ok(AgentReport { agent, ..AgentReport::default() })
+        Ok(AgentReport { agent, host: self.host, session: self.session, ..AgentReport::default() })
     }
 }

@@ -4,6 +4,7 @@ mod add;
 mod agent;
 mod check;
 mod completions;
+mod context7;
 mod daemon;
 mod decision;
 mod demo;
@@ -11,16 +12,19 @@ mod doctor;
 mod emit;
 mod explain;
 mod fire;
+mod guard;
 mod hosts;
 mod install;
 mod list;
 mod log;
 mod new;
-mod pipeline;
+mod packs;
+pub mod pipeline;
 mod promote;
 mod prompt;
 mod remove;
 mod replay;
+mod review;
 mod run;
 mod runbook;
 mod schema;
@@ -32,6 +36,7 @@ mod trust;
 mod uninstall;
 mod untrust;
 mod verify;
+mod workflow;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -42,7 +47,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use crate::environment::Environment;
 use crate::error::Trouble;
 use crate::hook;
-use crate::ui::Out;
+use crate::ui::{Out, Tone};
 
 /// One hook engine for every AI coding agent.
 ///
@@ -84,6 +89,8 @@ enum Command {
     Prompt(prompt::PromptArgs),
     Add(add::AddArgs),
     Remove(remove::RemoveArgs),
+    Packs(packs::PacksArgs),
+    Guard(guard::GuardArgs),
     Trust(trust::TrustArgs),
     Untrust(untrust::UntrustArgs),
     Install(install::InstallArgs),
@@ -99,6 +106,9 @@ enum Command {
     Decision(decision::DecisionArgs),
     Emit(emit::EmitArgs),
     Runbook(runbook::RunbookArgs),
+    Workflow(workflow::WorkflowArgs),
+    Context7(context7::Context7Args),
+    Review(review::ReviewArgs),
     Daemon(daemon::DaemonArgs),
     Replay(replay::ReplayArgs),
     Promote(promote::PromoteArgs),
@@ -137,6 +147,19 @@ impl HookArgs {
 
 /// What a command ends with: an exit code, or trouble.
 type Ended = Result<u8, Trouble>;
+
+/// Ends a hook's script that is a help and no condition: what went wrong is said, and stops nobody.
+fn in_a_hook(ended: Result<(), Trouble>) -> Ended {
+    if let Err(trouble) = ended {
+        let words = trouble.message();
+        let mut stderr = Out::stderr();
+        stderr.line(&[(Tone::Warn, "warning: "), (Tone::Plain, words)])?;
+        if let Some(hint) = trouble.next_step() {
+            stderr.line(&[(Tone::Hint, "hint: "), (Tone::Plain, hint)])?;
+        }
+    }
+    Ok(exit_code::OK)
+}
 
 /// Runs the command on the command line.
 pub fn main() -> ExitCode {
@@ -200,6 +223,8 @@ fn dispatch(command: Command, environment: &Environment, out: &mut Out) -> Ended
         Command::Prompt(arguments) => prompt::run(&arguments, environment, out),
         Command::Add(arguments) => add::run(&arguments, environment, out),
         Command::Remove(arguments) => remove::run(&arguments, environment, out),
+        Command::Packs(arguments) => packs::run(&arguments, environment, out),
+        Command::Guard(arguments) => guard::run(&arguments, environment),
         Command::Trust(arguments) => trust::run(&arguments, environment, out),
         Command::Untrust(arguments) => untrust::run(&arguments, environment, out),
         Command::Install(arguments) => install::run(&arguments, environment, out),
@@ -217,6 +242,9 @@ fn dispatch(command: Command, environment: &Environment, out: &mut Out) -> Ended
         Command::Decision(arguments) => decision::run(arguments, environment, out),
         Command::Emit(arguments) => emit::run(arguments, environment),
         Command::Runbook(arguments) => runbook::run(&arguments, environment, out),
+        Command::Workflow(arguments) => workflow::run(arguments, environment, out),
+        Command::Context7(arguments) => context7::run(&arguments, environment, out),
+        Command::Review(arguments) => review::run(&arguments, environment, out),
         Command::Daemon(arguments) => daemon::run(&arguments, environment, out),
         Command::Schema(arguments) => schema::run(&arguments, out),
         Command::Completions(arguments) => completions::run(&arguments, &mut Cli::command(), out),

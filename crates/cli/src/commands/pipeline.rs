@@ -4,7 +4,7 @@ mod list;
 mod logs;
 pub mod page;
 mod run;
-mod wait;
+pub mod wait;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

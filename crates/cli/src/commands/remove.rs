@@ -1,11 +1,13 @@
-//! `anyhook remove`: take a hook away, so that it can be had back.
+//! `anyhook remove`: take a hook away, or a pack of them, so that it can be had back.
+
+mod pack;
 
 use std::path::Path;
 
 use anyhook_engine::Level;
 use anyhook_engine::hook::Trust;
 use anyhook_engine::now;
-use anyhook_engine::trust::{TrustStore, absolute, copy_folder};
+use anyhook_engine::trust::{TrustStore, absolute};
 use anyhook_model::exit_code;
 use clap::Args;
 
@@ -13,14 +15,17 @@ use super::Ended;
 use crate::environment::{Environment, shown};
 use crate::error::Trouble;
 use crate::level::LevelArgs;
+use crate::packs::{self, put};
 use crate::target;
 use crate::ui::{Out, Tone};
 
-/// Take a hook away; it is kept in the state folder
+/// Take a hook away, or a pack's hooks and commands; all is kept in the state folder
 #[derive(Args)]
-#[command(after_help = "Example: anyhook remove block-dangerous-commands")]
+#[command(
+    after_help = "Example: anyhook remove block-dangerous-commands\n         anyhook remove pack/delivery-workflow --project"
+)]
 pub struct RemoveArgs {
-    /// The hook's name
+    /// The hook's name; or pack/NAME
     name: String,
     #[command(flatten)]
     level: LevelArgs,
@@ -28,6 +33,9 @@ pub struct RemoveArgs {
 
 pub fn run(arguments: &RemoveArgs, environment: &Environment, out: &mut Out) -> Ended {
     let name = &arguments.name;
+    if let Some(pack) = packs::meant(Path::new(name)) {
+        return pack::run(&pack?, arguments.level, environment, out);
+    }
     let mut found: Vec<_> = target::installed(environment)
         .hooks
         .into_iter()
@@ -65,7 +73,7 @@ pub fn run(arguments: &RemoveArgs, environment: &Environment, out: &mut Out) -> 
     let stamp = now().to_string().replace(':', "");
     let kept = state.join("removed").join(format!("{name}-{stamp}"));
     let source = absolute(&hook.folder)?;
-    move_folder(&hook.folder, &kept)?;
+    put::move_away(&hook.folder, &kept)?;
     // Whoever removes a hook does not want it to be missed.
     TrustStore::new(state).forget(&source)?;
     out.line(&[(Tone::Good, "removed "), (Tone::Strong, name)])?;
@@ -76,20 +84,4 @@ pub fn run(arguments: &RemoveArgs, environment: &Environment, out: &mut Out) -> 
         out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, &text)])?;
     }
     Ok(exit_code::OK)
-}
-
-/// Moves a folder, also onto another disk.
-fn move_folder(from: &Path, to: &Path) -> Result<(), Trouble> {
-    let parent = to.parent().unwrap_or(to);
-    std::fs::create_dir_all(parent).map_err(|error| Trouble::at(parent, error))?;
-    if std::fs::rename(from, to).is_ok() {
-        return Ok(());
-    }
-    if from.is_symlink() {
-        let target = std::fs::read_link(from).map_err(|error| Trouble::at(from, error))?;
-        std::os::unix::fs::symlink(target, to).map_err(|error| Trouble::at(to, error))?;
-        return std::fs::remove_file(from).map_err(|error| Trouble::at(from, error));
-    }
-    copy_folder(from, to)?;
-    std::fs::remove_dir_all(from).map_err(|error| Trouble::at(from, error))
 }

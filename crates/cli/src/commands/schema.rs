@@ -1,5 +1,6 @@
 //! `anyhook schema`: the JSON Schemas.
 
+use anyhook_flow::workflow::schemas::KINDS;
 use anyhook_model::{exit_code, schema};
 use clap::Args;
 
@@ -15,22 +16,33 @@ pub struct SchemaArgs {
     name: Option<String>,
 }
 
+/// Returns every schema's name and text, by name: those of files and answers, and those of a
+/// workflow's artifacts.
+fn all() -> Vec<(&'static str, &'static str)> {
+    let own = schema::SCHEMAS.iter().map(|schema| (schema.name, schema.text));
+    let mut all: Vec<_> = own.chain(KINDS.iter().map(|row| (row.name, row.text))).collect();
+    all.sort_unstable();
+    all
+}
+
 pub fn run(arguments: &SchemaArgs, out: &mut Out) -> Ended {
+    let all = all();
     if let Some(name) = &arguments.name {
-        let names: Vec<&str> = schema::SCHEMAS.iter().map(|schema| schema.name).collect();
-        let found = schema::find(name).ok_or_else(|| {
+        let found = all.iter().find(|(known, _)| known == name);
+        let (_, text) = found.ok_or_else(|| {
+            let names: Vec<&str> = all.iter().map(|(known, _)| *known).collect();
             Trouble::usage(format!("unknown schema `{name}`"))
                 .hint(format!("there are: {}", names.join(", ")))
         })?;
-        out.text(found.text.trim_end())?;
+        out.text(text.trim_end())?;
         return Ok(exit_code::OK);
     }
-    let rows: Vec<Vec<Cell>> = schema::SCHEMAS
+    let rows: Vec<Vec<Cell>> = all
         .iter()
-        .map(|schema| {
-            let value: serde_json::Value = serde_json::from_str(schema.text).unwrap_or_default();
+        .map(|(name, text)| {
+            let value: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
             vec![
-                Cell::new(Tone::Strong, schema.name),
+                Cell::new(Tone::Strong, *name),
                 Cell::new(Tone::Plain, value["title"].as_str().unwrap_or("")),
             ]
         })

@@ -1,4 +1,4 @@
-//! `anyhook untrust`: forget that a project's hooks were trusted.
+//! `anyhook untrust`: forget that a project's hooks and MCP servers were trusted.
 
 use std::path::{Path, PathBuf};
 
@@ -11,17 +11,18 @@ use clap::Args;
 use super::Ended;
 use crate::environment::Environment;
 use crate::error::Trouble;
+use crate::servers;
 use crate::target;
 use crate::ui::{Out, Tone};
 
-/// Forget that hooks of the project were trusted
+/// Forget that hooks of the project, or its MCP servers, were trusted
 #[derive(Args)]
 #[command(after_help = "Example: anyhook untrust my-hook")]
 pub struct UntrustArgs {
-    /// Hooks by name or folder
+    /// Hooks by name or folder, or `mcp.json`
     #[arg(required_unless_present = "all")]
     paths: Vec<PathBuf>,
-    /// All hooks of the project
+    /// All hooks of the project, and its MCP servers
     #[arg(long, conflicts_with = "paths")]
     all: bool,
 }
@@ -54,6 +55,16 @@ pub fn run(arguments: &UntrustArgs, environment: &Environment, out: &mut Out) ->
             unknown.retain(|path| !named(path));
             out.line(&[(Tone::Good, "no longer trusted: "), (Tone::Strong, hook.name())])?;
         }
+    }
+    // One that is gone from the project can still be forgotten.
+    let file = servers::project_path(environment);
+    let is_named = |path: &PathBuf| servers::is_meant(path, environment);
+    if (arguments.all || arguments.paths.iter().any(is_named))
+        && store.forget(&absolute(&file).unwrap_or(file.clone()))?
+    {
+        forgotten += 1;
+        unknown.retain(|path| !is_named(path));
+        out.line(&[(Tone::Good, "no longer trusted: "), (Tone::Strong, servers::FILE)])?;
     }
     if let Some(path) = unknown.first() {
         return Err(Trouble::input(format!(

@@ -7,9 +7,11 @@
 //! - `sh no-run`: not run, and listed in [`NOT_RUN`];
 //! - `console`: each `$ command` is run and its output compared; a line `…` stands for any lines;
 //! - any language with `title=PATH`: written to that file (below the project, or `~/…`);
-//! - `hcl`, `toml` without a title: a runbook, which `anyhook runbook check` must accept;
+//! - `hcl`, `toml` without a title: a runbook, which `anyhook runbook check` must accept; in the page
+//!   of workflows a workflow, which `anyhook workflow check` must accept;
 //! - `yaml` without a title: a part of a front matter, which `anyhook check` must accept;
 //! - `json` without a title: read; in the page of events also sent through `anyhook hook`;
+//! - `json schema=NAME`: read, and keeps to that schema;
 //! - `jsonl schema=NAME`: each line is read, and keeps to that schema;
 //! - `rust`: a doctest of the crate it shows (`crates/sdk/src/lib.rs` includes the page);
 //! - `text`: shown, nothing more.
@@ -39,6 +41,9 @@ const NOT_RUN: [(&str, &str); 4] = [
 
 /// The page whose JSON blocks are events.
 const EVENTS_PAGE: &str = "docs/reference/events.md";
+
+/// The page whose TOML blocks are workflows.
+const WORKFLOW_PAGE: &str = "docs/reference/workflow-file.md";
 
 /// A fenced block of a page.
 #[derive(Debug, PartialEq, Eq)]
@@ -169,7 +174,8 @@ impl Play {
             "sh" => self.script(block),
             "console" => self.console(block),
             "yaml" => self.front_matter(block),
-            "hcl" | "toml" => self.runbook(block),
+            "toml" if self.page == WORKFLOW_PAGE => self.checked(block, "workflow"),
+            "hcl" | "toml" => self.checked(block, "runbook"),
             "json" => self.json(block),
             "jsonl" => self.json_lines(block),
             // Doctests of the crate they show.
@@ -254,11 +260,11 @@ impl Play {
         }
     }
 
-    /// Checks a runbook.
-    fn runbook(&mut self, block: &Block) {
+    /// Checks a runbook or a workflow.
+    fn checked(&mut self, block: &Block, command: &str) {
         let file = self.environment.root().join(format!("example.{}", block.language));
         write(&file, &block.text, 0o644);
-        let ran = self.environment.run(&["runbook", "check", &file.to_string_lossy()]);
+        let ran = self.environment.run(&[command, "check", &file.to_string_lossy()]);
         if ran.code != 0 {
             self.fault(block.line, ran.stdout);
         }
@@ -275,7 +281,13 @@ impl Play {
     }
 
     fn json(&mut self, block: &Block) {
-        if !self.read_json(block) || self.page != EVENTS_PAGE {
+        if !self.read_json(block) {
+            return;
+        }
+        if let Some(name) = block.schema() {
+            return self.keeps_to(block, name, &[&block.text]);
+        }
+        if self.page != EVENTS_PAGE {
             return;
         }
         let ran = self.environment.run_with_input(&["hook", "agent-hooks"], &block.text);
@@ -289,15 +301,20 @@ impl Play {
         let Some(name) = block.schema() else {
             return self.fault(block.line, "lines of JSON without a schema");
         };
+        self.keeps_to(block, name, &block.text.lines().collect::<Vec<_>>());
+    }
+
+    /// Checks texts of JSON against a schema.
+    fn keeps_to(&mut self, block: &Block, name: &str, texts: &[&str]) {
         let schema = self.environment.run(&["schema", name]).json();
         let validator = jsonschema::validator_for(&schema).unwrap();
-        for line in block.text.lines() {
-            let value: Value = match serde_json::from_str(line) {
+        for text in texts {
+            let value: Value = match serde_json::from_str(text) {
                 Ok(value) => value,
-                Err(error) => return self.fault(block.line, format!("not JSON: {error}: {line}")),
+                Err(error) => return self.fault(block.line, format!("not JSON: {error}: {text}")),
             };
             for fault in validator.iter_errors(&value) {
-                self.fault(block.line, format!("{fault} at {}: {line}", fault.instance_path()));
+                self.fault(block.line, format!("{fault} at {}: {text}", fault.instance_path()));
             }
         }
     }
@@ -591,6 +608,62 @@ fn the_reference_of_runbooks_is_complete() {
     }
     for (_, verb) in anyhook_model::reaction::Verb::ALL {
         assert!(page.contains(&format!("`{verb}`")), "runbooks.md does not name {verb}");
+    }
+}
+
+/// As above, of workflows: every key and word, and every finding.
+#[test]
+fn the_reference_of_workflows_is_complete() {
+    use anyhook_flow::workflow::definition::keys;
+    use anyhook_flow::workflow::words::{Mode, OnFailure, Risk, Severity, Verdict, When};
+    let page = read(WORKFLOW_PAGE);
+    let all = [
+        keys::WORKFLOW,
+        keys::AGENT,
+        keys::STAGE,
+        keys::ARTIFACT,
+        keys::REVIEW,
+        keys::RISK,
+        keys::QA,
+        keys::DOCUMENTATION,
+        keys::SECOND_OPINION,
+    ];
+    let words = Mode::ALL.iter().map(|(_, word)| *word);
+    let words = words.chain(OnFailure::ALL.iter().map(|(_, word)| *word));
+    let words = words.chain(Risk::ALL.iter().map(|(_, word)| *word));
+    let words = words.chain(Severity::ALL.iter().map(|(_, word)| *word));
+    let words = words.chain(Verdict::ALL.iter().map(|(_, word)| *word));
+    let words = words.chain(When::ALL.iter().map(|(_, word)| *word));
+    for word in all.concat().into_iter().chain(words) {
+        assert!(page.contains(&format!("`{word}`")), "workflow-file.md does not name {word}");
+    }
+}
+
+/// As above, of artifacts: every kind with its file, and every field at its kind or one it names.
+#[test]
+fn the_reference_of_artifacts_is_complete() {
+    use anyhook_flow::workflow::schemas::KINDS;
+    let page = read("docs/reference/artifacts.md");
+    let part = |name: &str| {
+        let start = page.find(&format!("\n## {name}\n")).unwrap_or_else(|| panic!("no {name}"));
+        let rest = &page[start + 4..];
+        &rest[..rest.find("\n## ").unwrap_or(rest.len())]
+    };
+    for row in KINDS {
+        assert!(page.contains(&format!("{}`", row.file)), "{}", row.file);
+        let own = part(row.name);
+        let other = KINDS.iter().find(|other| own.contains(&format!("(#{})", other.name)));
+        let text = format!("{own}{}", other.map(|other| part(other.name)).unwrap_or_default());
+        let schema: Value = serde_json::from_str(row.text).unwrap();
+        let mut places = vec![&schema];
+        while let Some(place) = places.pop() {
+            for (field, inner) in place["properties"].as_object().into_iter().flatten() {
+                assert!(text.contains(&format!("`{field}`")), "{}: {field}", row.name);
+                places.push(inner);
+            }
+            places.extend(place.get("items"));
+            places.extend(place["$defs"].as_object().into_iter().flat_map(|all| all.values()));
+        }
     }
 }
 

@@ -29,11 +29,13 @@ fn guarded() -> TestEnv {
 mod agents;
 mod bad_input;
 mod clients;
+#[macro_use]
 mod commands;
 mod daemon;
 mod docs;
 mod hosts;
 mod instructions;
+mod mcp;
 mod namespace;
 mod notice;
 mod pipelines;
@@ -42,3 +44,4 @@ mod session;
 mod smoke;
 mod task;
 mod torture;
+mod workflow;

@@ -6,6 +6,7 @@ use anyhook_flow::inquiries::AnswerError;
 use anyhook_model::daemon::{
     AgentView, Ask, DaemonStatus, DecisionView, Refusal, RefusalCode, Resolve,
 };
+use anyhook_model::inquiry::InquiryKind;
 use anyhook_model::{AgentState, bus};
 use serde_json::Value;
 
@@ -146,7 +147,7 @@ impl Core {
         known.or_else(|| self.agent_kept_above(&above))
     }
 
-    /// Takes in a hook process that waits, or answers it at once if it is decided.
+    /// Takes in a process that waits, or answers it at once if it is decided.
     fn ask(&mut self, ask: Ask, answer: oneshot::Sender<Response>) {
         let Ask { inquiry, report } = ask;
         let id = inquiry.id.clone();
@@ -156,10 +157,14 @@ impl Core {
             return;
         }
         if known.is_none() {
-            let prompt_type = anyhook_model::PromptType::Permission;
-            let prompt = bus::AgentPrompt { report, prompt_type };
-            let happened = [Happening::DecisionCreated(inquiry), Happening::AgentPrompt(prompt)];
-            let batch = happened.map(|happening| What::Happened(Box::new(happening))).into();
+            let is_gate = inquiry.kind == InquiryKind::Gate;
+            let mut happened = vec![Happening::DecisionCreated(inquiry)];
+            // A gate is about no agent: nobody is at a prompt.
+            if !is_gate {
+                let prompt_type = anyhook_model::PromptType::Permission;
+                happened.push(Happening::AgentPrompt(bus::AgentPrompt { report, prompt_type }));
+            }
+            let batch = happened.into_iter().map(|one| What::Happened(Box::new(one))).collect();
             if self.commit(batch).is_err() {
                 let _ = answer.send(self.cannot_store());
                 return;

@@ -26,17 +26,15 @@ pub fn line(text: &str, most: usize) -> String {
         if is_unseen(letter) {
             continue;
         }
-        if is_gap && length > 0 {
-            line.push(' ');
-            length += 1;
-        }
+        let gap = usize::from(is_gap && length > 0);
         is_gap = false;
-        if length + 1 >= most {
+        if length + gap + 1 >= most {
             line.push('…');
             return line;
         }
+        line.extend(std::iter::repeat_n(' ', gap));
         line.push(letter);
-        length += 1;
+        length += gap + 1;
     }
     line
 }
@@ -83,7 +81,8 @@ mod tests {
     #[test]
     fn what_is_too_long_is_cut() {
         assert_eq!(line("abcdef", 4), "abc…");
-        assert_eq!(line("ab cd", 4), "ab …");
+        assert_eq!(line("ab cd", 4), "ab…");
+        assert_eq!(line("a b", 2), "a…");
         assert_eq!(line("日本語日本語", 4), "日本語…");
     }
 

@@ -21,6 +21,7 @@ pub fn of_inquiry(inquiry: &Inquiry, agent: Option<&Agent>) -> Notice {
     let name = name(&inquiry.agent, host);
     let title = match (inquiry.kind, &inquiry.tool) {
         (InquiryKind::Escalation, _) => format!("{name} needs you"),
+        (InquiryKind::Gate, _) => format!("{name} waits for your word"),
         (_, Some(tool)) => format!("{name} asks: may it run {tool}?"),
         (_, None) => format!("{name} asks for permission"),
     };
@@ -283,6 +284,25 @@ pub(crate) mod tests {
         assert_eq!(
             notice.body,
             "Which of the two? · anyhook decision resolve 7k2m9x4q 1 (dismiss)"
+        );
+    }
+
+    #[test]
+    fn a_gate_says_what_the_workflow_waits_for() {
+        let inquiry = Inquiry {
+            kind: InquiryKind::Gate,
+            agent: "workflow/requirements".to_owned(),
+            question: "May `requirements` go on?".to_owned(),
+            tool: None,
+            about: None,
+            options: vec![Choice::new("approve", "it goes on"), Choice::new("reject", "not so")],
+            ..inquiry()
+        };
+        let notice = of_inquiry(&inquiry, None);
+        assert_eq!(notice.title, "workflow/requirements waits for your word");
+        assert_eq!(
+            notice.body,
+            "May `requirements` go on? · anyhook decision resolve 7k2m9x4q 1 (approve) or 2 (reject)"
         );
     }
 

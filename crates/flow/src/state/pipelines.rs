@@ -190,7 +190,8 @@ impl State {
 
     /// Returns the question about an agent for whose answer a hook process waits.
     fn waiting_hook(&self, agent: &str) -> Option<RecordId> {
-        let waits = |open: &&Inquiry| open.kind != InquiryKind::Escalation;
+        let waits =
+            |open: &&Inquiry| matches!(open.kind, InquiryKind::Permission | InquiryKind::Ask);
         self.inquiries.open_about(agent).find(waits).map(|open| open.id.clone())
     }
 }

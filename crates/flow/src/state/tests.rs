@@ -157,6 +157,16 @@ fn a_decision_is_dismissed_when_the_agent_goes_on() {
 }
 
 #[test]
+fn a_gate_is_about_no_agent() {
+    let mut state = State::default();
+    let gate = Inquiry { kind: InquiryKind::Gate, ..inquiry("x", 10) };
+    assert_eq!(notices(&mut state, 10, Happening::DecisionCreated(gate)), 1);
+    assert!(state.agents.get("a").is_none());
+    assert!(!overtakes(&state, Happening::AgentIdle(report(12))));
+    assert!(!overtakes(&state, Happening::AgentGone(report(12))));
+}
+
+#[test]
 fn an_agent_that_asks_for_a_person_gets_a_decision_with_the_event_itself() {
     let mut state = State::default();
     let record = Some(RecordId::from_text("r"));
@@ -173,6 +183,21 @@ fn an_agent_that_asks_for_a_person_gets_a_decision_with_the_event_itself() {
     // What an agent asks itself stays until it is over.
     assert!(!overtakes(&state, Happening::AgentIdle(report(12))));
     assert!(overtakes(&state, Happening::AgentExited(report(12))));
+}
+
+#[test]
+fn a_session_that_a_host_has_for_itself_is_no_agent() {
+    let mut state = State::default();
+    let of = |session: &str, at, source| {
+        let (host, session) = (Some("codex".to_owned()), Some(session.to_owned()));
+        AgentReport { host, session, source, ..report(at) }
+    };
+    happened(&mut state, 1, Happening::AgentWorking(of("own", 1, Source::Hook)));
+    let title = Happening::AgentIdle(of("title", 2, Source::Notification));
+    let effects = happened(&mut state, 2, title);
+    assert_eq!(effects[..], [Effect::Dropped(Why::OtherSession.words())]);
+    assert_eq!(state.agents.iter().count(), 1);
+    assert_eq!(state.agents.get("a").unwrap().state, AgentState::Working);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What a workflow is: `workflow.toml`.
 
 mod check;
-mod keys;
+pub mod keys;
 mod read;
 
 use jiff::SignedDuration;
@@ -20,6 +20,8 @@ pub struct Definition {
     pub name: String,
     /// The folder of all artifacts, below the project.
     pub folder: String,
+    /// The command that starts agents that have none of their own.
+    pub run: Option<String>,
     /// Who works.
     pub agents: Vec<AgentDefinition>,
     /// What is done, in the order of the text.
@@ -30,6 +32,10 @@ pub struct Definition {
     pub risks: Vec<RiskRule>,
     /// What the tests decide.
     pub qa: Option<QaRule>,
+    /// Whose documentation an agent is given when it begins.
+    pub documentation: Option<DocumentationRule>,
+    /// Who else looks at what was done.
+    pub second_opinion: Option<SecondOpinionRule>,
 }
 
 /// An agent.
@@ -155,6 +161,32 @@ pub struct QaRule {
     pub fix: Vec<Name>,
 }
 
+/// Whose documentation an agent is given when it begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DocumentationRule {
+    /// The server that has it.
+    pub server: String,
+    /// The stages and groups whose agents are given it.
+    pub stages: Vec<Name>,
+}
+
+/// Who else looks at what was done, and at what.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SecondOpinionRule {
+    /// The server that is asked.
+    pub server: String,
+    /// The tool of it, if it has more than one.
+    pub tool: Option<String>,
+    /// The stages and groups that it looks at.
+    pub stages: Vec<Name>,
+    /// In which modes it looks at them; in all if there is none.
+    pub modes: Vec<Mode>,
+    /// The risks at which it looks at every stage.
+    pub levels: Vec<Risk>,
+    /// The reviews that it looks at.
+    pub reviews: Vec<Name>,
+}
+
 impl ArtifactDefinition {
     /// Tells whether it is made in a mode.
     pub fn is_made_in(&self, mode: Option<Mode>) -> bool {
@@ -223,6 +255,27 @@ impl Definition {
                 return found;
             }
         }
+    }
+
+    /// Tells whether some names mean a stage, itself or by its group.
+    fn is_among(&self, names: &[Name], stage: &str) -> bool {
+        self.all_named(names).iter().any(|one| one.name.text == stage)
+    }
+
+    /// Tells whether a stage's agent is given documentation when it begins.
+    pub fn wants_documentation(&self, stage: &str) -> bool {
+        self.documentation.as_ref().is_some_and(|rule| self.is_among(&rule.stages, stage))
+    }
+
+    /// Tells whether somebody else is to look at a stage or review that is done.
+    pub fn wants_second_opinion(&self, stage: &str, mode: Option<Mode>, risk: Risk) -> bool {
+        let Some(rule) = &self.second_opinion else { return false };
+        if self.review(stage).is_some() {
+            return rule.reviews.iter().any(|name| name.text == stage);
+        }
+        let is_mode = rule.modes.is_empty() || mode.is_some_and(|mode| rule.modes.contains(&mode));
+        let is_named = is_mode && self.is_among(&rule.stages, stage);
+        is_named || (self.stage(stage).is_some() && rule.levels.contains(&risk))
     }
 
     /// Returns where an agent's file is, below the project.

@@ -7,6 +7,8 @@
 mod decide;
 mod draft;
 mod gate;
+mod lost;
+mod rules;
 mod signal;
 mod time;
 
@@ -16,6 +18,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::definition::Definition;
+use super::digest;
 use super::refusal::Refusal;
 use super::schemas::Schema;
 use super::state::{HistoryLine, STATE_VERSION, SafetyAndGovernance, StageState, State};
@@ -23,8 +26,10 @@ use super::words::{Asks, Mode, ReviewStatus, Risk, StageStatus, WorkflowStatus};
 use draft::Draft;
 
 pub use decide::{Choice, abort, approve, choose, reject, retry, rollback};
+pub use lost::lost;
+pub use rules::accept_rules;
 pub use signal::{Submission, complete};
-pub use time::{deadline, expire};
+pub use time::{late, time_limit};
 
 /// What is to be done, beside writing the state down.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,8 +53,20 @@ pub struct Invocation {
     pub stage: String,
     /// Of a review: the stage that is reviewed.
     pub reviewed: Option<String>,
+    /// Of a review: which attempt at the stage is reviewed. Of a stage: 0.
+    pub round: u32,
     /// Which attempt it is.
     pub attempt: u32,
+}
+
+impl Invocation {
+    /// Returns what tells it from every other of the same run of the workflow.
+    pub fn mark(&self) -> String {
+        match &self.reviewed {
+            Some(reviewed) => format!("{}-{reviewed}-{}-{}", self.stage, self.round, self.attempt),
+            None => format!("{}-{}", self.stage, self.attempt),
+        }
+    }
 }
 
 /// What a new workflow begins with.
@@ -71,6 +88,7 @@ pub fn start(definition: &Definition, start: Start, at: Timestamp) -> (State, Ef
         workflow: definition.name.clone(),
         id: start.id,
         revision: 0,
+        rules: Some(digest::rules(definition)),
         status: WorkflowStatus::Running,
         execution_mode: start.mode,
         current_stage: None,
@@ -98,6 +116,7 @@ pub fn next(definition: &Definition, state: &State) -> Vec<Invocation> {
                 agent: stage.agent.text.clone(),
                 stage: stage.name.text.clone(),
                 reviewed: None,
+                round: 0,
                 attempt: now.attempts,
             });
         }
@@ -108,6 +127,7 @@ pub fn next(definition: &Definition, state: &State) -> Vec<Invocation> {
                 agent: review.agent.clone(),
                 stage: name.clone(),
                 reviewed: Some(stage.name.text.clone()),
+                round: now.attempts,
                 attempt: review.attempts,
             }));
         }
@@ -118,7 +138,7 @@ pub fn next(definition: &Definition, state: &State) -> Vec<Invocation> {
 /// Looks whether a state can go on at all.
 fn goes_on(definition: &Definition, state: &State) -> Result<(), Refusal> {
     match state.fits(definition) {
-        Some(why) => Err(Refusal::OtherDefinition(why)),
+        Some(refusal) => Err(refusal),
         None if state.status == WorkflowStatus::Aborted => Err(Refusal::Over(state.status)),
         None => Ok(()),
     }

@@ -3,12 +3,26 @@
 use super::schemas::Fault;
 use super::words::{Mode, StageStatus, WorkflowStatus};
 
+/// What is wrong with an artifact.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// It is said to be there, and is not.
+    Absent,
+    /// It is not what it must be.
+    Faults(Vec<Fault>),
+}
+
 /// Why something was not done.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// The state belongs to another definition.
+    /// The state belongs to another definition, with other stages or reviews.
     #[error("the state does not fit the workflow: {0}")]
     OtherDefinition(String),
+    /// The state goes by other rules.
+    #[error(
+        "the state does not fit the workflow: its stages, gates or rules have changed since it began"
+    )]
+    OtherRules,
     /// Nothing comes any more.
     #[error("the workflow is {}", .0.name())]
     Over(WorkflowStatus),
@@ -16,8 +30,13 @@ pub enum Refusal {
     #[error("the signal is not valid:{}", lines(.0))]
     Signal(Vec<Fault>),
     /// There is no such stage or review.
-    #[error("there is no stage or review `{0}`")]
-    UnknownStage(String),
+    #[error("there is no stage or review `{name}`")]
+    UnknownStage {
+        /// What was named.
+        name: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
     /// Somebody else owns it.
     #[error("`{stage}` is the stage of `{owner}`, not of `{agent}`")]
     NotOwner {
@@ -72,15 +91,9 @@ pub enum Refusal {
         /// The artifact.
         path: String,
     },
-    /// An artifact is said to be there, and is not.
-    #[error("`{path}` is not there")]
-    Absent {
-        /// The artifact.
-        path: String,
-    },
-    /// Artifacts are not what they must be.
+    /// Artifacts are not what they must be: all that is wrong with each.
     #[error("{}", artifacts(.0))]
-    Artifacts(Vec<(String, Vec<Fault>)>),
+    Artifacts(Vec<(String, Wrong)>),
     /// An artifact is for another mode.
     #[error("`{path}` is for the mode `{}`; the workflow is in `{}`", .told.name(), .mode.name())]
     OtherMode {
@@ -107,6 +120,16 @@ pub enum Refusal {
     /// A review has no verdict.
     #[error("`{0}` has no verdict")]
     NoVerdict(String),
+    /// A deployment is said to be done that was in vain.
+    #[error("`{path}` says `{told}`, and the signal says that `{stage}` is done")]
+    NotDeployed {
+        /// The stage.
+        stage: String,
+        /// The report.
+        path: String,
+        /// What it says.
+        told: String,
+    },
     /// Nobody is asked that about the stage.
     #[error("nobody is asked {what} `{stage}`, which is {}", .status.name())]
     NothingAsked {
@@ -127,13 +150,21 @@ impl Refusal {
     pub fn hint(&self) -> String {
         match self {
             Self::OtherDefinition(_) => {
-                "undo the change of workflow.toml, or begin a new workflow".to_owned()
+                "undo the change of workflow.toml, or begin anew: `anyhook workflow reset --all`"
+                    .to_owned()
             }
-            Self::Over(_) => "begin a new workflow".to_owned(),
+            Self::OtherRules => {
+                "undo the change of workflow.toml, go on by it: `anyhook workflow reset --rules`, or begin anew: `anyhook workflow reset --all`"
+                    .to_owned()
+            }
+            Self::Over(_) => "`anyhook workflow reset --all` begins anew".to_owned(),
+            Self::Artifacts(all) if all.iter().all(|(_, wrong)| *wrong == Wrong::Absent) => {
+                "write it, or take it out of `output_artifacts`".to_owned()
+            }
             Self::Signal(_) | Self::Artifacts(_) => {
                 "mend what is told, and signal completion again".to_owned()
             }
-            Self::UnknownStage(_) => "workflow.toml has the stages and reviews".to_owned(),
+            Self::UnknownStage { known, .. } => format!("there are: {}", known.join(", ")),
             Self::NotOwner { owner, .. } => format!("let `{owner}` do it"),
             Self::NotCurrent { current, .. } if current.is_empty() => {
                 "no stage is worked on".to_owned()
@@ -148,7 +179,6 @@ impl Refusal {
             Self::MissingArtifact { path, .. } => {
                 format!("write it, and add \"{path}\" to `output_artifacts`")
             }
-            Self::Absent { .. } => "write it, or take it out of `output_artifacts`".to_owned(),
             Self::OtherMode { mode, .. } => format!("make it for `{}`", mode.name()),
             Self::NoMode => {
                 "write `execution_mode` into the requirements or into project-config.json"
@@ -163,7 +193,10 @@ impl Refusal {
             Self::NoVerdict(_) => {
                 "write `verdict`: approve, approve_with_notes, needs_changes or reject".to_owned()
             }
-            Self::NothingAsked { .. } => "the state says what is asked, in `asks`".to_owned(),
+            Self::NotDeployed { .. } => {
+                "signal `failed` with a `reason`, or deploy it and write the report anew".to_owned()
+            }
+            Self::NothingAsked { .. } => "`anyhook workflow status` says what is asked".to_owned(),
             Self::Nobody => "say who with `--by NAME`".to_owned(),
         }
     }
@@ -174,7 +207,10 @@ fn lines(faults: &[Fault]) -> String {
     start.chain(faults.iter().map(Fault::to_string)).collect::<Vec<_>>().join("\n  ")
 }
 
-fn artifacts(all: &[(String, Vec<Fault>)]) -> String {
-    let each = all.iter().map(|(path, faults)| format!("`{path}` is not valid:{}", lines(faults)));
+fn artifacts(all: &[(String, Wrong)]) -> String {
+    let each = all.iter().map(|(path, wrong)| match wrong {
+        Wrong::Absent => format!("`{path}` is not there"),
+        Wrong::Faults(faults) => format!("`{path}` is not valid:{}", lines(faults)),
+    });
     each.collect::<Vec<_>>().join("\n")
 }

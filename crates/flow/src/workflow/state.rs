@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::definition::{Definition, StageDefinition};
+use super::digest::{digest, rules};
+use super::refusal::Refusal;
 use super::schemas::{Fault, Kind, validate};
 use super::words::{
     Asks, Decision, Mode, QaVerdict, ReviewStatus, Risk, StageStatus, Verdict, WorkflowStatus,
@@ -28,6 +30,9 @@ pub struct State {
     pub id: String,
     /// Grows with every change.
     pub revision: u64,
+    /// The digest of the rules by which it goes; none if they may be any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules: Option<String>,
     /// Where it is.
     pub status: WorkflowStatus,
     /// How much of the system is made; none until the requirements say so.
@@ -80,6 +85,9 @@ pub struct StageState {
     pub passed_at: Option<Timestamp>,
     /// What it made: paths below the project.
     pub output_artifacts: Vec<String>,
+    /// The digest of each of them as it was then.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub artifact_digests: BTreeMap<String, String>,
     /// What whoever comes next should know.
     pub warnings: Vec<String>,
     /// What was done.
@@ -119,6 +127,9 @@ pub struct ReviewState {
     pub summary: Option<String>,
     /// The reviews: paths below the project.
     pub output_artifacts: Vec<String>,
+    /// The digest of each of them as it was then.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub artifact_digests: BTreeMap<String, String>,
     /// When there was a verdict.
     pub reviewed_at: Option<Timestamp>,
 }
@@ -166,6 +177,7 @@ impl StageState {
             completed_at: None,
             passed_at: None,
             output_artifacts: Vec::new(),
+            artifact_digests: BTreeMap::new(),
             warnings: Vec::new(),
             summary: None,
             reason: None,
@@ -199,6 +211,12 @@ impl StageState {
         self.status == StageStatus::Skipped || (self.is_completed() && self.passed_at.is_some())
     }
 
+    /// Tells whether an artifact is another than when it was completed. Of one without a digest
+    /// nobody knows.
+    pub fn has_changed(&self, path: &str, value: &Value) -> bool {
+        self.artifact_digests.get(path).is_some_and(|known| *known != digest(value))
+    }
+
     /// Tells whether its artifacts are there, and somebody has still to say something about them.
     pub fn is_at_gate(&self) -> bool {
         self.is_completed() && self.passed_at.is_none()
@@ -227,7 +245,16 @@ impl State {
     }
 
     /// Says what keeps it from being a state of a definition, which may have changed since.
-    pub fn fits(&self, definition: &Definition) -> Option<String> {
+    pub fn fits(&self, definition: &Definition) -> Option<Refusal> {
+        let is_other = || self.rules.as_ref().is_some_and(|known| *known != rules(definition));
+        match self.names_fit(definition) {
+            Some(why) => Some(Refusal::OtherDefinition(why)),
+            None => is_other().then_some(Refusal::OtherRules),
+        }
+    }
+
+    /// Says which stage or review keeps it from being a state of a definition, whatever its rules.
+    pub(super) fn names_fit(&self, definition: &Definition) -> Option<String> {
         let is_there = |name: &String| definition.stage(name).is_some();
         if let Some(name) = self.stages.keys().find(|name| !is_there(name)) {
             return Some(format!("the workflow has no stage `{name}`"));

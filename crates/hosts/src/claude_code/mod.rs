@@ -17,6 +17,7 @@ use anyhook_model::{
 use serde_json::{Value, json};
 
 use crate::Agent;
+use crate::command::{Command, CommandFile};
 use crate::dialog::Dialog;
 use crate::facts::{Capability, Quirk};
 use crate::launch::Launch;
@@ -157,6 +158,16 @@ impl Agent for ClaudeCode {
         injection::displaced(run)
     }
 
+    fn command_file(&self, scope: &Scope, command: &Command<'_>) -> Option<CommandFile> {
+        let fields =
+            [("description", command.description), ("argument-hint", command.argument_hint)];
+        Some(CommandFile {
+            path: folder(scope).join(format!("commands/{}.md", command.name)),
+            text: command.markdown(&fields, "$ARGUMENTS"),
+            call: format!("/{}", command.name),
+        })
+    }
+
     fn package(&self) -> &'static str {
         "@anthropic-ai/claude-code"
     }
@@ -213,11 +224,15 @@ const EVENTS: &[&str] = &[
 ];
 
 fn settings(scope: &Scope) -> JsonSettings {
-    let folder = match &scope.project {
+    JsonSettings { host: "claude-code", path: folder(scope).join("settings.json") }
+}
+
+/// Returns the folder it has for itself.
+fn folder(scope: &Scope) -> PathBuf {
+    match &scope.project {
         Some(project) => project.join(".claude"),
         None => scope.folder("CLAUDE_CONFIG_DIR", ".claude"),
-    };
-    JsonSettings { host: "claude-code", path: folder.join("settings.json") }
+    }
 }
 
 fn handler(event: &&'static str, call: &Call, permission_seconds: u64) -> Handler {

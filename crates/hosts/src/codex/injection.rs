@@ -15,7 +15,13 @@ use crate::wiring::{Injection, PERMISSION_SECONDS, SettingsError, Start, codex_t
 
 /// Runs us, then the user's program, if there is one, with what Codex adds at the end. No word of
 /// ours or the user's is part of what the shell reads.
-const SCRIPT: &str = r#""$1" emit agent:idle --agent="$2"; shift 2; [ $# -lt 2 ] || exec "$@""#;
+///
+/// What Codex adds names the thread whose turn ended. It has others beside the one it works in, as
+/// for a title: their end is not the agent's.
+const SCRIPT: &str = r#"for last; do :; done
+case $last in *'"thread-id":"'*) thread=${last#*'"thread-id":"'}; thread=${thread%%'"'*};; esac
+"$1" emit agent:idle --agent="$2" ${thread:+--host=codex --session="$thread"}
+shift 2; [ $# -lt 2 ] || exec "$@""#;
 
 /// Where hooks of the command line are, as Codex names it where it keeps what is trusted.
 const LAYER: &str = "/<session-flags>/config.toml";
@@ -131,10 +137,14 @@ mod tests {
 
     /// Returns what is called with which words, in order: our program and the user's are `echo`.
     fn called(agent_id: &str, settings: Option<&str>) -> String {
+        called_with(agent_id, settings, "{\"type\": 1}")
+    }
+
+    fn called_with(agent_id: &str, settings: Option<&str>, told: &str) -> String {
         let document = setting(&tried(agent_id, settings).unwrap().arguments, 2);
         let words: Vec<&str> =
             document["notify"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
-        let output = Command::new(words[0]).args(&words[1..]).arg("{\"type\": 1}").output();
+        let output = Command::new(words[0]).args(&words[1..]).arg(told).output();
         String::from_utf8(output.unwrap().stdout).unwrap()
     }
 
@@ -146,6 +156,15 @@ mod tests {
         assert_eq!(
             called("a", Some(theirs)),
             "emit agent:idle --agent=a\nit's me;  {\"type\": 1}\n"
+        );
+    }
+
+    #[test]
+    fn the_thread_whose_turn_ended_is_told() {
+        let told = r#"{"type":"agent-turn-complete","thread-id":"01a1 $(id)","input-messages":["\"thread-id\":\"x\""]}"#;
+        assert_eq!(
+            called_with("a", None, told),
+            "emit agent:idle --agent=a --host=codex --session=01a1 $(id)\n"
         );
     }
 

@@ -16,6 +16,7 @@ use anyhook_model::{
 use serde_json::{Value, json};
 
 use crate::Agent;
+use crate::command::{Command, CommandFile};
 use crate::dialog::Dialog;
 use crate::facts::{Capability, Quirk};
 use crate::launch::Launch;
@@ -157,6 +158,18 @@ impl Agent for Codex {
         Some(Displaced::File(config_file(scope)))
     }
 
+    /// A skill: files in `prompts` are no longer read.
+    fn command_file(&self, scope: &Scope, command: &Command<'_>) -> Option<CommandFile> {
+        let call = format!("${}", command.name);
+        let argument = format!("what is written behind `{call}`");
+        let fields = [("name", command.name), ("description", command.description)];
+        Some(CommandFile {
+            path: folder(scope).join(format!("skills/{}/SKILL.md", command.name)),
+            text: command.markdown(&fields, &argument),
+            call,
+        })
+    }
+
     fn package(&self) -> &'static str {
         "@openai/codex"
     }
@@ -205,11 +218,15 @@ const EVENTS: &[&str] = &[
 ];
 
 fn hooks_file(scope: &Scope) -> JsonSettings {
-    let folder = match &scope.project {
+    JsonSettings { host: "codex", path: folder(scope).join("hooks.json") }
+}
+
+/// Returns the folder it has for itself.
+fn folder(scope: &Scope) -> PathBuf {
+    match &scope.project {
         Some(project) => project.join(".codex"),
         None => scope.folder("CODEX_HOME", ".codex"),
-    };
-    JsonSettings { host: "codex", path: folder.join("hooks.json") }
+    }
 }
 
 /// Trust is the user's, also for a project's hooks.

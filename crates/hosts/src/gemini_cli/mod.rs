@@ -15,6 +15,7 @@ use anyhook_model::{
 use serde_json::{Value, json};
 
 use crate::Agent;
+use crate::command::{Command, CommandFile};
 use crate::dialog::Dialog;
 use crate::facts::{Capability, Quirk};
 use crate::launch::{self, Launch};
@@ -145,6 +146,14 @@ impl Agent for GeminiCli {
         Ok(Injection { why_not: Some(why), ..Injection::default() })
     }
 
+    fn command_file(&self, scope: &Scope, command: &Command<'_>) -> Option<CommandFile> {
+        Some(CommandFile {
+            path: folder(scope).join(format!("commands/{}.toml", command.name)),
+            text: command.toml("{{args}}"),
+            call: format!("/{}", command.name),
+        })
+    }
+
     fn package(&self) -> &'static str {
         "@google/gemini-cli"
     }
@@ -189,8 +198,12 @@ const EVENTS: &[&str] = &[
 ];
 
 fn settings(scope: &Scope) -> JsonSettings {
-    let folder = scope.project.as_ref().unwrap_or(&scope.home).join(".gemini");
-    JsonSettings { host: "gemini-cli", path: folder.join("settings.json") }
+    JsonSettings { host: "gemini-cli", path: folder(scope).join("settings.json") }
+}
+
+/// Returns the folder it has for itself.
+fn folder(scope: &Scope) -> PathBuf {
+    scope.project.as_ref().unwrap_or(&scope.home).join(".gemini")
 }
 
 fn handler(event: &&'static str, call: &Call) -> Handler {

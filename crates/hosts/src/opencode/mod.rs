@@ -16,6 +16,7 @@ use anyhook_model::{
 use serde_json::Value;
 
 use crate::Agent;
+use crate::command::{Command, CommandFile};
 use crate::dialog::Dialog;
 use crate::facts::{Capability, Quirk};
 use crate::launch::{self, Launch};
@@ -149,6 +150,14 @@ impl Agent for OpenCode {
         variable(injection::VARIABLE).map(Displaced::Text)
     }
 
+    fn command_file(&self, scope: &Scope, command: &Command<'_>) -> Option<CommandFile> {
+        Some(CommandFile {
+            path: folder(scope).join(format!("commands/{}.md", command.name)),
+            text: command.markdown(&[("description", command.description)], "$ARGUMENTS"),
+            call: format!("/{}", command.name),
+        })
+    }
+
     fn package(&self) -> &'static str {
         "opencode-ai"
     }
@@ -225,11 +234,15 @@ fn plugin(call: &Call) -> String {
 }
 
 fn plugin_file(scope: &Scope) -> PathBuf {
-    let folder = match &scope.project {
+    folder(scope).join("plugins/anyhook.js")
+}
+
+/// Returns the folder it has for itself.
+fn folder(scope: &Scope) -> PathBuf {
+    match &scope.project {
         Some(project) => project.join(".opencode"),
         None => scope.config_home.join("opencode"),
-    };
-    folder.join("plugins/anyhook.js")
+    }
 }
 
 fn is_our_plugin(text: &str) -> bool {

@@ -58,8 +58,8 @@ impl Connection {
         let mut peer = Peer {
             name: server.name.clone(),
             seen: Seen::default(),
-            limits,
             until: Instant::now() + limits.deadline,
+            limits,
             program: None,
         };
         match Box::pin(peer.connect(&server.endpoint)).await {
@@ -136,8 +136,8 @@ impl Peer {
         step: Step,
         work: impl Future<Output = Result<T, Refusal>>,
     ) -> Result<T, Fault> {
-        let Self { seen, program, .. } = self;
-        let seen = seen.clone();
+        let Self { seen, program, limits, .. } = self;
+        let (seen, told_to_end) = (seen.clone(), limits.stop.clone());
         let refusal = tokio::select! {
             biased;
             done = work => match done {
@@ -150,6 +150,7 @@ impl Peer {
             () = seen.wait() => Refusal::Closed,
             () = ended(program) => Refusal::Closed,
             () = sleep_until(self.until) => Refusal::TimedOut,
+            () = told_to_end.wait() => return Err(Fault::Stopped),
         };
         if let Some(fault) = seen.take_fatal() {
             return Err(fault);

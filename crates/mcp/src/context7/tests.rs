@@ -68,14 +68,14 @@ fn a_report_is_made_of_what_came() {
 #[test]
 fn a_report_of_a_failure_says_why() {
     let failed = error("context7", Fault::Unreachable("refused".to_owned()));
-    let failed = Err(failed.to_string());
-    let report = report("vue", "context7", &failed, at());
+    let report = report("vue", "context7", &Err(failed.into()), at());
+    assert!(report.hint.as_ref().unwrap().starts_with("start the server"), "{report:?}");
     assert_eq!(
         serde_json::to_value(&report).unwrap(),
         json!({
-            "topic": "vue", "status": "unavailable", "source": "context7", "summary": "",
+            "topic": "vue", "status": "unavailable", "source": "context7",
             "fetched_at": "2025-12-02T15:30:00Z",
-            "error": "the MCP server `context7`: it cannot be reached: refused",
+            "reason": "the MCP server `context7`: it cannot be reached: refused",
         })
     );
 }
@@ -89,7 +89,7 @@ fn a_report_without_a_status_was_fetched() {
         "fetched_at": "2025-12-02T15:30:00Z", "for_stage": "frontend_implementation",
     }))
     .unwrap();
-    assert_eq!((report.status, report.error), (Status::Fetched, None));
+    assert_eq!((report.status, report.reason), (Status::Fetched, None));
 }
 
 #[test]

@@ -12,6 +12,10 @@ fn at() -> Timestamp {
     "2025-12-02T15:45:00Z".parse().unwrap()
 }
 
+fn failed(reason: &str) -> Result<Opinion, Failure> {
+    Err(Failure { reason: reason.to_owned(), hint: String::new() })
+}
+
 #[test]
 fn an_opinion_is_found_in_data_and_among_words() {
     let data = json!({"verdict": "needs_changes", "concerns": ["no limit", {"id": 5}]});
@@ -33,6 +37,17 @@ fn an_opinion_is_found_in_data_and_among_words() {
 }
 
 #[test]
+fn what_nobody_would_read_is_left_out() {
+    let concerns: Vec<String> =
+        (0..500).map(|number| format!("{number} {}", "é".repeat(9000))).collect();
+    let data =
+        json!({"verdict": "reject", "concerns": concerns, "suggestions": ["", " ", null, 7]});
+    let said = said(&data.to_string()).unwrap();
+    assert_eq!((said.concerns.len(), said.concerns[0].chars().count()), (MOST, LONGEST + 1));
+    assert_eq!(said.suggestions, ["7"]);
+}
+
+#[test]
 fn without_a_verdict_there_is_no_opinion() {
     for text in
         ["", "looks good to me", "{}", r#"{"verdict": "maybe"}"#, "{{{{", "{\"verdict\": 5}"]
@@ -46,7 +61,7 @@ fn without_a_verdict_there_is_no_opinion() {
 #[test]
 fn the_text_goes_where_the_tool_takes_it() {
     let ask = |schema: Value, argument: Option<&str>| {
-        let reviewer = Reviewer { tool: "ask".into(), argument: argument.map(str::to_owned) };
+        let reviewer = Reviewer { tool: None, argument: argument.map(str::to_owned) };
         arguments(&tool(schema), &reviewer, "T")
     };
     let schema = json!({"properties": {"model": {}, "prompt": {}}, "required": ["model"]});
@@ -74,9 +89,36 @@ fn a_review_is_made_of_what_came() {
             "verdict": "approve_with_notes", "reviewed_at": "2025-12-02T15:45:00Z",
         })
     );
-    let fault = Fault::Unreachable("refused".to_owned());
-    let failed = Err(McpError { server: "gemini".into(), fault, last_words: None });
-    let made = review("a.json", "gemini", &failed, at());
+    let made = review("a.json", "gemini", &failed("it cannot be reached"), at());
     assert_eq!((made.status, made.verdict), (Status::Unavailable, None));
-    assert!(made.error.unwrap().contains("cannot be reached: refused"));
+    assert_eq!(made.reason.as_deref(), Some("it cannot be reached"));
+}
+
+#[test]
+fn reviews_of_several_artifacts_are_one() {
+    let opinion = |verdict, concern: &str| {
+        let (concerns, suggestions) = (vec![concern.to_owned()], vec!["a cache".to_owned()]);
+        Ok(Opinion { verdict, concerns, suggestions })
+    };
+    let of =
+        |scope: &str, opinion: &Result<Opinion, Failure>| review(scope, "gemini", opinion, at());
+    let one = of("a.json", &opinion(Verdict::Approve, "none"));
+    let other = of("b.json", &opinion(Verdict::NeedsChanges, "no limit"));
+    let gone = of("c.json", &failed("it ended"));
+    assert_eq!(together(vec![]), None);
+    assert_eq!(together(vec![one.clone()]), Some(one.clone()));
+    let both = together(vec![one.clone(), other]).unwrap();
+    assert_eq!(
+        (both.scope.as_str(), both.verdict),
+        ("a.json, b.json", Some(Verdict::NeedsChanges))
+    );
+    assert_eq!(both.concerns, ["a.json: none", "b.json: no limit"]);
+    assert_eq!(both.suggestions, ["a.json: a cache", "b.json: a cache"]);
+    let partly = together(vec![gone.clone(), one]).unwrap();
+    assert_eq!((partly.status, partly.reason), (Status::Reviewed, None));
+    assert_eq!(partly.verdict, Some(Verdict::ApproveWithNotes), "one was not looked at");
+    assert_eq!(partly.concerns, ["a.json: none", "c.json: it ended"]);
+    let none = together(vec![gone.clone(), gone]).unwrap();
+    assert_eq!((none.status, none.verdict), (Status::Unavailable, None));
+    assert_eq!(none.reason.as_deref(), Some("c.json: it ended; c.json: it ended"));
 }

@@ -15,7 +15,7 @@ fn now() -> Timestamp {
 
 fn refresh(server: &Server, topics: &[&str], deadline: Duration) -> Vec<Report> {
     let topics: Vec<String> = topics.iter().map(|topic| (*topic).to_owned()).collect();
-    context7::refresh(server, &ToolNames::default(), &topics, limits(deadline), &now)
+    context7::refresh(server, &ToolNames::default(), &topics, &limits(deadline), &now)
 }
 
 #[test]
@@ -33,8 +33,9 @@ fn documentation_is_fetched_from_older_and_newer_servers() {
         assert_eq!(reports[0].status, Status::Fetched, "{reports:?}");
         assert_eq!(reports[0].library.as_deref(), Some("/vercel/next.js"));
         assert_eq!(reports[0].source_url.as_deref(), Some("https://nextjs.org/docs/app"));
-        assert!(reports[0].summary.ends_with(arguments), "{}", reports[0].summary);
-        assert_eq!((reports[0].source.as_str(), reports[0].fetched_at), ("tester", now()));
+        let summary = reports[0].summary.as_deref().unwrap();
+        assert!(summary.ends_with(arguments), "{summary}");
+        assert_eq!((reports[0].source.as_str(), reports[0].fetched_at), ("tester", Some(now())));
         assert_eq!(reports[1].library.as_deref(), Some("/nuxt/nuxt"));
         scripted.must_be_gone();
     }
@@ -45,7 +46,7 @@ fn a_topic_that_fails_does_not_take_the_others_along() {
     let scripted = Scripted::new("newer");
     let reports = refresh(&scripted.server, &["nothing", "Nuxt"], LONG);
     assert_eq!(reports[0].status, Status::Unavailable);
-    let error = reports[0].error.as_deref().unwrap();
+    let error = reports[0].reason.as_deref().unwrap();
     assert!(error.contains("it knows no library for `nothing`: No documentation"), "{error}");
     assert_eq!(reports[1].library.as_deref(), Some("/nuxt/nuxt"));
     assert_eq!(scripted.started(), 1);
@@ -56,17 +57,17 @@ fn a_server_that_is_absent_or_another_makes_reports_that_say_so() {
     let absent = Server::stdio("context7", "/nowhere/context7", [""; 0]);
     let reports = refresh(&absent, &["react", "vue"], LONG);
     for report in &reports {
-        assert_eq!((report.status, report.summary.as_str()), (Status::Unavailable, ""));
-        assert!(report.error.as_deref().unwrap().contains("cannot be started"), "{report:?}");
+        assert_eq!((report.status, report.summary.as_ref()), (Status::Unavailable, None));
+        assert!(report.reason.as_deref().unwrap().contains("cannot be started"), "{report:?}");
     }
     let silent = Scripted::new("silent");
     let reports = refresh(&silent.server, &["react", "vue", "svelte"], SHORT);
     assert_eq!(reports.len(), 3);
-    assert!(reports.iter().all(|report| report.error == reports[0].error), "{reports:?}");
+    assert!(reports.iter().all(|report| report.reason == reports[0].reason), "{reports:?}");
     assert_eq!(silent.started(), 1, "it was waited for once");
     let other = Scripted::new("normal");
     let reports = refresh(&other.server, &["react"], LONG);
-    let error = reports[0].error.as_deref().unwrap();
+    let error = reports[0].reason.as_deref().unwrap();
     assert!(error.ends_with("it has no tool `get-library-docs` or `query-docs`"), "{error}");
     other.must_be_gone();
 }
@@ -83,10 +84,10 @@ fn a_second_opinion_is_asked_for() {
     assert_eq!((review.scope.as_str(), review.reviewer.as_str()), ("a.json", "tester"));
     let review = ask(&Reviewer::default(), "no opinion");
     assert_eq!((review.status, review.verdict), (second_opinion::Status::Unavailable, None));
-    let error = review.error.unwrap();
+    let error = review.reason.unwrap();
     assert!(error.ends_with("its answer has no verdict: I would rather not say."), "{error}");
-    let unknown = Reviewer { tool: "ask-nobody".to_owned(), argument: None };
-    let error = ask(&unknown, "x").error.unwrap();
+    let unknown = Reviewer { tool: Some("ask-nobody".to_owned()), argument: None };
+    let error = ask(&unknown, "x").reason.unwrap();
     assert!(error.ends_with("it has no tool `ask-nobody`"), "{error}");
     scripted.must_be_gone();
 }

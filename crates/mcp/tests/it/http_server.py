@@ -40,10 +40,14 @@ class Handler(BaseHTTPRequestHandler):
         if self.headers.get("Mcp-Session-Id") != "s1":
             return self.reply(400, b"no session")
         if method == "tools/list":
+            names = ["resolve-library-id", "get-library-docs"] if mode == "context7" else ["echo"]
             schema = {"type": "object", "properties": {}}
-            return self.reply(200, answer({"tools": [{"name": "echo", "inputSchema": schema}]}))
-        size = 50_000_000 if mode.startswith("huge") else 5
-        body = answer({"content": [{"type": "text", "text": "x" * size}]})
+            tools = [{"name": name, "inputSchema": schema} for name in names]
+            return self.reply(200, answer({"tools": tools}))
+        text = "x" * (50_000_000 if mode.startswith("huge") else 5)
+        if message["params"]["name"] == "resolve-library-id":
+            text = "- Title: Vue\n- Context7-compatible library ID: /vuejs/core"
+        body = answer({"content": [{"type": "text", "text": text}]})
         if mode in ("events", "huge-events"):
             note = b'data: {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": 1}}\n\n'
             return self.reply(200, note + b"event: message\ndata: " + body + b"\n\n", "text/event-stream")

@@ -1,7 +1,8 @@
 # An MCP server for tests on its standard input and output. The first argument says how it behaves
 # at the start, the second where it notes its process and those it has started. Its tools misbehave
-# in calls. Its documentation tools are those of a context7 server.
-import json, os, subprocess, sys, time
+# in calls. Its documentation tools are those of a context7 server; the topic may say which other tool
+# it is to misbehave as. Calls are noted beside the processes.
+import json, os, re, subprocess, sys, time
 
 mode, pid_file = sys.argv[1:3]
 # One that holds our output open when we are gone, unless that is what we are to close.
@@ -79,8 +80,11 @@ def call(name, arguments):
     if name == "ask-gemini":
         if "no opinion" in arguments["prompt"]:
             return text("I would rather not say.")
-        return text('Here you are:\n```json\n{"verdict": "needs_changes", "concerns": ["'
-                    + arguments["prompt"][-5:] + '"], "suggestions": []}\n```')
+        # The artifact may say which verdict it wants.
+        wanted = re.search(r'"wanted": "(\w+)"', arguments["prompt"])
+        opinion = {"verdict": wanted[1] if wanted else "needs_changes",
+                   "concerns": [arguments["prompt"].strip()[-5:]], "suggestions": ["a cache"]}
+        return text(f"Here you are:\n```json\n{json.dumps(opinion)}\n```")
     return text(name)
 
 raw("starting up: a line that is no message\n\n")
@@ -120,6 +124,10 @@ for line in sys.stdin:
             send({"id": id, "result": {"tools": FIRST, "nextCursor": "more"}})
     elif method == "tools/call":
         name, arguments = message["params"]["name"], message["params"].get("arguments", {})
+        with open(pid_file + ".calls", "a") as file:
+            file.write(f"{name}\n")
+        if arguments.get("libraryName") in [tool["name"] for tool in SECOND]:
+            name = arguments["libraryName"]
         if name in ("refuse", "unknown"):
             send({"id": id, "error": {"code": -32602, "message": "not like that"}})
         elif name == "garbage":

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use anyhook_mcp::{Answer, Fault, Server, Step};
+use anyhook_mcp::{Answer, Fault, Server, Session, Step};
+use anyhook_testkit::wait_until;
 use serde_json::json;
 
-use crate::{LONG, SHORT, Scripted, fault};
+use crate::{LONG, SHORT, Scripted, fault, limits};
 
 #[test]
 fn tools_are_listed_and_called() {
@@ -145,4 +146,23 @@ fn an_answer_that_is_too_long() {
 fn no_time_is_no_answer() {
     let error = Scripted::new("normal").unusable(Duration::ZERO);
     assert!(matches!(error.fault, Fault::TimedOut { step: Step::Connect, .. }), "{error}");
+}
+
+/// Whoever asked may have had enough: the server ends with what it has started.
+#[test]
+fn a_session_is_stopped_from_outside() {
+    let scripted = Scripted::new("silent");
+    let limits = limits(LONG);
+    let stop = limits.stop.clone();
+    let error = std::thread::scope(|scope| {
+        let session = scope.spawn(|| Session::open(&scripted.server, limits.clone()).unwrap_err());
+        wait_until("the server to be started", || scripted.started() == 1);
+        stop.now();
+        session.join().unwrap()
+    });
+    assert!(matches!(error.fault, Fault::Stopped), "{error}");
+    scripted.must_be_gone();
+    let error = Session::open(&scripted.server, limits).unwrap_err();
+    assert!(matches!(error.fault, Fault::Stopped), "nothing begins after it: {error}");
+    scripted.must_be_gone();
 }

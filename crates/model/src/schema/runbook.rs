@@ -2,10 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
+use super::parts::{NAME, named, object, text};
 use crate::agent::FailureKind;
 use crate::reaction::Trigger;
-
-const NAME: &str = "^[A-Za-z0-9_-]+$";
 
 /// Returns the schema of a runbook in TOML; in HCL, blocks with labels are objects in it.
 pub fn schema() -> Value {
@@ -26,32 +25,6 @@ pub fn schema() -> Value {
             "next": next(),
         },
     })
-}
-
-fn object(description: &str, required: &[&str], properties: Value) -> Value {
-    let mut schema = json!({
-        "description": description,
-        "type": "object",
-        "additionalProperties": false,
-        "properties": properties,
-    });
-    if !required.is_empty() {
-        schema["required"] = json!(required);
-    }
-    schema
-}
-
-fn named(description: &str, each: &Value) -> Value {
-    json!({
-        "description": description,
-        "type": "object",
-        "propertyNames": {"pattern": NAME},
-        "additionalProperties": each,
-    })
-}
-
-fn text(description: &str) -> Value {
-    json!({"type": "string", "description": description})
 }
 
 fn next() -> Value {

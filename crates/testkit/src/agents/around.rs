@@ -8,7 +8,7 @@ use std::process::{Child, Command};
 
 use super::{Bed, namespace};
 use crate::model_server::{ModelServer, Turn};
-use crate::{Ran, run};
+use crate::{Ran, begin, run};
 
 /// A daemon with a model. It is killed, with all it has started, when dropped.
 #[derive(Debug)]
@@ -46,9 +46,18 @@ impl Around {
 
     /// Runs the program under test with the variables of the agent.
     pub fn run(&self, bed: &Bed, arguments: &[&str]) -> Ran {
+        run(self.command(bed, arguments), b"")
+    }
+
+    /// Starts the program under test so; its end is waited for later.
+    pub fn begin(&self, bed: &Bed, arguments: &[&str]) -> Child {
+        begin(self.command(bed, arguments), b"")
+    }
+
+    fn command(&self, bed: &Bed, arguments: &[&str]) -> Command {
         let mut command: Command = bed.environment().command(arguments);
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        run(command, b"")
+        command
     }
 }
 

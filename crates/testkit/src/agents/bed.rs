@@ -21,6 +21,8 @@ use crate::model_server::{ModelServer, SideRequest, Turn, tells};
 pub struct Bed {
     agent: Agent,
     folder: PathBuf,
+    /// Others that work in the same home and project, and their folders.
+    others: Vec<(Agent, PathBuf)>,
     environment: TestEnv,
     variables: Vec<(OsString, OsString)>,
     arguments: Vec<String>,
@@ -81,9 +83,28 @@ impl Bed {
         fs::create_dir_all(environment.root().join("tmp")).unwrap();
         let (variables, arguments) = (Vec::new(), Vec::new());
         let (model, is_first_day) = (None, false);
-        let bed = Self { agent, folder, environment, variables, arguments, model, is_first_day };
+        let others = Vec::new();
+        let bed =
+            Self { agent, folder, others, environment, variables, arguments, model, is_first_day };
         agent.host().furnish(&bed);
         Some(bed)
+    }
+
+    /// Has another agent work in the same home and project; none if it cannot be run here.
+    pub fn join(&mut self, agent: Agent) -> Option<()> {
+        let folder = match agent.install() {
+            Ok(folder) => folder,
+            Err(error) => {
+                crate::leave_out(agent.name(), &error.to_string());
+                return None;
+            }
+        };
+        agent.host().furnish(self);
+        for (name, value) in agent.host().variables(self) {
+            self.set_variable(name, value);
+        }
+        self.others.push((agent, folder));
+        Some(())
     }
 
     /// Returns the agent.
@@ -229,9 +250,11 @@ impl Bed {
 
     /// Starts the daemon where agents that it starts find the model, which plays the script.
     pub fn surround(&self, script: impl Into<Vec<Turn>>) -> Around {
-        let host = self.agent.host();
-        host.prepare(self);
-        host.prepare_screen(self);
+        let others = self.others.iter().map(|(agent, _)| *agent);
+        for agent in [self.agent].into_iter().chain(others) {
+            agent.host().prepare(self);
+            agent.host().prepare_screen(self);
+        }
         Around::start(self, script.into())
     }
 
@@ -239,8 +262,15 @@ impl Bed {
     pub fn command_line(&self) -> Option<String> {
         let mut words = self.agent.host().screen_command(&self.folder, self)?;
         words.extend_from_slice(&self.arguments);
-        let quoted = words.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''")));
-        Some(quoted.collect::<Vec<_>>().join(" "))
+        Some(shell_line(&words))
+    }
+
+    /// Returns the command line of an agent that has joined, with arguments.
+    pub fn command_line_of(&self, agent: Agent, arguments: &[&str]) -> Option<String> {
+        let (_, folder) = self.others.iter().find(|(other, _)| *other == agent)?;
+        let mut words = agent.host().screen_command(folder, self)?;
+        words.extend(arguments.iter().map(|argument| (*argument).to_owned()));
+        Some(shell_line(&words))
     }
 
     /// Gives a command the folder and the variables of an agent.
@@ -262,6 +292,12 @@ impl Bed {
             ("NO_COLOR", "1".into()),
         ]
     }
+}
+
+/// Returns words as a shell reads them.
+fn shell_line(words: &[String]) -> String {
+    let quoted = words.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''")));
+    quoted.collect::<Vec<_>>().join(" ")
 }
 
 fn leave_out(agent: Agent, error: &str) -> Option<Bed> {

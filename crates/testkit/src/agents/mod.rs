@@ -59,6 +59,11 @@ impl Agent {
         }
     }
 
+    /// Returns a call of its shell.
+    pub fn shell_tool(self, command: &str) -> Turn {
+        self.host().shell_tool(command)
+    }
+
     fn host(self) -> &'static dyn Host {
         match self {
             Self::ClaudeCode => &claude_code::ClaudeCode,

@@ -2,7 +2,8 @@
 //!
 //! It speaks Anthropic Messages, `OpenAI` Responses, `OpenAI` Chat Completions and Gemini, streamed
 //! or whole as the client asks. Each request of the main conversation gets the script's next turn;
-//! after the last one the model says "done". What agents ask on the side (titles, lists of models,
+//! after the last one the model says "done". Several agents at once each have a part of their own,
+//! found by what their requests tell. What agents ask on the side (titles, lists of models,
 //! token counts) gets a harmless answer and uses up no turn. Everything asked is kept.
 
 mod anthropic;
@@ -96,10 +97,18 @@ pub struct ModelServer {
 #[derive(Debug)]
 struct Conversation {
     script: Vec<Turn>,
+    parts: Vec<Part>,
     requests: Vec<Value>,
     /// When each of them was answered.
     sent: Vec<Option<SystemTime>>,
     side_requests: Vec<SideRequest>,
+}
+
+/// A script of its own for every request that tells a text.
+#[derive(Debug)]
+struct Part {
+    mark: String,
+    script: std::vec::IntoIter<Turn>,
 }
 
 impl ModelServer {
@@ -113,6 +122,7 @@ impl ModelServer {
         let listener = Arc::new(listener);
         let conversation = Arc::new(Mutex::new(Conversation {
             script,
+            parts: Vec::new(),
             requests: Vec::new(),
             sent: Vec::new(),
             side_requests: Vec::new(),
@@ -143,6 +153,12 @@ impl ModelServer {
     /// Adds turns to the script.
     pub fn add_turns(&self, turns: impl IntoIterator<Item = Turn>) {
         lock(&self.conversation).script.extend(turns);
+    }
+
+    /// Adds a script of its own for every request that tells a text.
+    pub fn add_part(&self, mark: impl Into<String>, turns: impl Into<Vec<Turn>>) {
+        let part = Part { mark: mark.into(), script: turns.into().into_iter() };
+        lock(&self.conversation).parts.push(part);
     }
 
     /// Returns what else was asked so far.
@@ -204,7 +220,11 @@ impl Conversation {
             return (dialect.reply(request, &title, self.side_requests.len()), None);
         }
         let number = self.requests.len();
-        let turn = self.script.get(number).cloned().unwrap_or_else(|| Turn::text("done"));
+        let turn = match self.parts.iter_mut().find(|part| tells(body, &part.mark)) {
+            Some(part) => part.script.next(),
+            None => self.script.get(number).cloned(),
+        };
+        let turn = turn.unwrap_or_else(|| Turn::text("done"));
         self.requests.push(body.clone());
         self.sent.push(None);
         let reply = match &turn {
@@ -245,6 +265,10 @@ impl Dialect {
     /// Tells whether the model may call tools: it may in the main conversation alone.
     fn offers_tools(self, body: &Value) -> bool {
         let Some(tools) = body["tools"].as_array() else { return false };
+        // Codex asks so for a title, though it offers a tool.
+        if matches!(self, Self::Responses) && body["text"]["format"].is_object() {
+            return false;
+        }
         tools.iter().any(|tool| match self {
             // Without a schema it is a tool of the model's maker, such as a search of the web.
             Self::Anthropic => tool.get("input_schema").is_some(),

@@ -52,6 +52,26 @@ fn plays_the_script_streamed() {
 }
 
 #[test]
+fn agents_at_once_have_parts_of_their_own() {
+    let server = ModelServer::start(vec![Turn::text("nobody")]).unwrap();
+    for name in ["ann", "bob"] {
+        let turns = ["first", "second"].map(|turn| Turn::text(format!("{turn} of {name}")));
+        server.add_part(format!("I am {name}"), turns);
+    }
+    let answer = |name: &str| {
+        let mut request = request(false);
+        request["messages"] = json!([{"content": format!("I am {name}, hello")}]);
+        ask(&server, "/v1/messages", &request)
+    };
+    for (name, told) in [("bob", "first of bob"), ("ann", "first of ann"), ("bob", "second of bob")]
+    {
+        assert!(answer(name).contains(told));
+    }
+    assert!(answer("bob").contains("done"));
+    assert_eq!(server.requests().len(), 4);
+}
+
+#[test]
 fn tells_when_an_answer_was_sent() {
     let server = ModelServer::start(Vec::new()).unwrap();
     assert_eq!(server.sent_at(0), None);

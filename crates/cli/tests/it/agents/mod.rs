@@ -13,6 +13,8 @@ mod pipelines;
 mod screen;
 mod seat;
 mod table;
+mod workflow;
+mod workflow_run;
 
 use std::fs;
 

@@ -305,23 +305,33 @@ fn an_agent_cannot_answer_for_a_person() {
     // One that hides what it is is known by its process.
     let claude = environment.root().join("claude");
     std::os::unix::fs::symlink("/usr/bin/python3", &claude).unwrap();
-    let code = r"
+    let code = r#"
 import subprocess, sys
-program, prompt, decision = sys.argv[1:]
+program, prompt, *command = sys.argv[1:]
 subprocess.run([program, 'hook', 'claude-code'], input=prompt, text=True, check=True)
-sys.exit(subprocess.run(['sh', '-c', program + ' decision resolve ' + decision + ' allow']).returncode)
-";
+sys.exit(subprocess.run(['sh', '-c', '"$@"; exit $?', 'sh', program, *command]).returncode)
+"#;
     let mut prompt = permission(&environment, "ls");
     prompt["hook_event_name"] = "UserPromptSubmit".into();
     prompt["prompt"] = "go on".into();
     prompt["session_id"] = "other".into();
-    let ours = environment.command(&[]);
-    let mut agent = std::process::Command::new(&claude);
-    agent.args(["-c", code]).arg(ours.get_program()).arg(prompt.to_string()).arg(&id);
-    agent.env_clear().envs(ours.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let refused = anyhook_testkit::run(agent, b"");
+    let hidden = |command: &[&str]| {
+        let ours = environment.command(&[]);
+        let mut agent = std::process::Command::new(&claude);
+        agent.args(["-c", code]).arg(ours.get_program()).arg(prompt.to_string()).args(command);
+        agent.env_clear().envs(ours.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        anyhook_testkit::run(agent, b"")
+    };
+    let refused = hidden(&["decision", "resolve", &id, "allow"]);
     assert_eq!(refused.code, 1, "{refused:?}");
     assert!(refused.stderr.contains("this is a process of claude-code:other"), "{refused:?}");
+    // Nor does it trust its own hooks, or approve its own work.
+    for command in [&["trust", "--all"][..], &["workflow", "approve", "requirements", "--by", "me"]]
+    {
+        let refused = hidden(command);
+        assert_eq!(refused.code, 1, "{refused:?}");
+        assert!(refused.stderr.contains("this is claude-code:other's session"), "{refused:?}");
+    }
     assert_eq!(open(&environment).len(), 1);
     environment.run(&["decision", "resolve", &id, "allow"]);
     assert_eq!(finish(waits).code, 0);

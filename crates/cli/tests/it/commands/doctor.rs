@@ -440,3 +440,40 @@ fn a_notice_that_failed() {
     let status = environment.run(&["daemon", "status"]).stdout;
     assert!(status.contains("note: a notice failed (command: "), "{status}");
 }
+
+#[test]
+fn mcp_servers() {
+    use crate::mcp::{project_file, user_file};
+    let environment = environment();
+    let about = || {
+        let report = environment.run(&["doctor", "--json"]).json();
+        let findings = report["findings"].as_array().unwrap().clone();
+        let findings = findings.iter().filter(|finding| finding["about"] == "mcp");
+        let text = |finding: &serde_json::Value, name: &str| {
+            finding[name].as_str().unwrap_or_default().to_owned()
+        };
+        findings
+            .map(|finding| {
+                [text(finding, "severity"), text(finding, "message"), text(finding, "hint")]
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(about(), [] as [[String; 3]; 0]);
+    let file = project_file(&environment);
+    let one = r#"{"mcpServers": {"context7": {"command": "npx"}}}"#;
+    write(&file, one, 0o644);
+    write(&user_file(&environment), one.replace("context7", "gemini"), 0o644);
+    let not_trusted = "`~/project/.agents/mcp.json` is not trusted, so its MCP servers do not count (anyhook trust .agents/mcp.json)";
+    assert_eq!(about(), [["note", not_trusted, ""], ["good", "servers that count: gemini", ""]]);
+    assert_eq!(environment.run(&["trust", "--all"]).code, 0);
+    assert_eq!(about(), [["good", "servers that count: context7, gemini", ""]]);
+    write(&file, one.replace("npx", "npm"), 0o644);
+    let changed = "`~/project/.agents/mcp.json` has changed since it was trusted, so its MCP servers do not count";
+    assert_eq!(
+        about(),
+        [
+            ["bad", changed, "anyhook trust .agents/mcp.json"],
+            ["good", "servers that count: gemini", ""]
+        ]
+    );
+}

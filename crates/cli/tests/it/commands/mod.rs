@@ -1,12 +1,13 @@
 //! Every command's output and errors as a person sees them: one file a command.
 
 #[macro_use]
-mod snapshot;
+pub mod snapshot;
 
 mod add;
 mod agent;
 mod check;
 mod completions;
+mod context7;
 mod daemon;
 pub mod decision;
 mod demo;
@@ -14,16 +15,19 @@ mod doctor;
 mod emit;
 mod explain;
 mod general;
+mod guard;
 mod hook;
 mod hosts;
 mod install;
 mod list;
 mod log;
 mod new;
+mod packs;
 mod promote;
 mod prompt;
 mod remove;
 mod replay;
+mod review;
 mod run;
 mod runbook;
 mod schema;

@@ -3,6 +3,7 @@
 mod daemon;
 mod pipeline;
 mod runbook;
+mod workflow;
 
 use std::fs;
 
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::environment;
 
-const NAMES: [&str; 26] = [
+const NAMES: [&str; 28] = [
     "agents",
     "case",
     "daemon-request",
@@ -23,6 +24,7 @@ const NAMES: [&str; 26] = [
     "happening",
     "notice",
     "output",
+    "packs",
     "pipeline",
     "pipeline-line",
     "pipeline-plan",
@@ -38,6 +40,7 @@ const NAMES: [&str; 26] = [
     "stats",
     "verdict",
     "verify",
+    "workflow-file",
 ];
 
 fn schema(environment: &TestEnv, name: &str) -> Value {
@@ -64,39 +67,63 @@ fn all() {
     assert_run!(environment, environment.run(&["schema"]), @"
     exit code: 0
     ----- stdout -----
-    agents           What every agent does
-    case             A test case of a hook
-    check            Findings in hooks
-    daemon-request   What a client says to the daemon
-    daemon-response  What the daemon answers
-    daemon-status    How the daemon is
-    decisions        What waits for a person
-    doctor           What is wrong
-    event            An event
-    front-matter     The front matter of a HOOK.md
-    happening        Something that happened
-    hosts            The agents
-    list             The installed hooks
-    notice           A notice to a person
-    output           What a hook prints
-    pipeline         A pipeline
-    pipeline-line    What happened to a pipeline
-    pipeline-plan    What a pipeline is to do
-    pipelines        Pipelines
-    plan             Who would run at an event
-    prompt           The hooks in force
-    record           A record of the journal
-    replay           What hooks would have said
-    runbook          A runbook
-    runbook-check    Findings in runbooks
-    runbook-list     The pipelines of all runbooks
-    runbook-show     A pipeline of a runbook
-    serve-answer     A line that `serve` writes
-    serve-request    A line that `serve` reads
-    stats            The journal summed up
-    test             What became of test cases
-    verdict          What all hooks say together
-    verify           Whether the journal is whole
+    agents                   What every agent does
+    ai-engineer-output       Report of the AI part
+    architect-output         Architecture
+    architecture-assessment  Assessment of an architecture
+    backend-output           Report of the backend
+    case                     A test case of a hook
+    check                    Findings in hooks
+    code-health-output       Review of code health
+    context-refresh-report   Report of refreshed knowledge
+    daemon-request           What a client says to the daemon
+    daemon-response          What the daemon answers
+    daemon-status            How the daemon is
+    decisions                What waits for a person
+    devops-output            Report of the deployment
+    doctor                   What is wrong
+    event                    An event
+    front-matter             The front matter of a HOOK.md
+    frontend-output          Report of the frontend
+    governance-output        Review of governance
+    happening                Something that happened
+    hosts                    The agents
+    list                     The installed hooks
+    notice                   A notice to a person
+    output                   What a hook prints
+    packs                    The packs
+    pipeline                 A pipeline
+    pipeline-line            What happened to a pipeline
+    pipeline-plan            What a pipeline is to do
+    pipelines                Pipelines
+    plan                     Who would run at an event
+    pm-output                Requirements
+    project-config           Configuration of a project
+    prompt                   The hooks in force
+    qa-output                Report of the tests
+    record                   A record of the journal
+    replay                   What hooks would have said
+    runbook                  A runbook
+    runbook-check            Findings in runbooks
+    runbook-list             The pipelines of all runbooks
+    runbook-show             A pipeline of a runbook
+    safety-output            Review of safety
+    second-opinion-review    Second opinion
+    serve-answer             A line that `serve` writes
+    serve-request            A line that `serve` reads
+    stage-completion-signal  Signal of completion
+    stats                    The journal summed up
+    test                     What became of test cases
+    verdict                  What all hooks say together
+    verify                   Whether the journal is whole
+    workflow-check           Findings in a workflow's file
+    workflow-context         What an agent of a workflow is given
+    workflow-file            A workflow
+    workflow-history         What happened to a workflow
+    workflow-next            Who is to work now
+    workflow-state           State of a workflow
+    workflow-status          Where a workflow is
+    workflow-validate        What is wrong with artifacts
     ");
 }
 
@@ -120,7 +147,7 @@ fn an_unknown_schema() {
     exit code: 64
     ----- stderr -----
     error: unknown schema `hook`
-    hint: there are: agents, case, check, daemon-request, daemon-response, daemon-status, decisions, doctor, event, front-matter, happening, hosts, list, notice, output, pipeline, pipeline-line, pipeline-plan, pipelines, plan, prompt, record, replay, runbook, runbook-check, runbook-list, runbook-show, serve-answer, serve-request, stats, test, verdict, verify
+    hint: there are: agents, ai-engineer-output, architect-output, architecture-assessment, backend-output, case, check, code-health-output, context-refresh-report, daemon-request, daemon-response, daemon-status, decisions, devops-output, doctor, event, front-matter, frontend-output, governance-output, happening, hosts, list, notice, output, packs, pipeline, pipeline-line, pipeline-plan, pipelines, plan, pm-output, project-config, prompt, qa-output, record, replay, runbook, runbook-check, runbook-list, runbook-show, safety-output, second-opinion-review, serve-answer, serve-request, stage-completion-signal, stats, test, verdict, verify, workflow-check, workflow-context, workflow-file, workflow-history, workflow-next, workflow-state, workflow-status, workflow-validate
     ");
 }
 
@@ -128,6 +155,18 @@ fn an_unknown_schema() {
 fn help() {
     let environment = environment();
     assert_run!(environment, environment.run(&["schema", "--help"]));
+}
+
+#[test]
+fn packs_keep_to_their_schema() {
+    let environment = environment();
+    fs::create_dir_all(environment.home().join(".claude")).unwrap();
+    assert_valid(&environment, "packs", &environment.run(&["packs", "--json"]).json());
+    assert_eq!(environment.run(&["add", "pack/delivery-workflow"]).code, 0);
+    let packs = environment.run(&["packs", "--json"]).json();
+    assert_eq!(packs[0]["installed"][0]["level"], "user");
+    assert_valid(&environment, "packs", &packs);
+    assert!(!is_valid(&environment, "packs", &json!([{"name": "x"}])));
 }
 
 /// Every event in both spellings, as a script gets it.

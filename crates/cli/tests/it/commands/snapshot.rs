@@ -38,6 +38,12 @@ pub fn settings() -> insta::Settings {
     );
     settings.add_filter(&format!(r"(anyhook log show |record   |of       ){ID}\b"), "${1}[ID]");
     settings.add_filter(&format!(r#"("(?:id|of)": ?"){ID}""#), r#"${1}[ID]""#);
+    // A run of a workflow, and what is made of its name.
+    settings.add_filter(&format!(r"\b(delivery ){ID}\b"), "${1}[ID]");
+    settings.add_filter(&format!(r#"{ID}(-[a-z_]+-\d+")"#), "[ID]${1}");
+    settings.add_filter(r"(?m)^(\d+ +)\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "${1}[DAY AND TIME]");
+    settings
+        .add_filter(r"(?m)^(\S  .* (?:progress|completed|blocked|warnings) +)\d+s", "${1}[AGE]");
     // The same in a reply that is a string in a record.
     settings.add_filter(&format!(r#"(\\"id\\": \\"){ID}"#), "${1}[ID]");
     settings.add_filter(r"\d{4}-\d\d-\d\dT\d\d:?\d\d:?\d\d(\.\d+)?Z", "[TIME]");

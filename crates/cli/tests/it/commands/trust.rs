@@ -7,6 +7,7 @@ use std::process::Command;
 use anyhook_testkit::{Ran, TestEnv, run, write};
 
 use crate::environment;
+use crate::mcp::project_file;
 
 fn guard(environment: &TestEnv) -> std::path::PathBuf {
     environment.project_hook(
@@ -17,7 +18,7 @@ fn guard(environment: &TestEnv) -> std::path::PathBuf {
 }
 
 /// Runs the program with a pseudo-terminal on which a person types `typed`.
-fn at_a_terminal(environment: &TestEnv, arguments: &[&str], typed: &str) -> Ran {
+pub fn at_a_terminal(environment: &TestEnv, arguments: &[&str], typed: &str) -> Ran {
     let original = environment.command(arguments);
     let line: Vec<String> = std::iter::once(original.get_program())
         .chain(original.get_args())
@@ -35,7 +36,7 @@ fn at_a_terminal(environment: &TestEnv, arguments: &[&str], typed: &str) -> Ran 
     Ran { stdout: ran.stdout.replace('\r', ""), ..ran }
 }
 
-fn has_terminals() -> bool {
+pub fn has_terminals() -> bool {
     let has = Command::new("script").arg("--version").output().is_ok();
     if !has {
         println!("left out: `script` of util-linux is not here");
@@ -398,4 +399,78 @@ fn a_state_folder_that_cannot_be_written() {
 fn help() {
     let environment = environment();
     assert_run!(environment, environment.run(&["trust", "--help"]));
+}
+
+/// Which programs MCP servers are is code, too.
+#[test]
+fn mcp_servers_of_the_project() {
+    let environment = environment();
+    guard(&environment);
+    let file = project_file(&environment);
+    write(
+        &file,
+        "{\n  // For the architect.\n  \"mcpServers\": {\"gemini\": {\"command\": \"npx\"}}\n}\n",
+        0o644,
+    );
+    assert_run!(environment, environment.run(&["trust", "mcp.json"]), @r#"
+    exit code: 0
+    ----- stdout -----
+    mcp.json  ~/project/.agents/mcp.json
+      MCP servers: gemini
+      ── mcp.json (75 bytes)
+      │ {
+      │   // For the architect.
+      │   "mcpServers": {"gemini": {"command": "npx"}}
+      │ }
+    trusted mcp.json
+    "#);
+    let shown = environment.run(&["trust", "--show"]).stdout;
+    assert!(shown.contains("guard") && !shown.contains("mcp.json"), "{shown}");
+    // All of it is shown, however long.
+    let many: String = (0..200).map(|number| format!("  // line {number}\n")).collect();
+    write(&file, format!("{{\n{many}  \"mcpServers\": {{}}\n}}\n"), 0o644);
+    let shown = environment.run(&["trust", "--show"]).stdout;
+    assert!(shown.contains("it was trusted before, with another content"), "{shown}");
+    assert!(shown.contains("MCP servers: none") && shown.contains("// line 199"), "{shown}");
+    let ran = environment.run_with_input(&["trust"], "y\n");
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.stderr.contains("1 hook and mcp.json not trusted: nobody is there to ask"),
+        "{ran:?}"
+    );
+    assert_eq!(environment.run(&["trust", "--all"]).code, 0);
+    assert!(environment.run(&["trust", "--all"]).stdout.starts_with("nothing to trust"));
+}
+
+#[test]
+fn a_file_of_mcp_servers_that_cannot_be_used() {
+    let environment = environment();
+    let file = project_file(&environment);
+    write(&file, "{\"mcpServers\": 5}", 0o644);
+    let shown = environment.run(&["trust", "--show"]).stdout;
+    assert!(shown.contains("cannot be used: ~/project/.agents/mcp.json:1:16: "), "{shown}");
+    fs::remove_file(&file).unwrap();
+    let missing = environment.run(&["trust", "mcp.json"]);
+    assert_eq!(missing.code, 65);
+    assert!(missing.stderr.contains("`mcp.json` is no hook of this project"), "{missing:?}");
+    fs::create_dir(&file).unwrap();
+    assert!(environment.run(&["trust"]).stdout.starts_with("nothing to trust"));
+    let named = environment.run(&["trust", ".agents/mcp.json"]);
+    assert_eq!(named.code, 65);
+    assert!(named.stderr.contains("it is not a file"), "{named:?}");
+}
+
+#[test]
+fn a_person_is_asked_about_mcp_servers() {
+    if !has_terminals() {
+        return;
+    }
+    let environment = environment();
+    write(&project_file(&environment), "{\"mcpServers\": {}}", 0o644);
+    assert!(
+        at_a_terminal(&environment, &["trust"], "n\n").stdout.contains("Trust mcp.json? [y/N]")
+    );
+    assert!(environment.run(&["trust", "--show"]).stdout.contains("mcp.json"));
+    assert!(at_a_terminal(&environment, &["trust"], "y\n").stdout.contains("trusted mcp.json"));
+    assert!(!environment.run(&["trust", "--show"]).stdout.contains("mcp.json"));
 }

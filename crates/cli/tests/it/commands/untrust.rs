@@ -3,6 +3,7 @@
 use anyhook_testkit::{TestEnv, run};
 
 use crate::environment;
+use crate::mcp::project_file;
 
 fn trusted() -> TestEnv {
     let environment = environment();
@@ -114,4 +115,23 @@ fn no_home() {
 fn help() {
     let environment = environment();
     assert_run!(environment, environment.run(&["untrust", "--help"]));
+}
+
+#[test]
+fn mcp_servers_of_the_project() {
+    let environment = trusted();
+    let file = project_file(&environment);
+    anyhook_testkit::write(&file, "{\"mcpServers\": {}}", 0o644);
+    assert_eq!(environment.run(&["untrust", "mcp.json"]).code, 65);
+    assert_eq!(environment.run(&["trust", "mcp.json"]).code, 0);
+    // One that is gone can still be forgotten.
+    std::fs::remove_file(file).unwrap();
+    assert_run!(environment, environment.run(&["untrust", "--all"]), @"
+    exit code: 0
+    ----- stdout -----
+    no longer trusted: guard
+    no longer trusted: other
+    no longer trusted: mcp.json
+    ");
+    assert_eq!(environment.run(&["untrust", ".agents/mcp.json"]).code, 65);
 }

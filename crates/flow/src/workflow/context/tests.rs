@@ -58,6 +58,7 @@ fn everybody_is_given_what_they_need() {
         ];
         let all: Vec<&str> = [requirements].into_iter().chain(reports).collect();
         assert_eq!(upstream(&run, "qa_engineer"), all);
+        assert_eq!(schemas(&run, "qa_engineer"), ["qa-output"]);
         run.done("qa_testing");
         let all: Vec<&str> = reports.into_iter().chain(["qa-test-report.json"]).collect();
         assert_eq!(upstream(&run, "devops_engineer"), all);
@@ -86,6 +87,21 @@ fn a_reviewer_is_given_the_stage_that_is_reviewed() {
     assert_eq!(given.stage, "safety_review");
     assert_eq!(given.upstream[0].stage, "requirements");
     assert_eq!(given.outputs[0].schema, SchemaChoice::Kind(Kind::SAFETY));
+}
+
+#[test]
+fn every_reviewer_is_given_its_own_schema() {
+    let text = DEFAULT.replace("stages = []", "stages = [\"requirements\"]");
+    let mut run = Run::with(&text, "full_system", "high");
+    run.done("requirements");
+    for (agent, kind) in [
+        ("safety_agent", "safety-output"),
+        ("governance_agent", "governance-output"),
+        ("code_health_agent", "code-health-output"),
+    ] {
+        assert_eq!(upstream(&run, agent), ["product-requirements-packet.json"]);
+        assert_eq!(schemas(&run, agent), [kind]);
+    }
 }
 
 #[test]

@@ -115,6 +115,9 @@ fn unknown(definition: &Definition) -> Vec<Finding> {
     if let Some(qa) = &definition.qa {
         meant.extend(qa.fix.iter().chain([&qa.stage]));
     }
+    meant.extend(definition.documentation.iter().flat_map(|rule| &rule.stages));
+    let other = definition.second_opinion.as_ref();
+    meant.extend(other.into_iter().flat_map(|rule| &rule.stages));
     let missing = |what: &str, name: &Name, known: &BTreeSet<&str>| {
         Finding::error("unknown-name", format!("there is no {what} `{}`", name.text))
             .at(&name.span)
@@ -124,7 +127,9 @@ fn unknown(definition: &Definition) -> Vec<Finding> {
         !name.text.is_empty() && !known.contains(name.text.as_str())
     };
     let of_stages = meant.iter().filter(|name| is_missing(name, &stages));
-    let asked: Vec<&Name> = definition.risks.iter().flat_map(|rule| &rule.reviews).collect();
+    let of_risks = definition.risks.iter().flat_map(|rule| &rule.reviews);
+    let asked: Vec<&Name> =
+        of_risks.chain(other.into_iter().flat_map(|rule| &rule.reviews)).collect();
     let of_reviews = asked.iter().filter(|name| is_missing(name, &reviews));
     of_stages
         .map(|name| missing("stage or group", name, &stages))

@@ -1,7 +1,18 @@
 //! Every key that a workflow may have, by what it is a key of.
 
 /// Of the whole.
-pub const WORKFLOW: &[&str] = &["name", "folder", "agent", "stage", "review", "risk", "qa"];
+pub const WORKFLOW: &[&str] = &[
+    "name",
+    "folder",
+    "run",
+    "agent",
+    "stage",
+    "review",
+    "risk",
+    "qa",
+    "documentation",
+    "second_opinion",
+];
 /// Of an agent.
 pub const AGENT: &[&str] = &["description", "run"];
 /// Of a stage.
@@ -28,3 +39,7 @@ pub const REVIEW: &[&str] = &["name", "agent", "stages", "reads", "artifact", "t
 pub const RISK: &[&str] = &["levels", "reviews", "stages"];
 /// Of what the tests decide.
 pub const QA: &[&str] = &["stage", "blocking", "fix"];
+/// Of the documentation that agents are given.
+pub const DOCUMENTATION: &[&str] = &["server", "stages"];
+/// Of a second opinion.
+pub const SECOND_OPINION: &[&str] = &["server", "tool", "stages", "modes", "levels", "reviews"];

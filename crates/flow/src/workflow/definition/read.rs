@@ -1,8 +1,8 @@
 //! The tree as a definition, with all that is wrong in it.
 
 use super::{
-    AgentDefinition, ApprovalRule, ArtifactDefinition, Definition, QaRule, ReviewDefinition,
-    RiskRule, SchemaChoice, StageDefinition, Trying, keys,
+    AgentDefinition, ApprovalRule, ArtifactDefinition, Definition, DocumentationRule, QaRule,
+    ReviewDefinition, RiskRule, SchemaChoice, SecondOpinionRule, StageDefinition, Trying, keys,
 };
 use crate::runbook::read::Reader;
 use crate::runbook::{Entry, Finding, Kind, Map, Name, Node};
@@ -20,6 +20,7 @@ pub fn definition(tree: &Node) -> (Definition, Vec<Finding>) {
         reader.known(map, "a workflow", keys::WORKFLOW);
         definition.name = word(&mut reader, map, "name", "workflow");
         definition.folder = folder(&mut reader, map);
+        definition.run = filled(&mut reader, map, "run", "write a command");
         if let Some(agents) = map.get("agent") {
             for entry in reader.members(&agents.node, "agent") {
                 definition.agents.push(agent(&mut reader, entry));
@@ -35,6 +36,10 @@ pub fn definition(tree: &Node) -> (Definition, Vec<Finding>) {
             definition.risks.push(risk(&mut reader, map, at));
         }
         definition.qa = map.get("qa").and_then(|entry| qa(&mut reader, entry));
+        let rule = map.get("documentation");
+        definition.documentation = rule.and_then(|entry| documentation(&mut reader, entry));
+        let rule = map.get("second_opinion");
+        definition.second_opinion = rule.and_then(|entry| second_opinion(&mut reader, entry));
     }
     (definition, reader.findings)
 }
@@ -44,6 +49,16 @@ fn word(reader: &mut Reader, map: &Map, key: &str, otherwise: &str) -> String {
         Some((text, span)) => reader.name(&text.text, span, "a workflow").text,
         None => otherwise.to_owned(),
     }
+}
+
+/// Reads a text that says nothing if it is empty.
+fn filled(reader: &mut Reader, map: &Map, key: &str, hint: &str) -> Option<String> {
+    let (text, span) = reader.text(map, key)?;
+    if text.text.trim().is_empty() {
+        let finding = Finding::error("missing", format!("`{key}` is empty"));
+        reader.report(finding.at(span.clone()).hint(hint));
+    }
+    Some(text.text.clone())
 }
 
 /// Reads the folder: it stays below the project.
@@ -172,7 +187,7 @@ fn agent(reader: &mut Reader, entry: &Entry) -> AgentDefinition {
     let mut agent = AgentDefinition { name, ..AgentDefinition::default() };
     if let Some(map) = reader.object(entry, &what, keys::AGENT) {
         agent.description = reader.text(map, "description").map(|(text, _)| text.text.clone());
-        agent.run = reader.text(map, "run").map(|(text, _)| text.text.clone());
+        agent.run = filled(reader, map, "run", "write a command");
     }
     agent
 }
@@ -297,7 +312,14 @@ fn schema(reader: &mut Reader, map: &Map, at: &Node, what: &str) -> Option<Schem
     };
     let known: Vec<(schemas::Kind, &'static str)> =
         schemas::Kind::all().map(|kind| (kind, kind.row().name)).collect();
-    reader.word(entry, &known).map(SchemaChoice::Kind)
+    let kind = reader.word(entry, &known);
+    // A word that is like none of them may be meant as a file.
+    let hint =
+        reader.findings.last_mut().filter(|_| kind.is_none()).and_then(|one| one.hint.as_mut());
+    if let Some(hint) = hint.filter(|hint| hint.starts_with("there are")) {
+        hint.push_str("; write `schema_file = \"…\"` for one of your own");
+    }
+    kind.map(SchemaChoice::Kind)
 }
 
 fn risk(reader: &mut Reader, map: &Map, at: &Node) -> RiskRule {
@@ -320,5 +342,42 @@ fn qa(reader: &mut Reader, entry: &Entry) -> Option<QaRule> {
         stage: needed(reader, map, "stage", &entry.node, "`qa`", hint),
         blocking: words(reader, map, "blocking", Severity::ALL),
         fix: names(reader, map, "fix"),
+    })
+}
+
+/// Reads the server of a rule: without one there is nobody to ask.
+fn server(reader: &mut Reader, map: &Map, entry: &Entry) -> String {
+    if map.get("server").is_none() {
+        let finding = Finding::error("missing", format!("`{}` has no `server`", entry.key.name));
+        let hint = "write `server = \"…\"`, one of `.agents/mcp.json`";
+        reader.report(finding.at(entry.key.span.clone()).hint(hint));
+    }
+    filled(reader, map, "server", "name a server of `.agents/mcp.json`").unwrap_or_default()
+}
+
+fn documentation(reader: &mut Reader, entry: &Entry) -> Option<DocumentationRule> {
+    let map = reader.object(entry, "`documentation`", keys::DOCUMENTATION)?;
+    if map.get("stages").is_none() {
+        let finding = Finding::error("missing", "`documentation` has no `stages`");
+        reader.report(finding.at(entry.key.span.clone()).hint("write `stages = [\"…\"]`"));
+    }
+    Some(DocumentationRule {
+        server: server(reader, map, entry),
+        stages: names(reader, map, "stages"),
+    })
+}
+
+fn second_opinion(reader: &mut Reader, entry: &Entry) -> Option<SecondOpinionRule> {
+    let map = reader.object(entry, "`second_opinion`", keys::SECOND_OPINION)?;
+    if map.get("stages").is_none() {
+        reader.no_use(map, &["modes"], "without `stages`");
+    }
+    Some(SecondOpinionRule {
+        server: server(reader, map, entry),
+        tool: filled(reader, map, "tool", "name a tool of the server, or remove it"),
+        stages: names(reader, map, "stages"),
+        modes: words(reader, map, "modes", Mode::ALL),
+        levels: words(reader, map, "levels", Risk::ALL),
+        reviews: names(reader, map, "reviews"),
     })
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::workflow::graph::graph;
+use crate::workflow::graph::{mermaid, svg};
 use crate::workflow::machine;
 use crate::workflow::words::Mode;
 
@@ -80,6 +80,67 @@ fn the_architect_makes_what_the_mode_asks_for() {
     }
 }
 
+#[test]
+fn documentation_is_for_those_who_implement() {
+    let definition = default();
+    let rule = definition.documentation.as_ref().unwrap();
+    assert_eq!(rule.server, "context7");
+    for stage in &definition.stages {
+        let is_implementation = stage.group.is_some();
+        assert_eq!(definition.wants_documentation(&stage.name.text), is_implementation);
+    }
+    assert!(!definition.wants_documentation("safety_review"));
+    assert!(!definition.wants_documentation("nothing"));
+    let none = Definition { documentation: None, ..definition };
+    assert!(!none.wants_documentation("ai_implementation"));
+}
+
+#[test]
+fn a_second_opinion_is_asked_for_by_stage_and_mode_by_risk_and_by_review() {
+    let definition = default();
+    let rule = definition.second_opinion.as_ref().unwrap();
+    assert_eq!((rule.server.as_str(), rule.tool.as_deref()), ("gemini", Some("ask-gemini")));
+    let wants = |stage, mode, risk| definition.wants_second_opinion(stage, mode, risk);
+    for (mode, _) in Mode::ALL {
+        let is_whole = *mode == Mode::FullSystem;
+        assert_eq!(wants("architecture", Some(*mode), Risk::Low), is_whole);
+        assert!(!wants("requirements", Some(*mode), Risk::Low));
+    }
+    assert!(!wants("architecture", None, Risk::Low));
+    for (risk, _) in Risk::ALL {
+        let is_much = matches!(risk, Risk::High | Risk::Critical);
+        for stage in &definition.stages {
+            assert_eq!(wants(&stage.name.text, Some(Mode::Feature), *risk), is_much);
+        }
+        assert!(!wants("safety_review", Some(Mode::FullSystem), *risk));
+        assert!(!wants("nothing", Some(Mode::FullSystem), *risk));
+    }
+
+    let text = DEFAULT.replace("reviews = []", "reviews = [\"safety_review\"]").replace(
+        "stages = [\"architecture\"]\nmodes = [\"full_system\"]",
+        "stages = [\"implementation\"]",
+    );
+    let changed = read(&text);
+    assert_eq!(changed.findings, []);
+    let wants = |stage| changed.definition.wants_second_opinion(stage, None, Risk::Low);
+    assert!(wants("safety_review") && wants("ai_implementation"));
+    assert!(!wants("governance_review") && !wants("architecture"));
+    let none = Definition { second_opinion: None, ..changed.definition };
+    assert!(!none.wants_second_opinion("safety_review", None, Risk::Critical));
+}
+
+#[test]
+fn agents_are_started_by_the_command_of_the_workflow_or_their_own() {
+    let text = DEFAULT
+        .replace("# run = \"claude\"", "run = \"codex exec\"")
+        .replace("[agent.ai_engineer]", "[agent.ai_engineer]\nrun = \"claude\"");
+    let reading = read(&text);
+    assert_eq!(reading.findings, []);
+    assert_eq!(reading.definition.run.as_deref(), Some("codex exec"));
+    assert_eq!(reading.definition.agent("ai_engineer").unwrap().run.as_deref(), Some("claude"));
+    assert_eq!(default().run, None);
+}
+
 /// The default with one text in it replaced, the code of the only finding, what stands there, and
 /// the hint.
 const WRONG: &[(&str, &str, &str, &str, &str)] = &[
@@ -114,6 +175,13 @@ const WRONG: &[(&str, &str, &str, &str, &str)] = &[
         "word",
         "\"qa-outputs\"",
         "did you mean `qa-output`?",
+    ),
+    (
+        "schema = \"qa-output\"",
+        "schema = \"x.json\"",
+        "word",
+        "\"x.json\"",
+        "there are: pm-output, architect-output, architecture-assessment, frontend-output, backend-output, ai-engineer-output, qa-output, devops-output, safety-output, governance-output, code-health-output, stage-completion-signal, workflow-state, project-config, context-refresh-report, second-opinion-review; write `schema_file = \"…\"` for one of your own",
     ),
     (
         "schema = \"devops-output\"\n",
@@ -250,6 +318,80 @@ const WRONG: &[(&str, &str, &str, &str, &str)] = &[
         "\"implementation\"",
         "write `fix = [\"…\"]`",
     ),
+    ("# run = \"claude\"", "run = \" \"", "missing", "\" \"", "write a command"),
+    ("# run = \"claude\"", "run = [\"claude\"]", "type", "[", "write it in quotes"),
+    (
+        "[agent.ai_engineer]",
+        "[agent.ai_engineer]\nrun = \"\"",
+        "missing",
+        "\"\"",
+        "write a command",
+    ),
+    (
+        "[documentation]",
+        "[documentaton]",
+        "unknown-key",
+        "documentaton",
+        "did you mean `documentation`?",
+    ),
+    (
+        "server = \"context7\"\n",
+        "",
+        "missing",
+        "documentation",
+        "write `server = \"…\"`, one of `.agents/mcp.json`",
+    ),
+    (
+        "server = \"context7\"",
+        "server = \"\"",
+        "missing",
+        "\"\"",
+        "name a server of `.agents/mcp.json`",
+    ),
+    (
+        "server = \"context7\"\nstages = [\"implementation\"]",
+        "server = \"context7\"",
+        "missing",
+        "documentation",
+        "write `stages = [\"…\"]`",
+    ),
+    (
+        "server = \"context7\"\nstages = [\"implementation\"]",
+        "server = \"context7\"\nstages = [\"implementaton\"]",
+        "unknown-name",
+        "\"implementaton\"",
+        "did you mean `implementation`?",
+    ),
+    ("tool = \"ask-gemini\"", "tol = \"ask-gemini\"", "unknown-key", "tol", "did you mean `tool`?"),
+    (
+        "tool = \"ask-gemini\"",
+        "tool = \"\"",
+        "missing",
+        "\"\"",
+        "name a tool of the server, or remove it",
+    ),
+    (
+        "stages = [\"architecture\"]\nmodes",
+        "stages = [\"architectur\"]\nmodes",
+        "unknown-name",
+        "\"architectur\"",
+        "did you mean `architecture`?",
+    ),
+    ("stages = [\"architecture\"]\nmodes", "modes", "no-use", "modes", "remove it"),
+    (
+        "levels = [\"high\", \"critical\"]",
+        "levels = [\"hihg\"]",
+        "word",
+        "\"hihg\"",
+        "did you mean `high`?",
+    ),
+    (
+        "reviews = []",
+        "reviews = [\"saftey_review\"]",
+        "unknown-name",
+        "\"saftey_review\"",
+        "did you mean `safety_review`?",
+    ),
 ];
 
 #[test]
@@ -324,7 +466,8 @@ proptest! {
             let (state, effects) = machine::start(&reading.definition, start, jiff::Timestamp::UNIX_EPOCH);
             prop_assert_eq!(state.fits(&reading.definition), None);
             prop_assert!(!effects.invoke.is_empty() || !effects.ask.is_empty());
-            prop_assert!(graph(&reading.definition).starts_with("flowchart TD"));
+            prop_assert!(mermaid(&reading.definition, None).starts_with("flowchart TD"));
+            prop_assert!(svg(&reading.definition, Some(&state)).ends_with("</svg>\n"));
         }
     }
 }

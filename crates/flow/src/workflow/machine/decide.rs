@@ -42,7 +42,9 @@ fn draft<'all>(
     if choice.by.trim().is_empty() {
         return Err(Refusal::Nobody);
     }
-    let now = state.stages.get(stage).ok_or_else(|| Refusal::UnknownStage(stage.to_owned()))?;
+    let known = || definition.stages.iter().map(|stage| stage.name.text.clone()).collect();
+    let unknown = || Refusal::UnknownStage { name: stage.to_owned(), known: known() };
+    let now = state.stages.get(stage).ok_or_else(unknown)?;
     Ok((Draft::new(definition, state, choice.at), now.clone()))
 }
 

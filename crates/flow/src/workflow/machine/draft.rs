@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Effects, next};
+use super::{Effects, Invocation, next};
 use crate::workflow::definition::{Definition, StageDefinition};
 use crate::workflow::state::{HistoryLine, StageState, State};
 use crate::workflow::words::{OnFailure, StageStatus};
@@ -101,6 +101,23 @@ impl<'all> Draft<'all> {
         }
         self.begin(name);
         true
+    }
+
+    /// Does what is to be done when an agent worked in vain.
+    pub fn in_vain(&mut self, invocation: &Invocation, reason: &str) {
+        let definition = self.definition;
+        match &invocation.reviewed {
+            Some(reviewed) => {
+                if let Some(review) = definition.review(&invocation.stage) {
+                    self.review_failed(review, reviewed, reason);
+                }
+            }
+            None => {
+                if let Some(stage) = definition.stage(&invocation.stage) {
+                    self.fail(stage, reason);
+                }
+            }
+        }
     }
 
     /// Does what is to be done when a stage was tried in vain.

@@ -1,5 +1,7 @@
 //! Gates: what must be said about a stage before what comes after it begins.
 
+use std::collections::BTreeMap;
+
 use super::draft::Draft;
 use crate::runbook::Name;
 use crate::workflow::definition::{Definition, ReviewDefinition, StageDefinition};
@@ -87,6 +89,7 @@ impl Draft<'_> {
                 verdict: None,
                 summary: None,
                 output_artifacts: Vec::new(),
+                artifact_digests: BTreeMap::new(),
                 reviewed_at: None,
             });
         }

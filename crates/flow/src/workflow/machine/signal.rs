@@ -16,7 +16,7 @@ use crate::workflow::refusal::Refusal;
 use crate::workflow::schemas::{Fault, Kind, validate};
 use crate::workflow::state::State;
 use crate::workflow::words::{Mode, Risk, SignalStatus, StageStatus};
-use artifacts::{Made, artifacts};
+use artifacts::{Made, artifacts, digests};
 use bugs::merge_tests;
 use review::of_review;
 
@@ -100,7 +100,12 @@ pub fn complete(
     } else if let Some(review) = definition.review(&signal.stage) {
         of_review(&mut draft, review, &signal, submission)?;
     } else {
-        return Err(Refusal::UnknownStage(signal.stage));
+        let stages = definition.stages.iter().map(|stage| stage.name.text.clone());
+        let reviews = definition.reviews.iter().map(|review| review.name.text.clone());
+        return Err(Refusal::UnknownStage {
+            name: signal.stage,
+            known: stages.chain(reviews).collect(),
+        });
     }
     draft.state.signals.push(signal.id);
     Ok(draft.finish())
@@ -135,6 +140,7 @@ fn of_stage(
     let made = artifacts(definition, signal, &stage.artifacts, mode, submission)?;
     check_modes(&made, mode)?;
     check_next(definition, stage, signal)?;
+    check_deployed(signal, &made)?;
 
     draft.state.execution_mode = mode;
     merge_risk(draft, signal, &made);
@@ -156,6 +162,7 @@ fn of_stage(
         if is_warned { StageStatus::CompletedWithWarnings } else { StageStatus::Completed };
     now.completed_at = Some(at);
     now.output_artifacts = made.iter().map(|one| one.path.clone()).collect();
+    now.artifact_digests = digests(&made);
     now.warnings.clone_from(&signal.warnings);
     now.summary = signal.summary.clone().filter(|text| !text.is_empty());
     now.next_agents = signal.next_agents();
@@ -215,13 +222,29 @@ fn check_next(
     }
 }
 
+/// Looks whether what is said to be done is deployed, if that is what it is about.
+fn check_deployed(signal: &Signal, made: &[Made<'_>]) -> Result<(), Refusal> {
+    let reports = made.iter().filter(|one| one.kind == Some(Kind::DEVOPS) && signal.is_done());
+    for report in reports {
+        let told = report.text("status").unwrap_or_default();
+        if told != "deployed" {
+            return Err(Refusal::NotDeployed {
+                stage: signal.stage.clone(),
+                path: report.path.clone(),
+                told: told.to_owned(),
+            });
+        }
+    }
+    Ok(())
+}
+
 /// Returns the risk that a signal and its artifacts tell.
 fn told_risk(signal: &Signal, made: &[Made<'_>]) -> Option<Risk> {
     let of_artifacts = made.iter().filter_map(|one| one.text("risk_level").and_then(Risk::find));
     of_artifacts.chain(signal.risk_level).max()
 }
 
-/// Takes the risk in that a stage tells: nobody makes it less than another has said.
+/// Takes the risk in that a stage or a review tells: nobody makes it less than another has said.
 fn merge_risk(draft: &mut Draft<'_>, signal: &Signal, made: &[Made<'_>]) {
     let known = &mut draft.state.safety_and_governance.risk_level;
     *known = match (*known, told_risk(signal, made)) {

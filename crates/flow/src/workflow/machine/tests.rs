@@ -1,9 +1,11 @@
 //! Every rule of a workflow, one by one.
 
 mod bugs;
+mod ended;
 mod persons;
 mod random;
 mod reviews;
+mod rules;
 mod signals;
 mod trying;
 

@@ -1,12 +1,13 @@
 //! The artifacts that come with a signal.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use super::{Signal, Submission};
 use crate::workflow::definition::{ArtifactDefinition, Definition, SchemaChoice};
-use crate::workflow::refusal::Refusal;
+use crate::workflow::digest::digest;
+use crate::workflow::refusal::{Refusal, Wrong};
 use crate::workflow::schemas::{Kind, validate};
 use crate::workflow::words::Mode;
 
@@ -21,6 +22,11 @@ impl Made<'_> {
     pub fn text(&self, key: &str) -> Option<&str> {
         self.value.get(key).and_then(Value::as_str)
     }
+}
+
+/// Returns the digest of each artifact, by its path.
+pub fn digests(made: &[Made<'_>]) -> BTreeMap<String, String> {
+    made.iter().map(|one| (one.path.clone(), digest(one.value))).collect()
 }
 
 /// Returns the artifacts of a signal, each as it must be.
@@ -54,8 +60,10 @@ pub fn artifacts<'all>(
     let mut made = Vec::new();
     let mut wrong = Vec::new();
     for (artifact, path) in wanted.iter().filter(|(_, path)| paths.contains(path.as_str())) {
-        let value = submission.artifacts.get(path);
-        let value = value.ok_or_else(|| Refusal::Absent { path: path.clone() })?;
+        let Some(value) = submission.artifacts.get(path) else {
+            wrong.push((path.clone(), Wrong::Absent));
+            continue;
+        };
         let (kind, faults) = match &artifact.schema {
             SchemaChoice::Kind(kind) => (Some(*kind), validate(*kind, value)),
             SchemaChoice::File(file) => match submission.schemas.get(&file.text) {
@@ -64,7 +72,7 @@ pub fn artifacts<'all>(
             },
         };
         if !faults.is_empty() {
-            wrong.push((path.clone(), faults));
+            wrong.push((path.clone(), Wrong::Faults(faults)));
         }
         made.push(Made { path: path.clone(), kind, value });
     }

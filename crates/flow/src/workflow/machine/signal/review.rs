@@ -1,7 +1,7 @@
 //! What reviewers say.
 
-use super::artifacts::artifacts;
-use super::{Signal, Submission, is_owner, told_risk};
+use super::artifacts::{artifacts, digests};
+use super::{Signal, Submission, is_owner, merge_risk};
 use crate::workflow::definition::{ReviewDefinition, StageDefinition};
 use crate::workflow::machine::draft::Draft;
 use crate::workflow::refusal::Refusal;
@@ -46,10 +46,7 @@ pub fn of_review(
     }
     let verdict = made.iter().find_map(|one| one.text("verdict").and_then(Verdict::find));
     let verdict = verdict.ok_or_else(|| Refusal::NoVerdict(name.clone()))?;
-    // A reviewer's word about the risk counts as it is.
-    if let Some(risk) = told_risk(signal, &made) {
-        draft.state.safety_and_governance.risk_level = Some(risk);
-    }
+    merge_risk(draft, signal, &made);
     let summary = made.iter().find_map(|one| one.text("summary")).map(str::to_owned);
     let at = draft.at;
     let Some(now) = draft.stage(asked) else { return Ok(()) };
@@ -62,6 +59,7 @@ pub fn of_review(
         one.verdict = Some(verdict);
         one.summary.clone_from(&summary);
         one.output_artifacts = made.iter().map(|one| one.path.clone()).collect();
+        one.artifact_digests = digests(&made);
         one.reviewed_at = Some(at);
     }
     let what = format!("{name}: {}", verdict.name());

@@ -59,7 +59,9 @@ fn who_is_not_asked_decides_nothing() {
         assert!(matches!(refused, Err(Refusal::NothingAsked { .. })), "{refused:?}");
     }
     let unknown = approve(definition, state, "marketing", kim(""));
-    assert_eq!(unknown.unwrap_err(), Refusal::UnknownStage("marketing".to_owned()));
+    let unknown = unknown.unwrap_err();
+    assert!(matches!(&unknown, Refusal::UnknownStage { name, .. } if name == "marketing"));
+    assert!(unknown.hint().starts_with("there are: requirements, architecture, "), "{unknown:?}");
 }
 
 #[test]

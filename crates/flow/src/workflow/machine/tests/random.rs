@@ -1,5 +1,7 @@
 //! Laws that hold whatever is said, in whatever order.
 
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -20,6 +22,8 @@ enum Act {
     Decides(prop::sample::Index, u8),
     /// Hours go by.
     Waits(u8),
+    /// An agent ends without a word: one that works, or one of an earlier attempt.
+    Ends(prop::sample::Index, bool),
 }
 
 #[derive(Clone, Debug)]
@@ -27,6 +31,7 @@ struct Said {
     status: &'static str,
     verdict: &'static str,
     qa: &'static str,
+    deployed: &'static str,
     severity: &'static str,
     risk: Option<&'static str>,
     next: Option<usize>,
@@ -51,6 +56,7 @@ fn said() -> impl Strategy<Value = Said> {
             "reject",
         ]),
         prop::sample::select(vec!["approve", "approve", "needs_fixes", "major_issues"]),
+        prop::sample::select(vec!["deployed", "deployed", "failed", "rolled_back"]),
         prop::sample::select(vec!["p0", "p1", "p2", "p3"]),
         prop::option::of(prop::sample::select(vec![
             "low", "medium", "high", "critical", "unknown",
@@ -58,10 +64,11 @@ fn said() -> impl Strategy<Value = Said> {
         prop::option::weighted(0.2, 0..10_usize),
         prop::bool::weighted(0.1),
     )
-        .prop_map(|(status, verdict, qa, severity, risk, next, is_broken)| Said {
+        .prop_map(|(status, verdict, qa, deployed, severity, risk, next, is_broken)| Said {
             status,
             verdict,
             qa,
+            deployed,
             severity,
             risk,
             next,
@@ -77,6 +84,7 @@ fn acts() -> impl Strategy<Value = Act> {
         1 => Just(Act::Repeats),
         5 => (index(), 0..12_u8).prop_map(|(stage, what)| Act::Decides(stage, what)),
         1 => (0..10_u8).prop_map(Act::Waits),
+        1 => (index(), any::<bool>()).prop_map(|(who, is_early)| Act::Ends(who, is_early)),
     ]
 }
 
@@ -117,8 +125,25 @@ impl Walk {
                 self.decide(&stage, *what);
             }
             Act::Waits(hours) => {
-                self.now += jiff::SignedDuration::from_hours(i64::from(*hours));
-                let after = expire(&self.run.definition, &self.run.state, self.now);
+                let waited = jiff::SignedDuration::from_hours(i64::from(*hours));
+                self.now += waited;
+                let (definition, state) = (&self.run.definition, &self.run.state);
+                let mut all = next(definition, state);
+                all.retain(|one| time_limit(definition, one).is_some_and(|limit| limit <= waited));
+                let after = late(definition, state, &all, self.now);
+                self.take(after);
+            }
+            Act::Ends(who, is_early) => {
+                let all = next(&self.run.definition, &self.run.state);
+                if all.is_empty() {
+                    return;
+                }
+                let mut one = who.get(&all).clone();
+                one.attempt -= u32::from(*is_early);
+                let (definition, state) = (&self.run.definition, &self.run.state);
+                let after = lost(definition, state, &one, "it is gone", self.now);
+                let is_unchanged = after.as_ref().unwrap().1.is_unchanged;
+                assert_eq!(is_unchanged, *is_early);
                 self.take(after);
             }
         }
@@ -154,6 +179,7 @@ impl Walk {
         let bug = json!({"id": "B", "title": "x", "severity": said.severity});
         self.run.set("qa-test-report.json", "bugs", json!([bug]));
         self.run.set("qa-test-report.json", "verdict", json!(said.qa));
+        self.run.set("deployment-report.json", "status", json!(said.deployed));
         let mut signal = self.run.signal(stage);
         signal["agent"] = json!(agent);
         signal["status"] = json!(said.status);
@@ -169,7 +195,12 @@ impl Walk {
         }
         let before = self.run.state.clone();
         match self.run.try_send(&signal) {
-            Ok(()) => self.last = Some(signal),
+            Ok(()) => {
+                let is_done = said.status.starts_with("completed");
+                let is_deployed = said.deployed == "deployed" || stage != "deployment";
+                assert!(!is_done || is_deployed, "{signal}");
+                self.last = Some(signal);
+            }
             Err(_) => assert_eq!(self.run.state, before),
         }
     }
@@ -178,6 +209,12 @@ impl Walk {
         let Run { definition, state, .. } = &self.run;
         assert_eq!(state.revision, before.revision + u64::from(state != before));
         assert!(state.updated_at >= before.updated_at);
+        // What is written down is what is read.
+        let written = serde_json::to_string(state).unwrap();
+        let read = State::read(&serde_json::from_str(&written).unwrap());
+        assert_eq!(read.as_ref(), Ok(state));
+        let once: BTreeSet<&String> = state.signals.iter().collect();
+        assert_eq!(once.len(), state.signals.len());
         for stage in &definition.stages {
             let now = &state.stages[&stage.name.text];
             let was = &before.stages[&stage.name.text];
@@ -189,6 +226,8 @@ impl Walk {
                     assert!(!is_needed || now.output_artifacts.contains(&path), "{name} {path}");
                 }
             }
+            assert!(now.attempts >= was.attempts && now.attempts <= was.attempts + 1, "{name}");
+            assert!(now.status != StageStatus::Skipped || stage.optional, "{name}");
             let all_before = definition.before(stage);
             let is_ready = all_before.iter().all(|one| state.stages[&one.name.text].is_passed());
             let has_begun = now.is_completed() || now.status == StageStatus::InProgress;
@@ -223,6 +262,9 @@ impl Walk {
         if state.status == WorkflowStatus::Running {
             assert!(!next(definition, state).is_empty(), "it runs, and nobody works");
         }
+        let paused = state.paused_at.as_ref().map(|name| state.stages[name].asks.is_some());
+        let is_paused = state.status == WorkflowStatus::Paused;
+        assert_eq!(paused, is_paused.then_some(true), "it waits for a person at a stage, or not");
         if state.status == WorkflowStatus::Completed {
             assert!(state.stages.values().all(StageState::is_passed));
         }
@@ -271,6 +313,7 @@ fn all_goes_well() {
                 status: "completed",
                 verdict: "approve",
                 qa: "approve",
+                deployed: "deployed",
                 severity: "p3",
                 risk: None,
                 next: None,

@@ -47,6 +47,62 @@ fn the_risk_says_who_reviews() {
     }
 }
 
+/// Low asks for nobody; medium for safety at the requirements; whatever is more, or unknown, for
+/// safety and governance at every stage.
+#[test]
+fn each_risk_asks_for_its_reviews_at_each_stage() {
+    let both = ["governance_review", "safety_review"];
+    for (risk, _) in Risk::ALL {
+        let mut run = Run::new("full_system", risk.name());
+        let stages: Vec<String> =
+            run.definition.stages.iter().map(|stage| stage.name.text.clone()).collect();
+        for stage in stages {
+            if run.state.stages[&stage].asks == Some(Asks::Approval) {
+                run.approve(&stage);
+            }
+            run.done(&stage);
+            let asked: Vec<String> = run.state.stages[&stage].reviews.keys().cloned().collect();
+            let expected: &[&str] = match risk {
+                Risk::Medium if stage == "requirements" => &["safety_review"],
+                Risk::Low | Risk::Medium => &[],
+                Risk::High | Risk::Critical | Risk::Unknown => &both,
+            };
+            assert_eq!(asked, expected, "{risk:?} {stage}");
+            for review in asked {
+                run.reviewed(&review, &stage, "approve");
+            }
+            if run.state.stages[&stage].asks == Some(Asks::Approval) {
+                run.approve(&stage);
+            }
+        }
+        assert_eq!(run.state.status, WorkflowStatus::Completed, "{risk:?}");
+    }
+}
+
+#[test]
+fn after_reviews_the_pause_is_at_the_stage_that_was_reviewed() {
+    let mut run = Run::new("full_system", "high");
+    run.done("requirements");
+    for review in ["safety_review", "governance_review"] {
+        assert_eq!(run.state.current_stage.as_deref(), Some("requirements"));
+        run.reviewed(review, "requirements", "approve");
+    }
+    assert_eq!(run.state.paused_at.as_deref(), Some("requirements"));
+    assert_eq!(run.state.current_stage.as_deref(), Some("requirements"));
+    run.approve("requirements");
+    assert_eq!(run.state.current_stage.as_deref(), Some("architecture"));
+}
+
+#[test]
+fn a_review_without_a_verdict_is_refused() {
+    let text = DEFAULT.replace("schema = \"safety-output\"", "schema = \"project-config\"");
+    let mut run = Run::with(&text, "feature", "medium");
+    run.done("requirements");
+    let signal = run.signal("safety_review");
+    let refused = run.try_send(&signal).unwrap_err();
+    assert_eq!(refused, Refusal::NoVerdict("safety_review".to_owned()));
+}
+
 #[test]
 fn a_risk_that_nobody_told_is_unknown() {
     let mut run = Run::new("feature", "low");
@@ -109,8 +165,10 @@ fn a_reviewers_word_about_the_risk_counts() {
     assert_eq!(run.next(), ["governance_agent(requirements)"]);
     run.set("governance-review.json", "risk_level", json!("low"));
     run.reviewed("governance_review", "requirements", "approve").approve("requirements");
+    // Nobody makes it less than another has said.
+    assert_eq!(run.state.risk(), Risk::High);
     run.done("architecture");
-    assert_eq!(run.next().len(), 3);
+    assert_eq!(run.next(), ["governance_agent(architecture)", "safety_agent(architecture)"]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::workflow::refusal::Wrong;
 
 fn at_architecture(mode: &str) -> Run {
     let mut run = Run::new(mode, "low");
@@ -42,7 +43,7 @@ fn what_is_wrong_first_is_told_first() {
     assert!(matches!(refused(&mut run, &signal), Refusal::MissingArtifact { .. }));
     signal["output_artifacts"] = json!(["product-requirements-packet.json"]);
     let Refusal::Artifacts(wrong) = refused(&mut run, &signal) else { panic!() };
-    assert_eq!(wrong[0].1[0].pointer, "/summary");
+    assert!(matches!(&wrong[0].1, Wrong::Faults(all) if all[0].pointer == "/summary"));
     run.set("product-requirements-packet.json", "summary", json!("a shop"));
     run.send(&signal);
     assert_eq!(run.status("requirements"), "completed");
@@ -67,7 +68,7 @@ fn an_artifact_that_is_not_there_is_told() {
     let mut run = Run::new("feature", "low");
     run.files.clear();
     let signal = run.signal("requirements");
-    assert!(matches!(refused(&mut run, &signal), Refusal::Absent { .. }));
+    assert!(matches!(refused(&mut run, &signal), Refusal::Artifacts(_)));
 }
 
 #[test]
@@ -75,7 +76,13 @@ fn an_unknown_stage_is_told() {
     let mut run = Run::new("feature", "low");
     let mut signal = run.signal("requirements");
     signal["stage"] = json!("marketing");
-    assert_eq!(refused(&mut run, &signal), Refusal::UnknownStage("marketing".to_owned()));
+    let refused = refused(&mut run, &signal);
+    assert!(matches!(&refused, Refusal::UnknownStage { name, .. } if name == "marketing"));
+    assert!(
+        refused
+            .hint()
+            .ends_with("deployment, safety_review, governance_review, code_health_review")
+    );
 }
 
 #[test]
@@ -87,6 +94,80 @@ fn the_same_signal_twice_changes_nothing() {
     run.send(&signal);
     assert_eq!(run.state, before);
     assert!(run.effects.is_unchanged && run.effects.invoke.is_empty());
+}
+
+#[test]
+fn done_twice_with_another_signal_is_refused() {
+    let mut run = Run::new("feature", "low");
+    run.done("requirements");
+    let again = run.signal("requirements");
+    let Refusal::NotCurrent { status, .. } = refused(&mut run, &again) else { panic!() };
+    assert_eq!(status, StageStatus::Completed);
+    run.approve("requirements");
+    let Refusal::NotCurrent { current, .. } = refused(&mut run, &again) else { panic!() };
+    assert_eq!(current, ["architecture"]);
+}
+
+#[test]
+fn nobody_is_done_before_their_turn() {
+    let mut run = Run::new("feature", "low");
+    let later: Vec<String> =
+        run.definition.stages[1..].iter().map(|stage| stage.name.text.clone()).collect();
+    for stage in later {
+        let signal = run.signal(&stage);
+        assert!(matches!(refused(&mut run, &signal), Refusal::NotCurrent { .. }), "{stage}");
+    }
+}
+
+#[test]
+fn nobody_is_done_with_the_stage_of_another() {
+    let mut run = at_architecture("feature");
+    run.done("architecture");
+    let mut signal = run.signal("frontend_implementation");
+    signal["agent"] = json!("backend_engineer");
+    let refusal = refused(&mut run, &signal);
+    assert_eq!(
+        refusal.to_string(),
+        "`frontend_implementation` is the stage of `frontend_engineer`, not of `backend_engineer`"
+    );
+}
+
+#[test]
+fn a_deployment_that_failed_is_not_done() {
+    for told in ["failed", "rolled_back"] {
+        let mut run = at_architecture("feature");
+        run.says("architecture", &json!({"next_agent_required": "ai_engineer"}));
+        run.done("ai_implementation").done("qa_testing").approve("deployment");
+        run.set("deployment-report.json", "status", json!(told));
+        for status in ["completed", "completed_with_warnings"] {
+            let mut signal = run.signal("deployment");
+            signal["status"] = json!(status);
+            signal["warnings"] = json!(["slow"]);
+            let refusal = refused(&mut run, &signal);
+            assert_eq!(
+                refusal.to_string(),
+                format!(
+                    "`ARTIFACTS/devops-engineer/deployment-report.json` says `{told}`, and the \
+                     signal says that `deployment` is done"
+                )
+            );
+        }
+        // Whoever says so is taken at their word.
+        run.says("deployment", &json!({"status": "failed", "reason": "no disk"}));
+        assert_eq!(run.status("deployment"), "blocked");
+    }
+}
+
+#[test]
+fn the_tests_begin_when_all_of_the_group_are_done() {
+    let mut run = at_architecture("feature");
+    run.done("architecture");
+    let group = ["ai_implementation", "frontend_implementation", "backend_implementation"];
+    for stage in group {
+        assert_eq!(run.status("qa_testing"), "pending");
+        run.done(stage);
+    }
+    assert_eq!(run.status("qa_testing"), "in_progress");
 }
 
 #[test]

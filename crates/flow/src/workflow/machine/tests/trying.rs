@@ -95,37 +95,40 @@ fn a_failure_goes_back_if_it_is_to_but_not_for_ever() {
     assert_eq!(run.status("deployment"), "failed");
 }
 
+/// Takes note that whoever works is too late.
+fn all_late(run: &mut Run) {
+    let all = next(&run.definition, &run.state);
+    let (state, effects) = late(&run.definition, &run.state, &all, time(9)).unwrap();
+    run.take(state, effects);
+}
+
 #[test]
 fn what_takes_too_long_is_tried_again() {
     let mut run = Run::new("feature", "low");
-    let until = time(0) + SignedDuration::from_hours(2);
-    assert_eq!(deadline(&run.definition, &run.state), Some(until));
-    let early = until - SignedDuration::from_secs(1);
-    let (state, effects) = expire(&run.definition, &run.state, early).unwrap();
-    assert!(effects.is_unchanged);
-    assert_eq!(state, run.state);
-    let (state, effects) = expire(&run.definition, &run.state, until).unwrap();
-    run.take(state, effects);
+    let first = next(&run.definition, &run.state);
+    assert_eq!(time_limit(&run.definition, &first[0]), Some(SignedDuration::from_hours(2)));
+    all_late(&mut run);
     let stage = &run.state.stages["requirements"];
     assert_eq!((stage.attempts, stage.failures), (2, 1));
     assert_eq!(stage.feedback, ["it took longer than 2h"]);
-    assert_eq!(deadline(&run.definition, &run.state), Some(until + SignedDuration::from_hours(2)));
+    // The first attempt is over: it cannot be late again.
+    let (state, effects) = late(&run.definition, &run.state, &first, time(10)).unwrap();
+    assert!(effects.is_unchanged);
+    assert_eq!(state, run.state);
 }
 
 #[test]
 fn a_review_that_takes_too_long_is_asked_for_again() {
     let mut run = Run::new("feature", "medium");
     run.done("requirements");
+    let review = next(&run.definition, &run.state);
+    assert_eq!(time_limit(&run.definition, &review[0]), Some(SignedDuration::from_hours(1)));
     for attempt in 2..=3 {
-        let until = deadline(&run.definition, &run.state).unwrap();
-        let (state, effects) = expire(&run.definition, &run.state, until).unwrap();
-        run.take(state, effects);
+        all_late(&mut run);
         assert_eq!(run.next(), ["safety_agent(requirements)"]);
         assert_eq!(run.effects.invoke[0].attempt, attempt);
     }
-    let until = deadline(&run.definition, &run.state).unwrap();
-    let (state, effects) = expire(&run.definition, &run.state, until).unwrap();
-    run.take(state, effects);
+    all_late(&mut run);
     assert_eq!(run.status("requirements"), "blocked");
-    assert_eq!(deadline(&run.definition, &run.state), None);
+    assert!(run.next().is_empty());
 }

@@ -1,0 +1,115 @@
+//! `anyhook add pack/NAME`: put a pack's hooks and commands in place.
+
+use anyhook_hosts::Agent;
+use anyhook_model::exit_code;
+
+use super::{AddArgs, Ended};
+use crate::agents as machine;
+use crate::environment::{Environment, shown};
+use crate::error::Trouble;
+use crate::packs::place::{self, CommandPlace, HookPlace, Standing};
+use crate::packs::{Pack, agents, put};
+use crate::ui::{Out, Tone, counted};
+
+pub fn run(pack: &Pack, arguments: &AddArgs, environment: &Environment, out: &mut Out) -> Ended {
+    let hooks_folder = arguments.level.hooks_folder(environment)?;
+    let scope = machine::scope(environment, arguments.level.project)?;
+    let chosen = agents::chosen(&arguments.agent, &scope, environment)?;
+    let hooks = place::hooks(pack, &hooks_folder);
+    let commands = place::commands(pack, &chosen, &scope);
+    refuse(pack, &hooks, &commands, environment)?;
+    put::put(&hooks_folder, &hooks, &commands)?;
+
+    tell_of_hooks(&hooks, &shown(&hooks_folder, &environment.places), out)?;
+    for command in &commands {
+        let word = if command.standing == Standing::Same { "has " } else { "gets " };
+        out.line(&[
+            (Tone::Strong, command.agent.title()),
+            (Tone::Plain, " "),
+            (Tone::Good, word),
+            (Tone::Strong, &command.file.call),
+            (Tone::Plain, " at "),
+            (Tone::Plain, &shown(&command.file.path, &environment.places)),
+        ])?;
+    }
+    for agent in &chosen {
+        for limit in agents::limits(pack, *agent) {
+            out.line(&[(Tone::Warn, &format!("{} ", agent.title())), (Tone::Plain, &limit)])?;
+        }
+    }
+    let mut hint = |text: &str| out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, text)]);
+    if chosen.is_empty() && !pack.commands.is_empty() {
+        hint("no agent was found, so its commands went nowhere: --agent NAME says for which")?;
+    }
+    let not_wired = |agent: &&&dyn Agent| !machine::is_wired(**agent, environment);
+    for agent in chosen.iter().filter(not_wired) {
+        let (title, id) = (agent.title(), agent.id());
+        hint(&format!("{title} does not call anyhook yet: anyhook install {id}"))?;
+    }
+    if arguments.level.project {
+        hint("its hooks run once they are trusted: anyhook trust --all")?;
+    }
+    if let Some(next) = &pack.next {
+        hint(next)?;
+    }
+    Ok(exit_code::OK)
+}
+
+/// Says how many hooks there are now, and how many were there before.
+fn tell_of_hooks(hooks: &[HookPlace<'_>], folder: &str, out: &mut Out) -> std::io::Result<()> {
+    let there = hooks.iter().filter(|place| place.standing == Standing::Same).count();
+    let added = hooks.len() - there;
+    if added > 0 {
+        out.line(&[
+            (Tone::Good, "added "),
+            (Tone::Strong, &counted(added, "hook")),
+            (Tone::Plain, " at "),
+            (Tone::Plain, folder),
+        ])?;
+    }
+    if there > 0 {
+        let text = format!("{} of the pack ", counted(there, "hook"));
+        let verb = if there == 1 { "was" } else { "were" };
+        out.line(&[
+            (Tone::Strong, &text),
+            (Tone::Plain, verb),
+            (Tone::Plain, " there already, at "),
+            (Tone::Plain, folder),
+        ])?;
+    }
+    Ok(())
+}
+
+/// Refuses if something is in the way: nothing is written over.
+fn refuse(
+    pack: &Pack,
+    hooks: &[HookPlace<'_>],
+    commands: &[CommandPlace<'_>],
+    environment: &Environment,
+) -> Result<(), Trouble> {
+    let places = hooks.iter().map(|place| (&place.folder, place.standing, "hook"));
+    let files = commands.iter().map(|place| (&place.file.path, place.standing, "command"));
+    let in_the_way: Vec<_> =
+        places.chain(files).filter(|(_, standing, _)| standing.is_in_the_way()).collect();
+    if in_the_way.is_empty() {
+        return Ok(());
+    }
+    let mut message = format!("`{}` cannot be added: something is in its place", pack.name);
+    for (path, standing, what) in &in_the_way {
+        let why = match standing {
+            Standing::Changed => "the pack's, changed".to_owned(),
+            _ => format!("another {what}"),
+        };
+        message.push_str(&format!("\n  {} ({why})", shown(path, &environment.places)));
+    }
+    let all_ours = in_the_way.iter().all(|(_, standing, _)| *standing == Standing::Changed);
+    let hint = if all_ours {
+        format!(
+            "nothing was added; `anyhook remove {}` takes the old one away and keeps it",
+            pack.word()
+        )
+    } else {
+        "nothing was added; move them away or give them other names".to_owned()
+    };
+    Err(Trouble::problem(message).hint(hint))
+}

@@ -1,0 +1,136 @@
+//! `anyhook context7`: current documentation, by hand or before an agent works.
+
+use std::time::Duration;
+
+use anyhook_mcp::context7::{Report, Status};
+use anyhook_model::exit_code;
+use clap::Args;
+
+use super::Ended;
+use crate::environment::{Environment, workflow_agent};
+use crate::error::Trouble;
+use crate::ui::{Out, Tone};
+use crate::waiting::limit;
+use crate::workflow::documentation;
+use crate::workflow::event::HookEvent;
+use crate::workflow::project::Project;
+
+/// Who asks by hand has so much patience, for all topics together.
+const WITHIN: Duration = Duration::from_secs(60);
+
+/// Fetch current documentation from the context7 MCP server, and keep it in the workflow's report
+///
+/// The report is `ARTIFACTS/system/context-refresh-report.json`; one of the same topic and stage is
+/// replaced. Exit 1 if there is no documentation; the report says why.
+#[derive(Args)]
+#[command(
+    after_help = "Example: anyhook context7 'Next.js App Router' --stage frontend_implementation"
+)]
+pub struct Context7Args {
+    /// What about: a library, and what of it
+    #[arg(required_unless_present = "event", value_name = "TOPIC")]
+    topics: Vec<String>,
+    /// The stage whose agent is to be given it
+    #[arg(long, value_name = "STAGE")]
+    stage: Option<String>,
+    /// For a hook's script: the event on standard input says whose stage, the project which topics
+    #[arg(long, conflicts_with_all = ["topics", "stage", "json"])]
+    event: bool,
+    /// How long at most, for all topics together, such as 2m; without, 1m, and 25s in a hook
+    #[arg(long, value_name = "TIME", value_parser = limit)]
+    timeout: Option<Duration>,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &Context7Args, environment: &Environment, out: &mut Out) -> Ended {
+    if arguments.event {
+        return super::in_a_hook(before_work(arguments.timeout, environment));
+    }
+    let topics = topics(&arguments.topics)?;
+    let project = Project::find(environment)?;
+    let stage = arguments.stage.as_deref();
+    if let Some(stage) = stage
+        && project.definition.stage(stage).is_none()
+    {
+        let names: Vec<&str> =
+            project.definition.stages.iter().map(|stage| stage.name.text.as_str()).collect();
+        return Err(Trouble::usage(format!("the workflow has no stage `{stage}`"))
+            .hint(format!("it has: {}", names.join(", "))));
+    }
+    let within = arguments.timeout.unwrap_or(WITHIN);
+    let reports = documentation::refresh(&project, environment, &topics, stage, within)?;
+    if arguments.json {
+        out.json(&reports)?;
+    } else {
+        let fetched = reports.iter().filter(|report| report.status == Status::Fetched);
+        for (index, report) in fetched.enumerate() {
+            if index > 0 {
+                out.gap()?;
+            }
+            show(report, out)?;
+        }
+    }
+    missing(&reports)
+}
+
+/// Fetches what an agent should know before it works.
+fn before_work(within: Option<Duration>, environment: &Environment) -> Result<(), Trouble> {
+    let event = HookEvent::read()?;
+    let project = Project::find(environment)?;
+    let Some(agent) = event.agent(&project.definition, workflow_agent().0.as_deref()) else {
+        return Ok(());
+    };
+    let Some(state) = project.state()? else { return Ok(()) };
+    let within = within.unwrap_or(documentation::AT_START);
+    documentation::refresh_for(&project, environment, &state, &agent, within)
+}
+
+/// Returns the topics, each once.
+fn topics(told: &[String]) -> Result<Vec<String>, Trouble> {
+    let mut topics: Vec<String> = Vec::new();
+    for topic in told.iter().map(|topic| topic.trim()) {
+        if topic.is_empty() {
+            return Err(Trouble::usage("a topic is empty").hint("name a library, such as `react`"));
+        }
+        if !topics.iter().any(|known| known == topic) {
+            topics.push(topic.to_owned());
+        }
+    }
+    Ok(topics)
+}
+
+fn show(report: &Report, out: &mut Out) -> Result<(), Trouble> {
+    let library = report.library.as_ref().map(|library| format!("  {library}"));
+    let source = report.source_url.as_ref().map(|address| format!("  {address}"));
+    out.line(&[
+        (Tone::Strong, &report.topic),
+        (Tone::Dim, library.as_deref().unwrap_or_default()),
+        (Tone::Dim, source.as_deref().unwrap_or_default()),
+    ])?;
+    out.line(&[(Tone::Plain, report.summary.as_deref().unwrap_or_default())])?;
+    Ok(())
+}
+
+/// Says of which topics there is no documentation, and why.
+fn missing(reports: &[Report]) -> Ended {
+    let is_missing = |report: &&Report| report.status == Status::Unavailable;
+    let missing: Vec<&Report> = reports.iter().filter(is_missing).collect();
+    let Some(first) = missing.first() else { return Ok(exit_code::OK) };
+    let why = |report: &Report| report.reason.clone().unwrap_or_default();
+    let message = if missing.iter().all(|report| report.reason == first.reason) {
+        let topics: Vec<String> =
+            missing.iter().map(|report| format!("`{}`", report.topic)).collect();
+        format!(" {}: {}", topics.join(", "), why(first))
+    } else {
+        let line = |report: &&Report| format!("\n  `{}`: {}", report.topic, why(report));
+        let lines: Vec<String> = missing.iter().map(line).collect();
+        format!(":{}", lines.concat())
+    };
+    let trouble = Trouble::problem(format!("there is no documentation of{message}"));
+    Err(match &first.hint {
+        Some(hint) => trouble.hint(hint),
+        None => trouble,
+    })
+}

@@ -1,0 +1,49 @@
+//! `anyhook guard mcp`: no dangerous command reaches an MCP tool.
+
+use std::io::{self, Read};
+
+use anyhook_mcp::guard;
+use anyhook_model::exit_code;
+use serde_json::Value;
+
+use crate::ui::{Out, Tone};
+
+/// As much as the hook path reads.
+const EVENT_LIMIT: u64 = 64 * 1024 * 1024;
+
+/// Returns the exit code.
+pub fn run() -> u8 {
+    let found = match read() {
+        Ok(input) => guard::look(&input).iter().map(ToString::to_string).collect(),
+        // A guard that cannot see lets nobody pass.
+        Err(why) => vec![why],
+    };
+    if found.is_empty() {
+        return exit_code::OK;
+    }
+    let mut stderr = Out::stderr();
+    for line in found {
+        // The exit code says it, whether or not the words are read.
+        let _ = stderr.line(&[(Tone::Plain, &line)]);
+    }
+    exit_code::BLOCKED
+}
+
+/// Reads what the tool is called with.
+fn read() -> Result<Value, String> {
+    let mut event = Vec::new();
+    io::stdin()
+        .lock()
+        .take(EVENT_LIMIT + 1)
+        .read_to_end(&mut event)
+        .map_err(|error| format!("the event cannot be read: {error}"))?;
+    if event.len() as u64 > EVENT_LIMIT {
+        return Err(format!("the event is larger than {} MB", EVENT_LIMIT / 1024 / 1024));
+    }
+    let mut event: Value = serde_json::from_slice(&event)
+        .map_err(|error| format!("the event cannot be read as JSON: {error}"))?;
+    match event.get_mut("tool_input") {
+        Some(input) => Ok(input.take()),
+        None => Err("the event has no `tool_input`".to_owned()),
+    }
+}

@@ -1,0 +1,73 @@
+//! `anyhook guard workflow`: no agent of a workflow starts before its turn.
+
+use std::time::Duration;
+
+use anyhook_flow::workflow::state::State;
+use anyhook_flow::workflow::words::WorkflowStatus;
+use anyhook_flow::workflow::{definition, machine};
+use anyhook_model::exit_code;
+
+use crate::commands::Ended;
+use crate::commands::workflow::report::waits;
+use crate::environment::Environment;
+use crate::ui::{Out, Tone};
+use crate::workflow::event::HookEvent;
+use crate::workflow::gate::wait_for_person;
+use crate::workflow::project::Project;
+
+pub fn run(wait: Option<Duration>, environment: &Environment) -> Ended {
+    let event = HookEvent::read()?;
+    let usual = definition::default();
+    let project = match Project::find(environment) {
+        Ok(project) => project,
+        // A definition that cannot be read may name anybody; those of the usual one it does.
+        Err(trouble) if event.called_agent(&usual).is_some() => return Err(trouble),
+        Err(_) => return Ok(exit_code::OK),
+    };
+    let Some(agent) = event.called_agent(&project.definition) else { return Ok(exit_code::OK) };
+    let Some(mut state) = project.state()? else { return Ok(exit_code::OK) };
+    if let Some(limit) = wait
+        && let Some(stage) = state.paused_at.clone()
+        && !is_due(&project, &state, &agent)
+        && let Some(decided) = wait_for_person(&project, environment, &stage, limit)?
+    {
+        state = decided;
+    }
+    let is_over = matches!(state.status, WorkflowStatus::Completed | WorkflowStatus::Aborted);
+    if is_over || is_due(&project, &state, &agent) {
+        return Ok(exit_code::OK);
+    }
+    // The exit code says it, whether or not the words are read.
+    let _ = Out::stderr().line(&[(Tone::Plain, &why_not(&project, &state, &agent))]);
+    Ok(exit_code::BLOCKED)
+}
+
+fn is_due(project: &Project, state: &State, agent: &str) -> bool {
+    machine::next(&project.definition, state).iter().any(|one| one.agent == agent)
+}
+
+/// Says what is waited for, so that whoever starts agents can see to that first.
+fn why_not(project: &Project, state: &State, agent: &str) -> String {
+    let mut lines = vec![format!(
+        "it is not the turn of `{agent}`: the workflow `{}` is {}{}",
+        state.workflow,
+        state.status.name(),
+        state.current_stage.as_ref().map(|stage| format!(" at `{stage}`")).unwrap_or_default()
+    )];
+    for waiting in waits(project, state) {
+        lines.push(format!(
+            "hint: a person decides about `{}`: {}",
+            waiting.stage,
+            waiting.answers.join("; or: ")
+        ));
+    }
+    for one in machine::next(&project.definition, state) {
+        lines.push(match &one.reviewed {
+            Some(reviewed) => {
+                format!("hint: first `{}` reviews `{reviewed}` (`{}`)", one.agent, one.stage)
+            }
+            None => format!("hint: first `{}` does `{}`", one.agent, one.stage),
+        });
+    }
+    lines.join("\n")
+}

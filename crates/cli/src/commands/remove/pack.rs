@@ -1,0 +1,130 @@
+//! `anyhook remove pack/NAME`: take a pack's hooks and commands away, so that they can be had back.
+
+use std::path::PathBuf;
+
+use anyhook_engine::trust::{TrustStore, absolute};
+use anyhook_engine::{Level, now};
+use anyhook_hosts::AGENTS;
+use anyhook_model::exit_code;
+
+use super::Ended;
+use crate::agents;
+use crate::environment::{Environment, shown};
+use crate::error::Trouble;
+use crate::level::{LevelArgs, hooks_folder};
+use crate::packs::place::{self, CommandPlace, HookPlace, Standing};
+use crate::packs::{Pack, put};
+use crate::ui::{Out, Tone, counted};
+
+/// What of a pack is at a level.
+struct Found<'pack> {
+    level: Level,
+    hooks: Vec<HookPlace<'pack>>,
+    commands: Vec<CommandPlace<'pack>>,
+}
+
+pub fn run(pack: &Pack, level: LevelArgs, environment: &Environment, out: &mut Out) -> Ended {
+    let Found { hooks, commands, .. } = find(pack, level, environment)?;
+    let Some(state) = &environment.places.state else {
+        return Err(Trouble::problem("there is no state folder to keep it in").hint("set HOME"));
+    };
+    let stamp = now().to_string().replace(':', "");
+    let kept = state.join("removed").join(format!("{}-{stamp}", pack.name));
+    let ours: Vec<&HookPlace<'_>> = hooks.iter().filter(|place| place.standing.is_ours()).collect();
+    let our_commands: Vec<&CommandPlace<'_>> =
+        commands.iter().filter(|place| place.standing.is_ours()).collect();
+    let sources: Vec<PathBuf> =
+        ours.iter().map(|place| absolute(&place.folder)).collect::<Result<_, _>>()?;
+    let mut moves: Vec<(PathBuf, PathBuf)> = ours
+        .iter()
+        .map(|place| (place.folder.clone(), kept.join("hooks").join(place.hook.name())))
+        .collect();
+    moves.extend(our_commands.iter().map(|place| {
+        let name = place.file.path.extension().unwrap_or_default().to_string_lossy();
+        let name = format!("{}.{name}", place.command.name);
+        (place.file.path.clone(), kept.join("commands").join(place.agent.id()).join(name))
+    }));
+    put::take(&moves)?;
+    // Whoever removes a hook does not want it to be missed.
+    for source in sources {
+        TrustStore::new(state).forget(&source)?;
+    }
+    for place in &our_commands {
+        // A folder that the command had for itself; one with anything else in it stays.
+        let _ = place.file.path.parent().map(std::fs::remove_dir);
+    }
+
+    let mut what = vec![counted(ours.len(), "hook")];
+    if !our_commands.is_empty() {
+        what.push(counted(our_commands.len(), "command file"));
+    }
+    out.line(&[
+        (Tone::Good, "removed "),
+        (Tone::Strong, pack.name),
+        (Tone::Plain, ": "),
+        (Tone::Plain, &what.join(", ")),
+    ])?;
+    out.line(&[(Tone::Dim, "kept at "), (Tone::Dim, &shown(&kept, &environment.places))])?;
+    let names = |wanted: Standing| {
+        let hooks = hooks.iter().filter(move |place| place.standing == wanted);
+        let files = commands.iter().filter(move |place| place.standing == wanted);
+        let hooks = hooks.map(|place| shown(&place.folder, &environment.places));
+        let files = files.map(|place| shown(&place.file.path, &environment.places));
+        hooks.chain(files).collect::<Vec<_>>().join(", ")
+    };
+    let changed = names(Standing::Changed);
+    if !changed.is_empty() {
+        out.line(&[(Tone::Warn, "kept with what was changed: "), (Tone::Plain, &changed)])?;
+    }
+    let foreign = names(Standing::Foreign);
+    if !foreign.is_empty() {
+        out.line(&[(Tone::Warn, "left alone, not the pack's: "), (Tone::Plain, &foreign)])?;
+    }
+    Ok(exit_code::OK)
+}
+
+/// Finds the one level a pack is at, or the one that is meant.
+fn find<'pack>(
+    pack: &'pack Pack,
+    asked: LevelArgs,
+    environment: &Environment,
+) -> Result<Found<'pack>, Trouble> {
+    let mut found = Vec::new();
+    for level in [Level::User, Level::Project] {
+        if asked.asked().is_some_and(|asked| asked != level) {
+            continue;
+        }
+        let place = hooks_folder(level, environment).and_then(|folder| {
+            let scope = agents::scope(environment, level == Level::Project)?;
+            Ok((folder, scope))
+        });
+        let (folder, scope) = match place {
+            Ok(place) => place,
+            Err(trouble) if asked.asked().is_some() => return Err(trouble),
+            Err(_) => continue,
+        };
+        let hooks = place::hooks(pack, &folder);
+        let commands = place::commands(pack, &AGENTS, &scope);
+        let is_there = hooks.iter().any(|place| place.standing.is_ours())
+            || commands.iter().any(|place| place.standing.is_ours());
+        if is_there {
+            found.push(Found { level, hooks, commands });
+        }
+    }
+    match (found.pop(), found.pop()) {
+        (Some(found), None) => Ok(found),
+        (Some(one), Some(other)) => Err(Trouble::usage(format!(
+            "`{}` is there more than once: at the {}'s level and the {}'s",
+            pack.name,
+            other.level.word(),
+            one.level.word()
+        ))
+        .hint("say --user or --project")),
+        (None, _) => {
+            let place = asked.asked().map(|level| format!(" at the {}'s level", level.word()));
+            let place = place.unwrap_or_default();
+            Err(Trouble::input(format!("nothing of `{}` is installed{place}", pack.name))
+                .hint("`anyhook packs` shows what is"))
+        }
+    }
+}

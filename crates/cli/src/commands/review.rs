@@ -1,0 +1,89 @@
+//! `anyhook review`: what another model thinks of an artifact, by hand or when a stage is done.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhook_mcp::second_opinion::{Review, Verdict};
+use anyhook_model::exit_code;
+use clap::Args;
+
+use super::Ended;
+use crate::environment::{Environment, workflow_agent};
+use crate::error::Trouble;
+use crate::ui::{Out, Tone};
+use crate::waiting::limit;
+use crate::workflow::event::HookEvent;
+use crate::workflow::opinion;
+use crate::workflow::project::Project;
+
+/// Ask another model for its opinion of an artifact, through its MCP server
+///
+/// The review is kept beside the artifact and in `ARTIFACTS/system`, as
+/// `second-opinion-review.json`. Exit 1 if there is none; the file says why.
+#[derive(Args)]
+#[command(
+    after_help = "Example: anyhook review ARTIFACTS/system-architect/architecture-handover-packet.json"
+)]
+pub struct ReviewArgs {
+    /// The artifact: a JSON file of the project
+    #[arg(required_unless_present = "event")]
+    artifact: Option<PathBuf>,
+    /// For a hook's script: the event on standard input says whose artifacts
+    #[arg(long, conflicts_with_all = ["artifact", "json"])]
+    event: bool,
+    /// How long at most, such as 2m; without, 1m
+    #[arg(long, value_name = "TIME", value_parser = limit)]
+    timeout: Option<Duration>,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &ReviewArgs, environment: &Environment, out: &mut Out) -> Ended {
+    let within = arguments.timeout.unwrap_or(opinion::WITHIN);
+    let Some(artifact) = &arguments.artifact else {
+        return super::in_a_hook(after_work(within, environment));
+    };
+    let project = Project::find(environment)?;
+    let path = project.inner_path(artifact, environment)?;
+    let review = opinion::review(&project, environment, &path, within)?;
+    if arguments.json {
+        out.json(&review)?;
+    } else if review.reason.is_none() {
+        show(&review, out)?;
+    }
+    let Some(reason) = review.reason else { return Ok(exit_code::OK) };
+    let trouble = Trouble::problem(format!("there is no second opinion: {reason}"));
+    Err(match review.hint {
+        Some(hint) => trouble.hint(hint),
+        None => trouble,
+    })
+}
+
+/// Asks about what an agent has completed.
+fn after_work(within: Duration, environment: &Environment) -> Result<(), Trouble> {
+    let event = HookEvent::read()?;
+    let project = Project::find(environment)?;
+    let Some(agent) = event.agent(&project.definition, workflow_agent().0.as_deref()) else {
+        return Ok(());
+    };
+    let Some(state) = project.state()? else { return Ok(()) };
+    opinion::review_for(&project, environment, &state, &agent, within)
+}
+
+fn show(review: &Review, out: &mut Out) -> Result<(), Trouble> {
+    let tone = match review.verdict {
+        Some(Verdict::Approve | Verdict::ApproveWithNotes) => Tone::Good,
+        Some(Verdict::NeedsChanges) => Tone::Warn,
+        Some(Verdict::Reject) | None => Tone::Bad,
+    };
+    let verdict = review.verdict.map_or("unavailable", Verdict::words);
+    out.line(&[(tone, verdict), (Tone::Dim, &format!("  {}", review.scope))])?;
+    out.field("reviewer", Tone::Plain, &review.reviewer)?;
+    for (name, texts) in [("concern", &review.concerns), ("suggestion", &review.suggestions)] {
+        for text in texts {
+            out.field(name, Tone::Plain, text)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,136 @@
+//! The board: where every stage is, for a terminal.
+
+use anyhook_model::report::workflow::{NextAgent, StageReport, Waiting, WorkflowReport};
+use jiff::Timestamp;
+
+use crate::commands::Ended;
+use crate::commands::agent::age;
+use crate::ui::{Cell, Out, Tone};
+use crate::workflow::opinion::lines;
+
+/// Draws the board.
+pub fn draw(report: &WorkflowReport, now: Timestamp, out: &mut Out) -> Ended {
+    let mode = report.execution_mode.as_deref().unwrap_or("mode not said yet");
+    out.line(&[
+        (Tone::Strong, &report.workflow),
+        (Tone::Dim, &format!(" {}  ", report.id)),
+        (tone(&report.status), &report.status),
+        (Tone::Plain, &format!("  {mode}, risk {}", report.risk_level)),
+    ])?;
+    out.gap()?;
+    let titles = ["", "stage", "owner", "status", "for", "artifacts", "gate"];
+    let mut rows = vec![titles.map(|title| Cell::new(Tone::Dim, title)).to_vec()];
+    rows.extend(report.stages.iter().map(|stage| row(stage, now)));
+    out.table(&rows)?;
+    for stage in &report.stages {
+        for warning in &stage.warnings {
+            out.line(&[(Tone::Warn, &format!("{}: ", stage.name)), (Tone::Plain, warning)])?;
+        }
+        if let Some(reason) = &stage.reason {
+            out.line(&[(Tone::Bad, &format!("{}: ", stage.name)), (Tone::Plain, reason)])?;
+        }
+    }
+    if !(report.next.is_empty() && report.waits.is_empty()) {
+        out.gap()?;
+    }
+    steps(&report.next, &report.waits, out)
+}
+
+/// Says who works and who is asked.
+pub fn steps(next: &[NextAgent], waits: &[Waiting], out: &mut Out) -> Ended {
+    for one in next {
+        let what = match &one.reviewed_stage {
+            Some(reviewed) => format!("{} of {reviewed}", one.stage),
+            None => one.stage.clone(),
+        };
+        let again = match one.attempt {
+            0 | 1 => String::new(),
+            attempt => format!(", attempt {attempt}"),
+        };
+        out.line(&[
+            (Tone::Plain, "next: "),
+            (Tone::Strong, &one.agent),
+            (Tone::Plain, &format!(" does {what}{again}")),
+        ])?;
+    }
+    for waiting in waits {
+        let what = match waiting.asks.as_str() {
+            "choice" => "a person chooses what is done about the bugs of",
+            _ => "a person decides about",
+        };
+        out.line(&[(Tone::Warn, what), (Tone::Strong, &format!(" {}", waiting.stage))])?;
+        let opinion = waiting.second_opinion.clone();
+        let opinion = opinion.and_then(|review| serde_json::from_value(review).ok());
+        for line in opinion.iter().flat_map(lines) {
+            out.line(&[(Tone::Plain, &line)])?;
+        }
+        for answer in &waiting.answers {
+            out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, answer)])?;
+        }
+    }
+    Ok(anyhook_model::exit_code::OK)
+}
+
+fn row(stage: &StageReport, now: Timestamp) -> Vec<Cell> {
+    let since = stage.completed_at.or(stage.started_at);
+    let made = stage.artifacts.iter().filter(|artifact| artifact.exists);
+    let names = made.map(|artifact| {
+        let name = artifact.path.rsplit('/').next().unwrap_or_default();
+        format!("{name}{}", if artifact.changed { " (changed since)" } else { "" })
+    });
+    let artifacts = names.collect::<Vec<_>>().join(", ");
+    let (gate_tone, gate) = gate(stage);
+    vec![
+        Cell::new(tone(&stage.status), mark(&stage.status)),
+        Cell::new(Tone::Strong, name(stage)),
+        Cell::new(Tone::Plain, stage.agent.clone()),
+        Cell::new(tone(&stage.status), stage.status.replace('_', " ")),
+        Cell::new(Tone::Dim, since.map(|since| age(since, now)).unwrap_or_default()),
+        Cell::new(Tone::Plain, artifacts),
+        Cell::new(gate_tone, gate),
+    ]
+}
+
+/// Those of a group stand side by side.
+fn name(stage: &StageReport) -> String {
+    let bar = if stage.group.is_some() { "│ " } else { "" };
+    format!("{bar}{}", stage.name)
+}
+
+fn gate(stage: &StageReport) -> (Tone, String) {
+    let reviews = stage.reviews.iter().map(|review| {
+        let verdict = review.verdict.as_deref().unwrap_or(&review.status).replace('_', " ");
+        format!("{} {verdict}", review.name)
+    });
+    let asked = match stage.asks.as_deref() {
+        Some("approval") => Some("waits for approval".to_owned()),
+        Some(_) => Some("waits for a choice".to_owned()),
+        None if stage.passed && stage.status != "skipped" => Some("passed".to_owned()),
+        None => None,
+    };
+    let tone = if stage.asks.is_some() { Tone::Warn } else { Tone::Dim };
+    (tone, reviews.chain(asked).collect::<Vec<_>>().join(", "))
+}
+
+fn mark(status: &str) -> &'static str {
+    match status {
+        "completed" => "✔",
+        "completed_with_warnings" => "!",
+        "in_progress" => "▶",
+        "blocked" | "failed" => "✘",
+        "skipped" => "–",
+        "rolled_back" => "↺",
+        _ => "·",
+    }
+}
+
+/// Returns what a status means.
+pub fn tone(status: &str) -> Tone {
+    match status {
+        "completed" => Tone::Good,
+        "in_progress" | "running" => Tone::Hint,
+        "completed_with_warnings" | "paused" | "rolled_back" => Tone::Warn,
+        "blocked" | "failed" | "aborted" => Tone::Bad,
+        _ => Tone::Dim,
+    }
+}

@@ -1,0 +1,85 @@
+//! `anyhook workflow check`: what is wrong with a definition, with line, column and a caret.
+
+use std::path::Path;
+
+use anyhook_engine::{Problem, Severity};
+use anyhook_flow::runbook::Finding;
+use anyhook_flow::workflow::schemas::Schema;
+use anyhook_model::exit_code;
+use anyhook_model::report::workflow::WorkflowCheckReport;
+
+use crate::commands::Ended;
+use crate::drawing::draw;
+use crate::environment::Environment;
+use crate::runbooks::{path_from, problem};
+use crate::ui::{Out, Tone, counted};
+use crate::workflow::project::{Project, Written, definition_file, schema_files};
+
+pub fn run(file: Option<&Path>, json: bool, environment: &Environment, out: &mut Out) -> Ended {
+    let named = file.map(|file| environment.work_dir.join(file));
+    let is_named = named.is_some();
+    let file = named.unwrap_or_else(|| definition_file(environment));
+    if !is_named && file.symlink_metadata().is_err() {
+        if json {
+            let report =
+                WorkflowCheckReport { file: String::new(), usable: true, problems: Vec::new() };
+            out.json(&report)?;
+        } else {
+            out.line(&[(
+                Tone::Plain,
+                "the project has no workflow of its own; the one that comes with anyhook counts",
+            )])?;
+            out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, "anyhook workflow init")])?;
+        }
+        return Ok(exit_code::OK);
+    }
+    let written = Written::read(&file)?;
+    let path = path_from(&written.file, environment);
+    let mut findings = written.reading.findings.clone();
+    if written.reading.is_usable() {
+        findings.extend(schemas(&written, environment));
+        findings.sort_by_key(|finding| finding.span.as_ref().map(|span| span.start));
+    }
+    let problems: Vec<Problem> =
+        findings.iter().map(|finding| problem(finding, &written.text)).collect();
+    let usable = problems.iter().all(|problem| problem.severity == Severity::Note);
+    let count = problems.iter().filter(|problem| problem.severity > Severity::Note).count();
+    if json {
+        let problems = problems.iter().map(Problem::to_finding).collect();
+        out.json(&WorkflowCheckReport { file: path, usable, problems })?;
+    } else {
+        for problem in &problems {
+            out.text(&draw(problem, &path, &written.text))?;
+            out.gap()?;
+        }
+        let (tone, words) = match count {
+            0 => (Tone::Good, "no problems".to_owned()),
+            many => (Tone::Bad, counted(many, "problem")),
+        };
+        out.line(&[(Tone::Plain, &path), (Tone::Dim, ": "), (tone, &words)])?;
+    }
+    Ok(if count == 0 { exit_code::OK } else { exit_code::PROBLEM })
+}
+
+/// Finds the schemas of the project's own that cannot be used: they are part of it.
+fn schemas(written: &Written, environment: &Environment) -> Vec<Finding> {
+    let project = Project {
+        root: environment.project_root(),
+        definition: written.reading.definition.clone(),
+        file: Some(written.file.clone()),
+    };
+    let wrong = schema_files(&project.definition).filter_map(|file| {
+        let (why, hint) = match project.read_text(&file.text) {
+            Err(error) => {
+                (error.to_string(), "write it, or mend the path; it is below the project's root")
+            }
+            Ok(text) => (
+                Schema::new(&text).err()?.to_string(),
+                "everything that a schema refers to must be in it; nothing is fetched",
+            ),
+        };
+        let message = format!("`{}` cannot be used: {why}", file.text);
+        Some(Finding::error("schema", message).at(&file.span).hint(hint))
+    });
+    wrong.collect()
+}

@@ -1,0 +1,94 @@
+//! `anyhook workflow approve` and `reject`: what a person says at a gate.
+
+use anyhook_flow::workflow::machine::{self, Choice, Effects};
+use anyhook_flow::workflow::refusal::Refusal;
+use anyhook_flow::workflow::state::State;
+use anyhook_flow::workflow::words::{Asks, Decision};
+use clap::Args;
+
+use super::status::show;
+use crate::commands::Ended;
+use crate::environment::Environment;
+use crate::person::only_a_person;
+use crate::ui::{Out, Tone};
+use crate::workflow::project::Project;
+use crate::workflow::store::words;
+
+#[derive(Args)]
+pub struct DecideArgs {
+    /// The stage
+    stage: String,
+    /// Who decides
+    #[arg(long, value_name = "NAME")]
+    by: String,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
+    /// Print where the workflow is then, as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+pub struct RejectArgs {
+    #[command(flatten)]
+    decide: DecideArgs,
+    /// End the whole workflow
+    #[arg(long)]
+    abort: bool,
+}
+
+pub fn approve(arguments: &DecideArgs, environment: &Environment, out: &mut Out) -> Ended {
+    decide(arguments, environment, out, |project, state, choice| {
+        let stage = &arguments.stage;
+        match asks(state, stage) {
+            Some(Asks::Choice) => {
+                machine::choose(&project.definition, state, stage, Decision::DeployAnyway, choice)
+            }
+            _ => machine::approve(&project.definition, state, stage, choice),
+        }
+    })
+}
+
+pub fn reject(arguments: &RejectArgs, environment: &Environment, out: &mut Out) -> Ended {
+    let RejectArgs { decide: arguments, abort } = arguments;
+    decide(arguments, environment, out, |project, state, choice| {
+        let (definition, stage) = (&project.definition, &arguments.stage);
+        if *abort {
+            return machine::choose(definition, state, stage, Decision::Abort, choice);
+        }
+        let has_bugs = state.stages.get(stage).is_some_and(|stage| stage.qa_verdict.is_some());
+        match asks(state, stage) {
+            Some(Asks::Choice) => machine::choose(definition, state, stage, Decision::Fix, choice),
+            // Bugs that block are not asked about: they can be mended, or the workflow ended.
+            None if has_bugs => machine::choose(definition, state, stage, Decision::Fix, choice),
+            _ => machine::reject(definition, state, stage, choice),
+        }
+    })
+}
+
+fn asks(state: &State, stage: &str) -> Option<Asks> {
+    state.stages.get(stage)?.asks
+}
+
+fn decide(
+    arguments: &DecideArgs,
+    environment: &Environment,
+    out: &mut Out,
+    machine: impl FnOnce(&Project, &State, Choice<'_>) -> Result<(State, Effects), Refusal>,
+) -> Ended {
+    only_a_person("decide", environment)?;
+    let project = Project::find(environment)?;
+    project.begun()?;
+    let choice =
+        Choice { by: &arguments.by, note: arguments.note.as_deref(), at: anyhook_engine::now() };
+    let (state, effects) = project.change(environment, |state| machine(&project, state, choice))?;
+    if arguments.json {
+        return show(&project, &state, true, out);
+    }
+    for line in &effects.told {
+        out.line(&[(Tone::Good, "• "), (Tone::Plain, &words(line))])?;
+    }
+    out.gap()?;
+    show(&project, &state, false, out)
+}

@@ -1,0 +1,30 @@
+//! `anyhook workflow graph`: the workflow as a picture.
+
+use anyhook_flow::workflow::graph;
+use anyhook_model::exit_code;
+use clap::Args;
+
+use crate::commands::Ended;
+use crate::environment::Environment;
+use crate::ui::Out;
+use crate::workflow::project::Project;
+
+#[derive(Args)]
+pub struct GraphArgs {
+    /// As SVG instead of Mermaid
+    #[arg(long)]
+    svg: bool,
+    /// Without where each stage is
+    #[arg(long)]
+    plain: bool,
+}
+
+pub fn run(arguments: &GraphArgs, environment: &Environment, out: &mut Out) -> Ended {
+    let project = Project::find(environment)?;
+    let state = if arguments.plain { None } else { project.state()? };
+    // A state of another definition says nothing about this one.
+    let state = state.filter(|state| state.fits(&project.definition).is_none());
+    let draw = if arguments.svg { graph::svg } else { graph::mermaid };
+    out.text(draw(&project.definition, state.as_ref()).trim_end())?;
+    Ok(exit_code::OK)
+}

@@ -1,0 +1,41 @@
+//! `anyhook workflow history`: what happened.
+
+use anyhook_model::exit_code;
+use anyhook_model::report::workflow::{HistoryReport, WorkflowHistoryReport};
+
+use crate::commands::Ended;
+use crate::environment::Environment;
+use crate::ui::{Cell, Out, Tone};
+use crate::workflow::project::Project;
+
+pub fn run(json: bool, environment: &Environment, out: &mut Out) -> Ended {
+    let project = Project::find(environment)?;
+    let state = project.begun()?;
+    if json {
+        let lines = state.history.into_iter().map(|line| HistoryReport {
+            revision: line.revision,
+            at: line.at,
+            what: line.what,
+            stage: line.stage,
+            by: line.by,
+            note: line.note,
+        });
+        out.json(&WorkflowHistoryReport { id: state.id, lines: lines.collect() })?;
+        return Ok(exit_code::OK);
+    }
+    let titles = ["", "when", "stage", "what", "by", "note"];
+    let mut rows = vec![titles.map(|title| Cell::new(Tone::Dim, title)).to_vec()];
+    for line in &state.history {
+        let or_nothing = |text: &Option<String>| text.clone().unwrap_or_default();
+        rows.push(vec![
+            Cell::new(Tone::Dim, line.revision.to_string()),
+            Cell::new(Tone::Dim, line.at.strftime("%Y-%m-%d %H:%M:%S").to_string()),
+            Cell::new(Tone::Strong, or_nothing(&line.stage)),
+            Cell::new(Tone::Plain, line.what.clone()),
+            Cell::new(Tone::Plain, or_nothing(&line.by)),
+            Cell::new(Tone::Plain, or_nothing(&line.note)),
+        ]);
+    }
+    out.table(&rows)?;
+    Ok(exit_code::OK)
+}

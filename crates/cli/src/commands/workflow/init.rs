@@ -1,0 +1,67 @@
+//! `anyhook workflow init`: begin, with files that people can change.
+
+use std::path::Path;
+
+use anyhook_flow::workflow::definition;
+use serde_json::json;
+
+use super::status::show;
+use crate::commands::Ended;
+use crate::environment::Environment;
+use crate::error::Trouble;
+use crate::runbooks::path_from;
+use crate::ui::{Out, Tone};
+use crate::workflow::project::{CONFIG, Project, definition_file, write_whole};
+
+/// What `git` need not know of `ARTIFACTS/system`.
+const IGNORED: &str = ".workflow-*.lock\nworkflow-state.*.json\n";
+
+pub fn run(json: bool, environment: &Environment, out: &mut Out) -> Ended {
+    let root = environment.project_root();
+    let name = root.file_name().map(|name| name.to_string_lossy().into_owned());
+    let config = json!({
+        "project_name": name.unwrap_or_else(|| "project".to_owned()),
+        "technology_stack": {},
+    });
+    let config = serde_json::to_string_pretty(&config).map_err(std::io::Error::from)? + "\n";
+    // What is there is looked at first: nothing is written beside something that cannot be used.
+    let existing = Project::find(environment)?;
+    existing.config()?;
+    if existing.state()?.is_some() {
+        existing.begun()?;
+    }
+    let wrote =
+        [(definition_file(environment), definition::DEFAULT), (root.join(CONFIG), config.as_str())];
+    existing.make_folder(&existing.system())?;
+    for (file, text) in &wrote {
+        let path = path_from(file, environment);
+        let is_new = write_new(file, text)?;
+        if !json {
+            let (tone, word) =
+                if is_new { (Tone::Good, "wrote ") } else { (Tone::Dim, "is there ") };
+            out.line(&[(tone, word), (Tone::Plain, &path)])?;
+        }
+    }
+    // Locks and states of before are of this machine alone.
+    write_new(&existing.system().join(".gitignore"), IGNORED)?;
+    let project = Project::find(environment)?;
+    let (state, is_new) = project.begin(environment)?;
+    if !json {
+        let word = if is_new { "began" } else { "goes on with" };
+        out.line(&[
+            (Tone::Good, word),
+            (Tone::Plain, &format!(" {} {}", state.workflow, state.id)),
+        ])?;
+        out.gap()?;
+    }
+    show(&project, &state, json, out)
+}
+
+/// Writes a file that is not there; tells whether it was not.
+fn write_new(file: &Path, text: &str) -> Result<bool, Trouble> {
+    if file.symlink_metadata().is_ok() {
+        return Ok(false);
+    }
+    write_whole(file, text.as_bytes()).map_err(|error| Trouble::at(file, error))?;
+    Ok(true)
+}

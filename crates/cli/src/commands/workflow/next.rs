@@ -1,0 +1,118 @@
+//! `anyhook workflow next`: who is to work now.
+
+use anyhook_flow::workflow::state::State;
+use anyhook_flow::workflow::words::WorkflowStatus;
+use anyhook_model::exit_code;
+use anyhook_model::report::workflow::{NextAgent, WorkflowNextReport};
+use clap::Args;
+
+use super::board;
+use super::report::{next, waits};
+use crate::commands::Ended;
+use crate::environment::{Environment, workflow_agent};
+use crate::ui::{Out, Tone};
+use crate::workflow::event::{HookEvent, tell_model};
+use crate::workflow::project::Project;
+
+#[derive(Args)]
+pub struct NextArgs {
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+    /// For a hook's script: the event is on standard input, the answer is for the main agent
+    #[arg(long, conflicts_with = "json")]
+    event: bool,
+    /// Only who does this review
+    #[arg(long, value_name = "NAME")]
+    review: Option<String>,
+}
+
+pub fn run(arguments: &NextArgs, environment: &Environment, out: &mut Out) -> Ended {
+    if arguments.event {
+        return tell_orchestrator(arguments.review.as_deref(), environment, out);
+    }
+    let project = Project::find(environment)?;
+    let state = project.begun()?;
+    let mut next = next(&project, &state);
+    next.retain(|one| arguments.review.as_ref().is_none_or(|review| one.stage == *review));
+    let waits = waits(&project, &state);
+    if arguments.json {
+        let status = state.status.name().to_owned();
+        out.json(&WorkflowNextReport { status, next, waits })?;
+        return Ok(exit_code::OK);
+    }
+    if next.is_empty() && waits.is_empty() {
+        let status = state.status.name();
+        let words = match &state.current_stage {
+            Some(stage) => format!(" at {stage}: nobody is to work"),
+            None => ": nobody is to work".to_owned(),
+        };
+        out.line(&[(board::tone(status), status), (Tone::Plain, &words)])?;
+    }
+    board::steps(&next, &waits, out)
+}
+
+/// Tells the main agent who comes next, so that it hands on the work. One that is itself an agent
+/// of the workflow hands nothing on.
+fn tell_orchestrator(review: Option<&str>, environment: &Environment, out: &mut Out) -> Ended {
+    let event = HookEvent::read()?;
+    if workflow_agent().0.is_some() || event.is_of_subagent() {
+        return Ok(exit_code::OK);
+    }
+    let project = Project::find(environment)?;
+    let is_call = event.value.get("tool_name").is_some();
+    let called = event.called_agent(&project.definition);
+    if is_call && called.is_none() {
+        return Ok(exit_code::OK);
+    }
+    let Some(state) = project.state()? else { return Ok(exit_code::OK) };
+    let called = called.as_deref();
+    let text = match review {
+        Some(review) => next(&project, &state)
+            .iter()
+            .filter(|one| one.stage == review)
+            .map(|one| invitation(one, called))
+            .collect::<Vec<_>>()
+            .join("\n"),
+        None => words(&project, &state, called),
+    };
+    tell_model(&text, out)?;
+    Ok(exit_code::OK)
+}
+
+fn words(project: &Project, state: &State, called: Option<&str>) -> String {
+    let mut lines = vec![format!("The workflow `{}` is {}.", state.workflow, state.status.name())];
+    // Reviews have hooks of their own, which can be taken away.
+    let stages = next(project, state).into_iter().filter(|one| one.reviewed_stage.is_none());
+    lines.extend(stages.map(|one| format!("- {}", invitation(&one, called))));
+    for waiting in waits(project, state) {
+        lines.push(format!(
+            "- The stage `{}` waits for a person: nothing goes on before they answer. Tell them: {}",
+            waiting.stage,
+            waiting.answers.join("; or: ")
+        ));
+    }
+    if matches!(state.status, WorkflowStatus::Completed | WorkflowStatus::Aborted) {
+        return String::new();
+    }
+    for (name, stage) in &state.stages {
+        if let Some(reason) = &stage.reason {
+            lines.push(format!("- The stage `{name}` is {}: {reason}", stage.status.name()));
+        }
+    }
+    lines.join("\n")
+}
+
+/// Says whose turn it is. One that was just called may still be at work.
+fn invitation(one: &NextAgent, called: Option<&str>) -> String {
+    let NextAgent { agent, stage, reviewed_stage, .. } = one;
+    match reviewed_stage {
+        _ if called == Some(agent) => {
+            format!("`{stage}` is not completed: the subagent `{agent}` is at work, or is to go on")
+        }
+        Some(reviewed) => {
+            format!("The subagent `{agent}` is to review the stage `{reviewed}` (`{stage}`)")
+        }
+        None => format!("The subagent `{agent}` is to do the stage `{stage}`"),
+    }
+}

@@ -1,0 +1,113 @@
+//! Where a workflow is, as it is printed.
+
+use anyhook_flow::workflow::definition::{ArtifactDefinition, StageDefinition};
+use anyhook_flow::workflow::machine;
+use anyhook_flow::workflow::state::State;
+use anyhook_flow::workflow::words::Asks;
+use anyhook_model::report::workflow::{
+    ArtifactReport, NextAgent, ReviewReport, StageReport, Waiting, WorkflowReport,
+};
+
+use crate::workflow::changed::has_changed;
+use crate::workflow::opinion::opinion_since;
+use crate::workflow::project::Project;
+
+/// Returns where a workflow is.
+pub fn report(project: &Project, state: &State) -> WorkflowReport {
+    let stages = project.definition.stages.iter();
+    WorkflowReport {
+        workflow: state.workflow.clone(),
+        id: state.id.clone(),
+        revision: state.revision,
+        status: state.status.name().to_owned(),
+        execution_mode: state.execution_mode.map(|mode| mode.name().to_owned()),
+        risk_level: state.risk().name().to_owned(),
+        stages: stages.filter_map(|stage| of_stage(project, state, stage)).collect(),
+        next: next(project, state),
+        waits: waits(project, state),
+    }
+}
+
+fn of_stage(project: &Project, state: &State, stage: &StageDefinition) -> Option<StageReport> {
+    let now = state.stages.get(&stage.name.text)?;
+    let is_made = |artifact: &&ArtifactDefinition| {
+        artifact.is_made_in(state.execution_mode) || artifact.modes.is_empty()
+    };
+    let expected = stage.artifacts.iter().filter(is_made);
+    let expected =
+        expected.map(|artifact| project.definition.path(&stage.agent.text, &artifact.file.text));
+    let paths: Vec<String> = match now.output_artifacts.as_slice() {
+        [] => expected.collect(),
+        made => made.to_vec(),
+    };
+    let artifact = |path: String| ArtifactReport {
+        exists: project.root.join(&path).symlink_metadata().is_ok(),
+        changed: has_changed(project, now, &path),
+        path,
+    };
+    let reviews = now.reviews.iter().map(|(name, review)| ReviewReport {
+        name: name.clone(),
+        agent: review.agent.clone(),
+        status: review.status.name().to_owned(),
+        verdict: review.verdict.map(|verdict| verdict.name().to_owned()),
+    });
+    Some(StageReport {
+        name: stage.name.text.clone(),
+        agent: now.agent.clone(),
+        group: stage.group.as_ref().map(|group| group.text.clone()),
+        status: now.status.name().to_owned(),
+        passed: now.is_passed(),
+        attempts: now.attempts,
+        started_at: now.started_at,
+        completed_at: now.completed_at,
+        artifacts: paths.into_iter().map(artifact).collect(),
+        asks: now.asks.map(|asks| asks.name().to_owned()),
+        reviews: reviews.collect(),
+        warnings: now.warnings.clone(),
+        reason: now.reason.clone(),
+    })
+}
+
+/// Returns who is to work now.
+pub fn next(project: &Project, state: &State) -> Vec<NextAgent> {
+    let agents = machine::next(&project.definition, state).into_iter();
+    agents
+        .map(|one| NextAgent {
+            agent: one.agent,
+            stage: one.stage,
+            reviewed_stage: one.reviewed,
+            attempt: one.attempt,
+        })
+        .collect()
+}
+
+/// Returns what a person is asked, in the order of the definition.
+pub fn waits(project: &Project, state: &State) -> Vec<Waiting> {
+    let stages = project.definition.stages.iter();
+    let waiting = stages.filter_map(|stage| {
+        let name = &stage.name.text;
+        let now = state.stages.get(name)?;
+        let asks = now.asks?;
+        let opinion = opinion_since(project, now);
+        Some(Waiting {
+            stage: name.clone(),
+            asks: asks.name().to_owned(),
+            answers: answers(name, asks),
+            second_opinion: opinion.and_then(|review| serde_json::to_value(review).ok()),
+        })
+    });
+    waiting.collect()
+}
+
+fn answers(stage: &str, asks: Asks) -> Vec<String> {
+    let approve = format!("anyhook workflow approve {stage} --by NAME");
+    let reject = format!("anyhook workflow reject {stage} --by NAME --note WHY");
+    match asks {
+        Asks::Approval => vec![approve, reject],
+        Asks::Choice => vec![
+            format!("{approve}  (deploy anyway)"),
+            format!("{reject}  (have the bugs mended)"),
+            format!("anyhook workflow reject {stage} --abort --by NAME  (end the workflow)"),
+        ],
+    }
+}

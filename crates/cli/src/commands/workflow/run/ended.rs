@@ -1,0 +1,69 @@
+//! What is said when nobody works any more, and the way on.
+
+use anyhook_flow::workflow::state::{StageState, State};
+use anyhook_flow::workflow::words::{QaVerdict, StageStatus, WorkflowStatus};
+use anyhook_model::exit_code;
+
+use crate::commands::Ended;
+use crate::commands::workflow::{board, report};
+use crate::ui::{Out, Tone};
+use crate::workflow::gate::Gate;
+use crate::workflow::project::Project;
+
+/// Says where a workflow is at which nobody works.
+pub fn tell(project: &Project, state: &State, out: &mut Out) -> Ended {
+    for gate in Gate::all(project, state) {
+        let mut lines = gate.question.lines();
+        out.line(&[
+            (Tone::Warn, "paused at "),
+            (Tone::Strong, &gate.stage),
+            (Tone::Plain, &format!(": {}", lines.next().unwrap_or_default())),
+        ])?;
+        for line in lines {
+            out.line(&[(Tone::Plain, "  "), (Tone::Plain, line)])?;
+        }
+    }
+    let waits = report::waits(project, state);
+    for answer in waits.iter().flat_map(|waiting| &waiting.answers) {
+        out.hint(answer)?;
+    }
+    if !waits.is_empty() {
+        out.hint("then go on: anyhook workflow run")?;
+    }
+    for (name, stage) in &state.stages {
+        let reason = stage.reason.as_deref().unwrap_or("no reason was given");
+        if is_stuck(stage) {
+            out.line(&[
+                (Tone::Bad, stage.status.name()),
+                (Tone::Plain, ": "),
+                (Tone::Strong, name),
+                (Tone::Plain, &format!(": {reason}")),
+            ])?;
+            let has_bugs = stage.qa_verdict.is_some_and(|verdict| verdict != QaVerdict::Approve);
+            if has_bugs {
+                out.hint(&format!("have them mended: anyhook workflow reject {name} --by NAME"))?;
+            } else {
+                out.hint(&format!("try again: anyhook workflow reset {name} --by NAME"))?;
+            }
+            out.hint(&format!("end it: anyhook workflow reject {name} --abort --by NAME"))?;
+        }
+    }
+    let status = state.status;
+    if matches!(status, WorkflowStatus::Completed | WorkflowStatus::Aborted) {
+        let tone = board::tone(status.name());
+        out.line(&[(Tone::Strong, &state.workflow), (Tone::Plain, " is "), (tone, status.name())])?;
+    }
+    Ok(code(state))
+}
+
+/// Returns how the command ends: whoever waits for a person has not failed, unless something else has.
+pub fn code(state: &State) -> u8 {
+    let is_aborted = state.status == WorkflowStatus::Aborted;
+    let is_problem = is_aborted || state.stages.values().any(is_stuck);
+    if is_problem { exit_code::PROBLEM } else { exit_code::OK }
+}
+
+/// Tells whether a person has to do something about a stage that nobody asks about.
+fn is_stuck(stage: &StageState) -> bool {
+    matches!(stage.status, StageStatus::Blocked | StageStatus::Failed)
+}

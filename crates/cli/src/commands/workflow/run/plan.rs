@@ -1,0 +1,204 @@
+//! How an agent of a workflow is started: by which command, with which prompt, and what is done about
+//! it while it works. It is a pipeline of one step.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+use anyhook_engine::sha256_hex;
+use anyhook_flow::workflow::definition::DEFAULT;
+use anyhook_flow::workflow::machine::Invocation;
+use anyhook_flow::workflow::state::State;
+use anyhook_hosts::{AGENTS, Agent, launch};
+use anyhook_model::pipeline::{
+    AgentPlan, Command, Notify, PIPELINE_VERSION, PipelineView, Plan, Step, Work, Workspace,
+    WorkspaceKind,
+};
+use anyhook_model::reaction::{Action, Attempts, Reactions, Verb};
+
+use crate::agents::program;
+use crate::environment::{Environment, WORKFLOW_AGENT, WORKFLOW_CONTEXT, variables_for_agents};
+use crate::error::Trouble;
+use crate::workflow::context;
+use crate::workflow::project::Project;
+
+/// The beginning of the names of a workflow's pipelines.
+const NAME: &str = "workflow/";
+/// Whose programs are looked for if nobody says which is to be started, the first one first.
+const USUAL: [&str; 4] = ["claude", "codex", "opencode", "gemini"];
+/// An agent that rests too early is told so as often before a person is asked.
+const NUDGES: u32 = 3;
+/// The variable by which a command may place the prompt itself.
+const PROMPT: &str = "ANYHOOK_PROMPT";
+
+/// Knows how agents are started.
+#[derive(Debug)]
+pub struct Starter<'all> {
+    /// The project.
+    pub project: &'all Project,
+    /// What surrounds us.
+    pub environment: &'all Environment,
+    /// The command that starts agents, whatever the workflow says.
+    pub with: Option<&'all str>,
+}
+
+impl Starter<'_> {
+    /// Returns the command that starts an agent.
+    pub fn command(&self, agent: &str) -> Result<String, Trouble> {
+        let definition = &self.project.definition;
+        let own = definition.agent(agent).and_then(|agent| agent.run.as_deref());
+        if let Some(run) = self.with.or(own).or(definition.run.as_deref()) {
+            return Ok(run.to_owned());
+        }
+        let is_here = |name: &&&str| {
+            let known = AGENTS.into_iter().find(|agent| agent.program() == **name);
+            known.is_some_and(|agent: &dyn Agent| program(agent).is_some())
+        };
+        USUAL.iter().find(is_here).map(|name| (*name).to_owned()).ok_or_else(|| {
+            let why = format!("nobody says how `{agent}` is started, and none of {} is on the PATH", USUAL.join(", "));
+            Trouble::problem(why).hint(
+                "anyhook workflow run --with COMMAND, or `run = \"COMMAND\"` in .agents/workflow.toml",
+            )
+        })
+    }
+
+    /// Looks whether everybody can be started who is still to work. Whether reviewers are depends on
+    /// what comes.
+    pub fn check(&self, state: &State) -> Result<(), Trouble> {
+        let is_to_do = |name: &str| state.stages.get(name).is_some_and(|stage| !stage.is_passed());
+        let stages = self.project.definition.stages.iter();
+        let mut to_do = stages.filter(|stage| is_to_do(&stage.name.text));
+        to_do.try_for_each(|stage| self.command(&stage.agent.text).map(drop))
+    }
+
+    /// Returns the pipeline that has an agent work.
+    pub fn plan(&self, state: &State, work: &Invocation) -> Result<Plan, Trouble> {
+        let run = self.command(&work.agent)?;
+        let root = self.project.root.to_string_lossy().into_owned();
+        let file = self.project.file.as_ref();
+        let text = file.and_then(|file| std::fs::read_to_string(file).ok());
+        let digest = sha256_hex(text.as_deref().unwrap_or(DEFAULT).as_bytes());
+        let agent = AgentPlan {
+            name: work.agent.clone(),
+            host: launch::of_command(&run).map(str::to_owned),
+            places_prompt: run.contains(PROMPT),
+            run: Command { text: run, values: BTreeMap::new() },
+            prompt: Some(self.runnable(&self.prompt(state, work)?)),
+            env: Self::variables(&work.agent),
+            cwd: root.clone(),
+            session: None,
+            reactions: self.reactions(work),
+            gate_values: BTreeMap::new(),
+        };
+        let step = Step {
+            name: work.stage.clone(),
+            work: Work::Agent(Box::new(agent)),
+            on_done: None,
+            on_fail: None,
+            on_cancel: None,
+        };
+        Ok(Plan {
+            v: PIPELINE_VERSION,
+            id: anyhook_engine::new_id(),
+            name: format!("{NAME}{}", work.stage),
+            runbook: file.map_or_else(
+                || "(built in)".to_owned(),
+                |file| file.to_string_lossy().into_owned(),
+            ),
+            digest,
+            project: root.clone(),
+            variables: variables_of(&state.id, work),
+            workspace: Workspace {
+                kind: WorkspaceKind::None,
+                root,
+                keep: true,
+                branch: None,
+                base: None,
+            },
+            steps: vec![step],
+            notify: Notify::default(),
+            on_done: None,
+            on_fail: None,
+            on_cancel: None,
+        })
+    }
+
+    fn variables(agent: &str) -> BTreeMap<String, String> {
+        BTreeMap::from([
+            (WORKFLOW_AGENT.to_owned(), agent.to_owned()),
+            (WORKFLOW_CONTEXT.to_owned(), "given".to_owned()),
+        ])
+    }
+
+    /// Returns a text in which commands of ours can be run. Where we are not on the `PATH` they have
+    /// our whole path: agents' shells may set the variable anew.
+    fn runnable(&self, text: &str) -> String {
+        let path = variables_for_agents().remove("PATH").unwrap_or_default();
+        let is_there = std::env::split_paths(&path).any(|folder| folder.join("anyhook").is_file());
+        match &self.environment.places.binary {
+            Some(binary) if !is_there => {
+                text.replace("`anyhook ", &format!("`{} ", binary.display()))
+            }
+            _ => text.to_owned(),
+        }
+    }
+
+    /// Returns what an agent is told.
+    fn prompt(&self, state: &State, work: &Invocation) -> Result<String, Trouble> {
+        let text = context::text(self.project, state, &work.agent)?;
+        let signal = self.project.signal_path(&work.agent);
+        let more = format!(
+            "\n\nThis is attempt {} at `{}`. You work alone: nobody reads what you say before you are done, and what you need is above or in the project. \
+             Do all of it now. `anyhook workflow complete {signal}` must be the last thing that you do: once it is accepted, your session is ended. \
+             If you cannot go on, write the signal with `\"status\": \"blocked\"` or `\"failed\"` and a `reason`, and run the same command.",
+            work.attempt, work.stage,
+        );
+        Ok(text + &more)
+    }
+
+    /// Says what is done about an agent.
+    fn reactions(&self, work: &Invocation) -> Reactions {
+        let signal = self.project.signal_path(&work.agent);
+        let nudge = format!(
+            "`{}` is not completed yet. Write what is missing, then the signal `{signal}`, and run `anyhook workflow complete {signal}`: it says what is wrong. If you cannot go on, say so in the signal: `\"status\": \"blocked\"` and a `reason`.",
+            work.stage
+        );
+        Reactions {
+            on_idle: Action {
+                message: Some(self.runnable(&nudge)),
+                attempts: NonZeroU32::new(NUDGES).map(Attempts::Times),
+                ..Action::new(Verb::Nudge)
+            },
+            on_dead: Action::new(Verb::Fail),
+            ..Reactions::default()
+        }
+    }
+}
+
+fn variables_of(workflow: &str, work: &Invocation) -> BTreeMap<String, String> {
+    let mut variables = BTreeMap::from([
+        ("workflow".to_owned(), workflow.to_owned()),
+        ("agent".to_owned(), work.agent.clone()),
+        ("stage".to_owned(), work.stage.clone()),
+        ("round".to_owned(), work.round.to_string()),
+        ("attempt".to_owned(), work.attempt.to_string()),
+    ]);
+    if let Some(reviewed) = &work.reviewed {
+        variables.insert("reviewed".to_owned(), reviewed.clone());
+    }
+    variables
+}
+
+/// Returns the run of a workflow that a pipeline belongs to, and what its agent is to do; none if it
+/// is no pipeline of a workflow.
+pub fn work_of(pipeline: &PipelineView) -> Option<(String, Invocation)> {
+    pipeline.name.strip_prefix(NAME)?;
+    let variable = |name: &str| pipeline.variables.get(name).cloned();
+    let work = Invocation {
+        agent: variable("agent")?,
+        stage: variable("stage")?,
+        reviewed: variable("reviewed"),
+        round: variable("round")?.parse().ok()?,
+        attempt: variable("attempt")?.parse().ok()?,
+    };
+    Some((variable("workflow")?, work))
+}

@@ -1,0 +1,145 @@
+//! What is told while a workflow runs: a line for everything that happens.
+
+use std::collections::BTreeSet;
+
+use anyhook_flow::workflow::machine::Invocation;
+use anyhook_flow::workflow::state::State;
+use anyhook_model::pipeline::{Phase, PipelineView, Plan, Work};
+use jiff::Timestamp;
+
+use super::plan::work_of;
+use crate::error::Trouble;
+use crate::ui::{Out, Tone};
+use crate::workflow::gate::Gate;
+
+/// Tells what happens.
+pub struct Progress<'out> {
+    out: &'out mut Out,
+    /// The revision of the state that is told of.
+    revision: Option<u64>,
+    /// What is told once: pipelines that were taken up, decisions that somebody waits for.
+    known: BTreeSet<String>,
+}
+
+impl<'out> Progress<'out> {
+    pub fn new(out: &'out mut Out) -> Self {
+        Self { out, revision: None, known: BTreeSet::new() }
+    }
+
+    /// Returns where it is told.
+    pub fn out(&mut self) -> &mut Out {
+        self.out
+    }
+
+    pub fn line(
+        &mut self,
+        at: Timestamp,
+        stage: &str,
+        tone: Tone,
+        text: &str,
+    ) -> Result<(), Trouble> {
+        let time = at.strftime("%H:%M:%S").to_string();
+        let mut lines = text.lines();
+        self.out.line(&[
+            (Tone::Dim, &time),
+            (Tone::Strong, &format!(" {stage:<24} ")),
+            (tone, lines.next().unwrap_or_default()),
+        ])?;
+        for more in lines {
+            self.out.line(&[(Tone::Plain, &format!("{:34}{more}", ""))])?;
+        }
+        // Whoever looks sees it at once, also through a pipe.
+        Ok(self.out.flush()?)
+    }
+
+    /// Tells the next step about what was told last.
+    pub fn hint(&mut self, text: &str) -> Result<(), Trouble> {
+        self.out.pieces(&[(Tone::Plain, &format!("{:34}", ""))])?;
+        self.out.hint(text)?;
+        Ok(self.out.flush()?)
+    }
+
+    /// Tells what happened to the state since it was last told of.
+    pub fn history(&mut self, state: &State) -> Result<(), Trouble> {
+        let before = self.revision.replace(state.revision);
+        let Some(before) = before else { return Ok(()) };
+        for line in state.history.iter().filter(|line| line.revision > before) {
+            // That an agent begins is told when it does.
+            if line.what == "in_progress" {
+                continue;
+            }
+            let tone = match line.what.as_str() {
+                "failed" | "blocked" | "aborted" => Tone::Bad,
+                "completed" | "passed" | "approved" => Tone::Good,
+                _ => Tone::Plain,
+            };
+            let by = line.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+            let note = line.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+            let text = format!("{}{by}{note}", line.what);
+            self.line(line.at, line.stage.as_deref().unwrap_or_default(), tone, &text)?;
+        }
+        Ok(())
+    }
+
+    /// Tells that an agent was started.
+    pub fn started(
+        &mut self,
+        work: &Invocation,
+        plan: &Plan,
+        pipeline: &PipelineView,
+    ) -> Result<(), Trouble> {
+        self.known.insert(pipeline.id.to_string());
+        let command = plan.steps.iter().find_map(|step| match &step.work {
+            Work::Agent(agent) => Some(agent.run.text.as_str()),
+            Work::Shell(_) => None,
+        });
+        let text = format!(
+            "{} starts{}: {}",
+            work.agent,
+            attempt(work),
+            crate::ui::first_line(command.unwrap_or_default(), 60)
+        );
+        self.line(pipeline.created, &place(work), Tone::Hint, &text)?;
+        self.hint(&format!("anyhook agent attach {}", pipeline.id))
+    }
+
+    /// Tells of pipelines what is new: that one is at work already, that one waits for a person.
+    pub fn pipelines(&mut self, pipelines: &[&PipelineView]) -> Result<(), Trouble> {
+        let now = anyhook_engine::now();
+        for pipeline in pipelines {
+            let Some((_, work)) = work_of(pipeline) else { continue };
+            if self.known.insert(pipeline.id.to_string()) {
+                let text = format!("{} is at work already{}", work.agent, attempt(&work));
+                self.line(now, &place(&work), Tone::Hint, &text)?;
+                self.hint(&format!("anyhook agent attach {}", pipeline.id))?;
+            }
+            if let (Phase::Waiting, Some(decision)) = (pipeline.phase, &pipeline.decision)
+                && self.known.insert(decision.to_string())
+            {
+                let why = pipeline.why.as_deref().unwrap_or("it asks");
+                let text = format!("{} waits for you: {why}", work.agent);
+                self.line(now, &place(&work), Tone::Warn, &text)?;
+                self.hint(&format!("anyhook decision show {decision}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells that a person is asked through the daemon.
+    pub fn asked(&mut self, gate: &Gate) -> Result<(), Trouble> {
+        self.line(anyhook_engine::now(), &gate.stage, Tone::Warn, &gate.question)?;
+        self.hint("anyhook decision list")
+    }
+}
+
+fn attempt(work: &Invocation) -> String {
+    if work.attempt > 1 { format!(", attempt {}", work.attempt) } else { String::new() }
+}
+
+/// Returns where an agent works: its stage, or its review of one.
+pub fn place(work: &Invocation) -> String {
+    match &work.reviewed {
+        Some(reviewed) => format!("{} of {reviewed}", work.stage),
+        None => work.stage.clone(),
+    }
+}

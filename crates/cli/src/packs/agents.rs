@@ -1,0 +1,76 @@
+//! Which agents a pack's commands are for, and what its hooks cannot do in them.
+
+use anyhook_hosts::facts::Capability;
+use anyhook_hosts::wiring::Scope;
+use anyhook_hosts::{AGENTS, Agent};
+use anyhook_model::hook::{FailMode, HookDefinition, StdoutUse};
+
+use super::Pack;
+use crate::agents;
+use crate::environment::Environment;
+use crate::error::Trouble;
+
+/// Returns the agents that were named, or those that are here or call us.
+pub fn chosen(
+    names: &[String],
+    scope: &Scope,
+    environment: &Environment,
+) -> Result<Vec<&'static dyn Agent>, Trouble> {
+    let mut chosen: Vec<&'static dyn Agent> = Vec::new();
+    if names.is_empty() {
+        let is_meant = |agent: &&'static dyn Agent| {
+            agents::is_here(*agent, scope) || agents::is_wired(*agent, environment)
+        };
+        chosen.extend(AGENTS.into_iter().filter(is_meant));
+    }
+    for name in names {
+        let agent = agents::find(name)?;
+        if chosen.iter().all(|other| other.id() != agent.id()) {
+            chosen.push(agent);
+        }
+    }
+    Ok(chosen)
+}
+
+/// Says where hooks of a pack count for less in an agent: at which events, and which hooks.
+pub fn limits(pack: &Pack, agent: &dyn Agent) -> Vec<String> {
+    let rows = agent.capabilities();
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    for definition in pack.hooks.iter().map(|hook| &hook.definition) {
+        let lacking = |row: &&Capability| lack(definition, row);
+        let of_hook: Vec<&Capability> =
+            rows.iter().filter(|row| definition.spelling_of(&row.event).is_some()).collect();
+        let left: Vec<String> = of_hook
+            .iter()
+            .filter(|row| lacking(row).is_none())
+            .map(|row| row.event.to_string())
+            .collect();
+        for row in &of_hook {
+            let Some(lack) = lacking(row) else { continue };
+            let instead = if left.is_empty() {
+                "do nothing".to_owned()
+            } else {
+                format!("count at {} alone", left.join(", "))
+            };
+            let text = format!("{lack} {}; these {instead}: ", row.event);
+            match groups.iter_mut().find(|(known, _)| *known == text) {
+                Some((_, names)) => names.push(&definition.name),
+                None => groups.push((text, vec![&definition.name])),
+            }
+        }
+    }
+    groups.into_iter().map(|(text, names)| format!("{text}{}", names.join(", "))).collect()
+}
+
+/// Says what a hook needs at an event and does not have, if so.
+fn lack(definition: &HookDefinition, row: &Capability) -> Option<&'static str> {
+    if row.native.is_none() {
+        Some("has no")
+    } else if definition.stdout == StdoutUse::Context && !row.context {
+        Some("takes no context at")
+    } else if definition.on_failure == FailMode::Block && !row.block {
+        Some("cannot be blocked at")
+    } else {
+        None
+    }
+}

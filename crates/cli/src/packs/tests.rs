@@ -1,0 +1,152 @@
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhook_engine::Level;
+use anyhook_engine::hook::Hook;
+
+use super::*;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs")
+}
+
+fn below(folder: &Path, root: &Path, found: &mut BTreeMap<String, Vec<u8>>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            below(&path, root, found);
+        } else {
+            let inner = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+            found.insert(inner, fs::read(&path).unwrap());
+        }
+    }
+}
+
+#[test]
+fn the_program_carries_every_file_as_it_is() {
+    let mut found = BTreeMap::new();
+    below(&root(), &root(), &mut found);
+    let carried: BTreeMap<String, Vec<u8>> =
+        FILES.iter().map(|(path, bytes)| ((*path).to_owned(), bytes.to_vec())).collect();
+    assert!(found.len() > 50);
+    assert_eq!(found, carried);
+}
+
+#[test]
+fn every_pack_can_be_read_whole() {
+    let folders: Vec<String> = fs::read_dir(root())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    let packs = all();
+    assert_eq!(packs.len(), folders.len());
+    for pack in packs {
+        assert!(!pack.description.is_empty());
+        let count = |folder: &str| {
+            fs::read_dir(root().join(pack.name).join(folder)).map_or(0, Iterator::count)
+        };
+        assert_eq!(pack.hooks.len(), count("hooks"), "{}", pack.name);
+        assert_eq!(pack.commands.len(), count("commands"), "{}", pack.name);
+    }
+}
+
+/// A hook of a pack is a hook like any other, without a finding, and says whose it is.
+#[test]
+fn every_hook_is_without_a_finding() {
+    for pack in all() {
+        for hook in &pack.hooks {
+            let folder = root().join(pack.name).join("hooks").join(hook.name());
+            let loaded = Hook::load(&folder, Level::User);
+            assert!(loaded.problems.is_empty(), "{}: {:?}", hook.name(), loaded.problems);
+            assert_eq!(loaded.definition, hook.definition);
+            assert_eq!(hook.definition.metadata["pack"], pack.name, "{}", hook.name());
+            let cases = hook.files.keys().filter(|path| path.starts_with("tests/")).count();
+            assert!(cases > 0, "{} has no test case", hook.name());
+            for script in hook.files.keys().filter(|path| place::runs(path)) {
+                let mode = fs::metadata(folder.join(script)).unwrap().permissions().mode();
+                assert_eq!(mode & 0o111, 0o111, "{}/{script}", hook.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn hooks_come_in_the_order_they_run() {
+    let pack = find("delivery-workflow").unwrap();
+    let at = |event: &str| -> Vec<&str> {
+        let runs = |hook: &&PackHook| {
+            hook.definition.triggers.iter().any(|trigger| trigger.kind.to_string() == event)
+        };
+        pack.hooks.iter().filter(runs).map(PackHook::name).collect()
+    };
+    assert_eq!(
+        at("subagent_start"),
+        [
+            "context-refresh",
+            "inject-workflow-state",
+            "load-project-config",
+            "load-upstream-artifacts",
+            "load-output-schema"
+        ]
+    );
+    assert_eq!(
+        at("subagent_stop"),
+        [
+            "validate-completion-signal",
+            "validate-output-artifact",
+            "update-workflow-state",
+            "second-opinion"
+        ]
+    );
+}
+
+/// A check that breaks lets nobody pass as done; what only tells something keeps nobody.
+#[test]
+fn guards_block_when_they_fail_and_others_do_not() {
+    let pack = find("delivery-workflow").unwrap();
+    let blocking: Vec<&str> = pack
+        .hooks
+        .iter()
+        .filter(|hook| hook.definition.on_failure == anyhook_model::hook::FailMode::Block)
+        .map(PackHook::name)
+        .collect();
+    insta::assert_debug_snapshot!(blocking, @r#"
+    [
+        "check-human-approval",
+        "pre-mcp",
+        "protect-workflow",
+        "validate-completion-signal",
+        "validate-output-artifact",
+        "update-workflow-state",
+    ]
+    "#);
+}
+
+#[test]
+fn what_agents_lack_is_told() {
+    let pack = find("delivery-workflow").unwrap();
+    let mut told = String::new();
+    for agent in anyhook_hosts::AGENTS {
+        for limit in agents::limits(&pack, agent) {
+            told += &format!("{} {limit}\n", agent.title());
+        }
+    }
+    insta::assert_snapshot!(told, @"
+    Gemini CLI has no subagent_start; these count at before_agent alone: context-refresh, inject-workflow-state, load-project-config, load-upstream-artifacts, load-output-schema
+    Gemini CLI has no subagent_stop; these count at before_stop alone: validate-completion-signal, validate-output-artifact, update-workflow-state, second-opinion
+    OpenCode takes no context at subagent_start; these count at before_agent alone: context-refresh, inject-workflow-state, load-project-config, load-upstream-artifacts, load-output-schema
+    OpenCode cannot be blocked at subagent_stop; these count at before_stop alone: validate-completion-signal, validate-output-artifact, update-workflow-state
+    ");
+}
+
+#[test]
+fn a_word_that_means_a_pack() {
+    assert!(meant(Path::new("hooks/mine")).is_none());
+    assert!(meant(Path::new("./pack/delivery-workflow")).is_none());
+    assert!(meant(Path::new("package/x")).is_none());
+    assert_eq!(meant(Path::new("pack/delivery-workflow/")).unwrap().unwrap().hooks.len(), 16);
+    assert!(meant(Path::new("pack/")).unwrap().is_err());
+    assert!(meant(Path::new("pack/../x")).unwrap().is_err());
+}

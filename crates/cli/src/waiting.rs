@@ -1,0 +1,114 @@
+//! Waiting for an MCP server: a line on standard error says so, and a signal ends the server first.
+
+use std::io::{self, IsTerminal, Write};
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, LazyLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhook_mcp::Stop;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+use signal_hook::low_level::emulate_default_handler;
+
+/// Nothing is said before this: what is quick needs no words.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How often we look for a signal, and at the clock.
+const EVERY: Duration = Duration::from_millis(50);
+
+/// Nobody waits longer than this for a help.
+const LONGEST: Duration = Duration::from_secs(60 * 60);
+
+/// Reads how long a server may take.
+pub fn limit(text: &str) -> Result<Duration, String> {
+    let long = crate::commands::pipeline::wait::limit(text)?;
+    if long > LONGEST { Err("it may be 1h at most".to_owned()) } else { Ok(long) }
+}
+
+/// Does something that `stop` ends, and returns what comes of it.
+///
+/// Told to end by a signal, we end what goes on, and then ourselves by the same signal.
+pub fn wait<T: Send>(what: &str, stop: &Stop, work: impl FnOnce() -> T + Send) -> T {
+    EAR.nobody_waits.store(false, Ordering::Relaxed);
+    let (working, ended) = mpsc::channel::<()>();
+    let value = thread::scope(|scope| {
+        let worker = scope.spawn(move || {
+            let value = work();
+            // Goes with a panic, too.
+            drop(working);
+            value
+        });
+        let mut line = Line::new(what);
+        while ended.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
+            if told() == 0 {
+                line.draw();
+            } else {
+                stop.now();
+            }
+        }
+        worker.join().unwrap_or_else(|panic| resume_unwind(panic))
+    });
+    EAR.nobody_waits.store(true, Ordering::Relaxed);
+    if told() != 0 {
+        // Whoever started us is to see that it was the signal.
+        let _ = emulate_default_handler(told());
+    }
+    value
+}
+
+/// Hears signals while somebody waits; else they do what they always did.
+#[derive(Default)]
+struct Ear {
+    told: Arc<AtomicUsize>,
+    nobody_waits: Arc<AtomicBool>,
+}
+
+/// One for the whole process: what is registered for a signal stays.
+static EAR: LazyLock<Ear> = LazyLock::new(|| {
+    let ear = Ear::default();
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
+        let number = usize::try_from(signal).unwrap_or(0);
+        // Where that cannot be had, the signal does what it always did.
+        let _ = flag::register_conditional_default(signal, ear.nobody_waits.clone());
+        let _ = flag::register_usize(signal, ear.told.clone(), number);
+    }
+    ear
+});
+
+/// Returns the signal that came, or 0.
+fn told() -> i32 {
+    i32::try_from(EAR.told.load(Ordering::Relaxed)).unwrap_or(0)
+}
+
+/// One line that is written again and again, and wiped out at the end.
+struct Line<'what> {
+    what: &'what str,
+    began: Instant,
+    drawn: Option<u64>,
+    is_seen: bool,
+}
+
+impl<'what> Line<'what> {
+    fn new(what: &'what str) -> Self {
+        Self { what, began: Instant::now(), drawn: None, is_seen: io::stderr().is_terminal() }
+    }
+
+    fn draw(&mut self) {
+        let waited = self.began.elapsed();
+        if self.is_seen && waited >= PATIENCE && self.drawn != Some(waited.as_secs()) {
+            self.drawn = Some(waited.as_secs());
+            // Whether anybody sees it changes nothing.
+            let _ = write!(io::stderr(), "\r\x1b[K{} … {} s", self.what, waited.as_secs());
+        }
+    }
+}
+
+impl Drop for Line<'_> {
+    fn drop(&mut self) {
+        if self.drawn.is_some() {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! What an agent is given before it begins, as a text: who it is and where the workflow is, the
+//! project's configuration, what others have made, what it is to make.
+//!
+//! Agents take in about ten thousand characters at a time, so every part has a limit; what is longer
+//! is cut and says where the rest is.
+
+use anyhook_flow::workflow::context::{self as rules, Context, Output};
+use anyhook_flow::workflow::definition::SchemaChoice;
+use anyhook_flow::workflow::machine::{self, Invocation};
+use anyhook_flow::workflow::state::State;
+use anyhook_mcp::context7::Report;
+use anyhook_model::report::workflow::WorkflowContextReport;
+use clap::ValueEnum;
+use serde_json::{Value, json};
+
+use super::documentation::reports_for;
+use super::project::{CONFIG, Project, Unreadable};
+use crate::error::Trouble;
+
+/// A part of what an agent is given. They come in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Part {
+    /// Who it is, what it is to do, where the workflow is
+    WorkflowState,
+    /// project-config.json
+    ProjectConfig,
+    /// What others have made, and current documentation
+    UpstreamArtifacts,
+    /// What it is to make
+    OutputSchema,
+}
+
+impl Part {
+    /// All of them.
+    pub const ALL: [Self; 4] =
+        [Self::WorkflowState, Self::ProjectConfig, Self::UpstreamArtifacts, Self::OutputSchema];
+
+    /// So many characters it may have.
+    fn limit(self) -> usize {
+        match self {
+            Self::WorkflowState => 2000,
+            Self::ProjectConfig => 1000,
+            Self::UpstreamArtifacts => 4000,
+            Self::OutputSchema => 2700,
+        }
+    }
+}
+
+/// Everything that an agent is given.
+#[derive(Debug)]
+pub struct Given {
+    context: Context,
+    description: Option<String>,
+    state: State,
+    config: Option<Value>,
+    upstream: Vec<(String, Value)>,
+    documentation: Vec<Report>,
+    schemas: Vec<(Output, Value)>,
+    signal: String,
+    /// What tells this work from every other of the same run.
+    mark: String,
+}
+
+impl Given {
+    /// Reads what an agent is given.
+    pub fn read(project: &Project, state: &State, agent: &str) -> Result<Self, Trouble> {
+        let context = rules::context(&project.definition, state, agent).map_err(|error| {
+            let trouble = Trouble::input(error.to_string());
+            trouble.hint(error.hint())
+        })?;
+        let mut upstream = Vec::new();
+        for made in &context.upstream {
+            let value = project.read_json(&made.path).map_err(|error| {
+                let why = format!(
+                    "`{agent}` needs `{}`, which the stage `{}` made: {error}",
+                    made.path, made.stage
+                );
+                Trouble::input(why)
+                    .hint(format!("have it made again: anyhook workflow reset {}", made.stage))
+            })?;
+            let maker = state.stages.get(&made.stage);
+            if maker.is_some_and(|maker| maker.has_changed(&made.path, &value)) {
+                let why = format!(
+                    "`{agent}` needs `{}`, which has changed since the stage `{}` was completed",
+                    made.path, made.stage
+                );
+                let hint = format!(
+                    "undo the change, or have it made again: anyhook workflow reset {}",
+                    made.stage
+                );
+                return Err(Trouble::input(why).hint(hint));
+            }
+            upstream.push((made.path.clone(), value));
+        }
+        let mut schemas = Vec::new();
+        for output in &context.outputs {
+            schemas.push((output.clone(), schema(project, &output.schema)?));
+        }
+        let described = project.definition.agent(agent);
+        let next = machine::next(&project.definition, state);
+        let is_this = |one: &&Invocation| one.agent == agent && one.stage == context.stage;
+        let mark =
+            next.iter().find(is_this).map_or_else(|| context.stage.clone(), Invocation::mark);
+        Ok(Self {
+            description: described.and_then(|agent| agent.description.clone()),
+            signal: project.signal_path(agent),
+            mark,
+            config: project.config()?,
+            documentation: reports_for(project, &context.stage),
+            state: state.clone(),
+            context,
+            upstream,
+            schemas,
+        })
+    }
+
+    /// Returns it as data, whole.
+    pub fn report(&self) -> WorkflowContextReport {
+        let context = &self.context;
+        let schemas = self.schemas.iter();
+        WorkflowContextReport {
+            agent: context.agent.clone(),
+            stage: context.stage.clone(),
+            reviewed_stage: context.reviewed.clone(),
+            feedback: context.feedback.clone(),
+            project_config: self.config.clone(),
+            workflow_state: self.state.to_json(),
+            upstream_artifacts: self.upstream.iter().cloned().collect(),
+            documentation: self.documentation.iter().filter_map(value).collect(),
+            output_schemas: schemas
+                .map(|(one, schema)| (one.path.clone(), schema.clone()))
+                .collect(),
+            signal: self.signal.clone(),
+        }
+    }
+
+    /// Returns it as the text that an agent is given.
+    pub fn text(&self) -> String {
+        let parts = Part::ALL.into_iter().map(|part| self.part(part));
+        parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// Returns one part; empty if there is nothing to say.
+    pub fn part(&self, part: Part) -> String {
+        match part {
+            Part::WorkflowState => self.task(part.limit()),
+            Part::ProjectConfig => match &self.config {
+                Some(config) => block(CONFIG, config, CONFIG, part.limit()),
+                None => String::new(),
+            },
+            Part::UpstreamArtifacts => self.upstream(part.limit()),
+            Part::OutputSchema => self.outputs(part.limit()),
+        }
+    }
+
+    fn task(&self, limit: usize) -> String {
+        let Context { agent, stage, reviewed, feedback, outputs, .. } = &self.context;
+        let state = &self.state;
+        let mode = state.execution_mode.map_or("not said yet", |mode| mode.name());
+        let about = self.description.as_deref().unwrap_or("");
+        let mut lines = vec![format!("# You are `{agent}` of the workflow `{}`", state.workflow)];
+        lines.extend((!about.is_empty()).then(|| about.to_owned()));
+        lines.push(match reviewed {
+            Some(reviewed) => format!("You review the stage `{reviewed}` (`{stage}`)."),
+            None => format!("Your stage is `{stage}`."),
+        });
+        lines.push(format!(
+            "The workflow is {}; execution mode: {mode}; risk: {}. {}",
+            state.status.name(),
+            state.risk().name(),
+            stages(state),
+        ));
+        if !feedback.is_empty() {
+            lines.push("What is to be done otherwise than before:".to_owned());
+            lines.extend(feedback.iter().map(|line| format!("- {line}")));
+        }
+        let paths: Vec<String> =
+            outputs.iter().map(|output| format!("`{}`", output.path)).collect();
+        lines.push(format!(
+            "When you are done: write {}, then `{}` as below, then run `anyhook workflow complete {}`. What it says is wrong is to be mended.",
+            paths.join(", "), self.signal, self.signal
+        ));
+        let all = lines.join("\n");
+        format!(
+            "{}\n{}",
+            cut(&all, limit.saturating_sub(500), "anyhook workflow status"),
+            self.signal()
+        )
+    }
+
+    /// Returns a signal as the agent may write it.
+    pub fn signal(&self) -> String {
+        let Context { agent, stage, reviewed, outputs, .. } = &self.context;
+        let required = outputs.iter().filter(|output| output.required);
+        let paths: Vec<&str> = required.map(|output| output.path.as_str()).collect();
+        let mut signal = json!({
+            "id": format!("{}-{}", self.state.id, self.mark),
+            "agent": agent,
+            "stage": stage,
+            "status": "completed",
+            "completed_at": anyhook_engine::now().to_string(),
+            "output_artifacts": paths,
+            "summary": "what was done, in a sentence",
+        });
+        if let (Some(reviewed), Some(signal)) = (reviewed, signal.as_object_mut()) {
+            signal.insert("reviewed_stage".to_owned(), json!(reviewed));
+        }
+        signal.to_string()
+    }
+
+    fn upstream(&self, limit: usize) -> String {
+        let share = limit / (self.upstream.len() + self.documentation.len()).max(1);
+        let blocks = self.upstream.iter().map(|(path, value)| block(path, value, path, share));
+        let documentation = self.documentation.iter().map(|report| documented(report, share));
+        blocks.chain(documentation).collect::<Vec<_>>().join("\n\n")
+    }
+
+    fn outputs(&self, limit: usize) -> String {
+        let share = limit / self.schemas.len().max(1);
+        let blocks = self.schemas.iter().map(|(output, schema)| {
+            let (name, rest) = match &output.schema {
+                SchemaChoice::Kind(kind) => (kind.to_string(), format!("anyhook schema {kind}")),
+                SchemaChoice::File(file) => (file.text.clone(), file.text.clone()),
+            };
+            let optional = if output.required { "" } else { ", if there is one" };
+            let title = format!("{}{optional} keeps to the JSON Schema {name}", output.path);
+            let whole = schema.to_string().chars().count() + title.len();
+            // Descriptions help, and are the first to go where there is no room.
+            let schema = if whole > share { without_descriptions(schema) } else { schema.clone() };
+            block(&title, &schema, &rest, share)
+        });
+        blocks.collect::<Vec<_>>().join("\n\n")
+    }
+}
+
+/// Returns the text that an agent is given, all of it.
+pub fn text(project: &Project, state: &State, agent: &str) -> Result<String, Trouble> {
+    Ok(Given::read(project, state, agent)?.text())
+}
+
+/// Says where the stages are.
+fn stages(state: &State) -> String {
+    let each = state.stages.iter().map(|(name, stage)| format!("{name} {}", stage.status.name()));
+    format!("Stages: {}.", each.collect::<Vec<_>>().join(", "))
+}
+
+fn schema(project: &Project, choice: &SchemaChoice) -> Result<Value, Trouble> {
+    match choice {
+        SchemaChoice::Kind(kind) => Ok(serde_json::from_str(kind.row().text).unwrap_or_default()),
+        SchemaChoice::File(file) => {
+            project.read_json(&file.text).map_err(|error: Unreadable| error.trouble(&file.text))
+        }
+    }
+}
+
+fn value(report: &Report) -> Option<Value> {
+    serde_json::to_value(report).ok()
+}
+
+/// Returns what is known about a topic, cut to a length.
+fn documented(report: &Report, limit: usize) -> String {
+    let Report { topic, source, summary, reason, .. } = report;
+    let said = match (summary, reason) {
+        (Some(summary), _) => summary.clone(),
+        (None, Some(reason)) => format!("unavailable: {reason}"),
+        (None, None) => "unavailable".to_owned(),
+    };
+    let room = limit.saturating_sub(topic.len() + source.len() + 80);
+    format!(
+        "## Current documentation of {topic}, from {source}\n{}",
+        cut(&said, room, "anyhook context7")
+    )
+}
+
+/// Returns a value below a title, cut to a length.
+fn block(title: &str, value: &Value, rest: &str, limit: usize) -> String {
+    let text = value.to_string();
+    let room = limit.saturating_sub(title.len() + rest.len() + 50);
+    format!("## {title}\n```json\n{}\n```", cut(&text, room, rest))
+}
+
+/// Returns the beginning of a text, and where the rest is.
+fn cut(text: &str, limit: usize, rest: &str) -> String {
+    match text.char_indices().nth(limit) {
+        Some((end, _)) => format!("{}… (cut; the rest: {rest})", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+fn without_descriptions(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            // A property may be called so, too: then its schema is an object.
+            let is_kept = |(name, member): &(&String, &Value)| {
+                !(matches!(name.as_str(), "description" | "title" | "$schema")
+                    && member.is_string())
+            };
+            let kept = members.iter().filter(is_kept);
+            kept.map(|(name, member)| (name.clone(), without_descriptions(member))).collect()
+        }
+        Value::Array(elements) => elements.iter().map(without_descriptions).collect(),
+        other => other.clone(),
+    }
+}
+
+/// Says that there is nothing for an agent to begin with now, so that it knows.
+pub fn not_now(error: &Trouble) -> String {
+    format!("# The workflow cannot have you begin now\n{}", error.message())
+}

@@ -1,0 +1,223 @@
+//! Current documentation for whoever works: asked of an MCP server, kept in
+//! `context-refresh-report.json`.
+//!
+//! It is a help: a server that is absent, slow or wrong makes a report that says so.
+
+use std::time::Duration;
+
+use anyhook_engine::now;
+use anyhook_flow::workflow::schemas::{Kind, validate};
+use anyhook_flow::workflow::state::State;
+use anyhook_flow::workflow::words::StageStatus;
+use anyhook_mcp::context7::{self, Report, Status, ToolNames};
+use anyhook_mcp::{Limits, Stop};
+use jiff::SignedDuration;
+use serde_json::Value;
+
+use super::project::{Project, Unreadable, invalid};
+use crate::environment::Environment;
+use crate::error::Trouble;
+use crate::servers::Servers;
+use crate::ui::printable;
+use crate::waiting;
+
+/// The server that is asked where the workflow names none.
+const SERVER: &str = "context7";
+/// So long documentation is current.
+const CURRENT: SignedDuration = SignedDuration::from_hours(24);
+/// An agent waits so long for it at its start, for all topics together.
+pub const AT_START: Duration = Duration::from_secs(25);
+
+/// Asks about topics, and keeps what came of it.
+pub fn refresh(
+    project: &Project,
+    environment: &Environment,
+    topics: &[String],
+    stage: Option<&str>,
+    deadline: Duration,
+) -> Result<Vec<Report>, Trouble> {
+    // What could not be kept is not asked for.
+    kept(project)?;
+    let mut reports = ask(project, environment, topics, deadline);
+    for report in &mut reports {
+        report.for_stage = stage.map(str::to_owned);
+    }
+    keep(project, &reports)?;
+    Ok(reports)
+}
+
+/// Asks for what an agent should know when it begins: about each framework of the project that
+/// there is no current report of.
+pub fn refresh_for(
+    project: &Project,
+    environment: &Environment,
+    state: &State,
+    agent: &str,
+    deadline: Duration,
+) -> Result<(), Trouble> {
+    let is_worked_on = |stage: &str| {
+        state.stages.get(stage).is_some_and(|stage| stage.status == StageStatus::InProgress)
+    };
+    let mut stages = project.definition.stages.iter().filter(|stage| {
+        let name = &stage.name.text;
+        stage.agent.text == agent
+            && is_worked_on(name)
+            && project.definition.wants_documentation(name)
+    });
+    let Some(name) = stages.next().map(|stage| stage.name.text.as_str()) else { return Ok(()) };
+    let since = now() - CURRENT;
+    let known = reports_for(project, name);
+    let is_current = |topic: &String| {
+        known.iter().any(|report| {
+            report.topic == *topic
+                && report.status == Status::Fetched
+                && report.fetched_at.is_some_and(|at| at > since)
+        })
+    };
+    let mut topics = frameworks(&project.config()?.unwrap_or_default());
+    topics.retain(|topic| !is_current(topic));
+    if topics.is_empty() {
+        return Ok(());
+    }
+    refresh(project, environment, &topics, Some(name), deadline).map(drop)
+}
+
+/// Returns what there is for the agent of a stage; nothing, if the file cannot be used.
+pub fn reports_for(project: &Project, stage: &str) -> Vec<Report> {
+    let mut reports = kept(project).unwrap_or_default();
+    reports.retain(|report| report.for_stage.as_deref() == Some(stage));
+    reports
+}
+
+/// Returns every framework of a project, in the order of its configuration, each once.
+fn frameworks(config: &Value) -> Vec<String> {
+    let areas = config["technology_stack"].as_object();
+    let mut found: Vec<String> = Vec::new();
+    for framework in areas.into_iter().flatten().filter_map(|(_, area)| area["framework"].as_str())
+    {
+        if !framework.trim().is_empty() && !found.iter().any(|known| known == framework) {
+            found.push(framework.to_owned());
+        }
+    }
+    found
+}
+
+fn ask(
+    project: &Project,
+    environment: &Environment,
+    topics: &[String],
+    deadline: Duration,
+) -> Vec<Report> {
+    let rule = project.definition.documentation.as_ref();
+    let name = rule.map_or(SERVER, |rule| rule.server.as_str());
+    match Servers::find(environment).and_then(|servers| servers.server(name)) {
+        Ok(server) => {
+            let stop = Stop::default();
+            let limits = Limits { deadline, stop: stop.clone(), ..Limits::default() };
+            let names = ToolNames::default();
+            waiting::wait(&format!("asking {}", printable(name)), &stop, || {
+                context7::refresh(&server, &names, topics, &limits, &now)
+            })
+        }
+        Err(failure) => {
+            let failed = Err(failure);
+            topics.iter().map(|topic| context7::report(topic, name, &failed, now())).collect()
+        }
+    }
+}
+
+/// Returns the reports that are kept. A file that is not as it must be is refused: it may be
+/// somebody's own.
+fn kept(project: &Project) -> Result<Vec<Report>, Trouble> {
+    let path = path(project);
+    let value = match project.read_json(&path) {
+        Ok(value) => value,
+        Err(Unreadable::Absent) => return Ok(Vec::new()),
+        Err(error) => return Err(error.trouble(&path).hint(MEND)),
+    };
+    let faults = validate(Kind::CONTEXT_REFRESH, &value);
+    if !faults.is_empty() {
+        return Err(invalid(&path, &faults).hint(MEND));
+    }
+    // One that stands alone is a list of one.
+    let value = if value.is_array() { value } else { Value::Array(vec![value]) };
+    serde_json::from_value(value)
+        .map_err(|error| Trouble::input(format!("`{path}` is not valid: {error}")).hint(MEND))
+}
+
+const MEND: &str = "mend it or move it away; nothing is written over it";
+
+/// Keeps reports beside those that are there; one of the same topic and stage takes its place.
+fn keep(project: &Project, reports: &[Report]) -> Result<(), Trouble> {
+    let _lock = project.lock()?;
+    project.write_json(&path(project), &together(kept(project)?, reports))
+}
+
+/// Puts reports after those that stay.
+fn together(mut old: Vec<Report>, new: &[Report]) -> Vec<Report> {
+    let about = |report: &Report| (report.topic.clone(), report.for_stage.clone());
+    old.retain(|old| new.iter().all(|new| about(new) != about(old)));
+    old.extend(new.iter().cloned());
+    old
+}
+
+fn path(project: &Project) -> String {
+    project.system_path(Kind::CONTEXT_REFRESH.row().file)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn report() -> impl Strategy<Value = Report> {
+        (0..3u8, proptest::option::of(0..2u8), any::<u16>()).prop_map(|(topic, stage, summary)| {
+            let summary = summary.to_string();
+            let value = json!({
+                "topic": topic.to_string(), "source": "context7", "summary": summary,
+                "fetched_at": "2026-01-02T03:04:05Z", "for_stage": stage.map(|stage| stage.to_string()),
+            });
+            serde_json::from_value(value).unwrap()
+        })
+    }
+
+    fn reports() -> impl Strategy<Value = Vec<Report>> {
+        // One report a topic and stage, as they are kept.
+        let once = |reports: Vec<Report>| {
+            reports.iter().fold(Vec::new(), |all, one| together(all, std::slice::from_ref(one)))
+        };
+        proptest::collection::vec(report(), 0..8).prop_map(once)
+    }
+
+    proptest! {
+        #[test]
+        fn every_topic_and_stage_has_its_latest_report(old in reports(), new in reports()) {
+            let all = together(old.clone(), &new);
+            let mut about: Vec<_> = all.iter().map(|one| (&one.topic, &one.for_stage)).collect();
+            about.sort();
+            about.dedup();
+            prop_assert_eq!(about.len(), all.len(), "one each");
+            prop_assert!(new.iter().all(|one| all.contains(one)), "the new ones are there");
+            let is_about = |one: &Report| about.contains(&(&one.topic, &one.for_stage));
+            prop_assert!(old.iter().all(is_about), "no topic is lost");
+            prop_assert!(all.iter().all(|one| old.contains(one) || new.contains(one)));
+            prop_assert_eq!(together(all.clone(), &new).len(), all.len());
+        }
+    }
+
+    #[test]
+    fn every_framework_is_a_topic_once() {
+        let config = json!({"technology_stack": {
+            "frontend": {"framework": "React", "version": "19"},
+            "backend": {"framework": "axum"},
+            "admin": {"framework": "React"},
+            "mobile": {"language": "Kotlin"},
+            "other": {"framework": null},
+            "ai": null,
+        }});
+        assert_eq!(frameworks(&config), ["React", "axum"]);
+        assert_eq!(frameworks(&Value::Null), [] as [&str; 0]);
+    }
+}

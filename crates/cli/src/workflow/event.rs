@@ -1,0 +1,163 @@
+//! Which of the workflow's agents an event is about.
+
+use std::io::Read;
+
+use anyhook_flow::workflow::definition::{self, Definition};
+use serde_json::{Value, json};
+
+use super::project::Project;
+use crate::environment::Environment;
+use crate::error::Trouble;
+use crate::ui::Out;
+
+/// The tool that starts a subagent.
+pub const SUBAGENT_TOOL: &str = "Subagent";
+
+/// No event that an agent sends is so large.
+const LIMIT: u64 = 64 * 1024 * 1024;
+
+/// An event of a hook.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HookEvent {
+    /// What it is, in one spelling.
+    pub kind: Option<anyhook_model::EventKind>,
+    /// All of it.
+    pub value: Value,
+}
+
+impl HookEvent {
+    /// Reads the event on standard input.
+    pub fn read() -> Result<Self, Trouble> {
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().take(LIMIT + 1).read_to_end(&mut bytes)?;
+        let value: Value = serde_json::from_slice(&bytes).map_err(|error| {
+            Trouble::input(format!("standard input is no event: {error}"))
+                .hint("a hook's script gets its event there; `--event` is for such scripts")
+        })?;
+        Ok(Self::of(value))
+    }
+
+    /// Takes an event.
+    pub fn of(value: Value) -> Self {
+        let name = value.get("event_type").and_then(Value::as_str);
+        Self { kind: name.map(anyhook_model::EventKind::from_name), value }
+    }
+
+    /// Tells whether it is about a subagent as a whole.
+    pub fn is_of_subagent(&self) -> bool {
+        use anyhook_model::EventKind::{SubagentStart, SubagentStop};
+        matches!(self.kind, Some(SubagentStart | SubagentStop))
+    }
+
+    fn text(&self, pointer: &str) -> Option<&str> {
+        self.value.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty())
+    }
+
+    /// Returns the workflow's agent that it is about: a subagent by its type or name, else the one
+    /// that the session is.
+    pub fn agent(&self, definition: &Definition, of_session: Option<&str>) -> Option<String> {
+        let told = if self.is_of_subagent() {
+            [self.text("/subagent_type"), self.text("/subagent_name")]
+        } else {
+            [of_session, None]
+        };
+        told.into_iter().flatten().find_map(|name| agent_named(definition, name))
+    }
+
+    /// Returns the project and the workflow's agent that it is about. What is nobody's business here
+    /// is told before any file is read: whatever is wrong with one, others go on as ever.
+    pub fn concerns(
+        &self,
+        of_session: Option<&str>,
+        environment: &Environment,
+    ) -> Result<Option<(Project, String)>, Trouble> {
+        if !self.is_of_subagent() && of_session.is_none() {
+            return Ok(None);
+        }
+        let known = self.agent(&definition::default(), of_session);
+        match Project::find(environment) {
+            Ok(project) => {
+                let agent = self.agent(&project.definition, of_session);
+                Ok(agent.map(|agent| (project, agent)))
+            }
+            // A definition that cannot be read may name anybody; those of the usual one it does.
+            Err(trouble) if known.is_some() || of_session.is_some() => Err(trouble),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Returns the workflow's agent that a call of a tool is to start.
+    pub fn called_agent(&self, definition: &Definition) -> Option<String> {
+        if self.text("/tool_name") != Some(SUBAGENT_TOOL) {
+            return None;
+        }
+        let told = ["subagent_type", "agent_type", "agent_name", "agent"];
+        told.iter()
+            .find_map(|name| agent_named(definition, self.text(&format!("/tool_input/{name}"))?))
+    }
+}
+
+/// Answers a hook's event with something for the model; with nothing, if there is nothing to say.
+///
+/// As an object: a text with JSON in it would be taken for an answer itself.
+pub fn tell_model(text: &str, out: &mut Out) -> std::io::Result<()> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    out.text(&json!({"additional_context": text}).to_string())
+}
+
+/// Finds an agent of a definition, as agents' files may be named: `system-architect` is
+/// `system_architect`.
+pub fn agent_named(definition: &Definition, name: &str) -> Option<String> {
+    let plain = |name: &str| name.trim().to_lowercase().replace(['-', ' '], "_");
+    let wanted = plain(name);
+    let stages = definition.stages.iter().map(|stage| &stage.agent.text);
+    let mut agents = stages.chain(definition.reviews.iter().map(|review| &review.agent.text));
+    agents.find(|agent| plain(agent) == wanted).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent(event: Value, of_session: Option<&str>) -> Option<String> {
+        HookEvent::of(event).agent(&definition::default(), of_session)
+    }
+
+    #[test]
+    fn a_subagent_is_known_by_its_type_or_its_name_in_any_spelling() {
+        for (event, expected) in [
+            (json!({"event_type": "subagent_start", "subagent_type": "product-manager"}), true),
+            (json!({"event_type": "pre-subagent", "subagent_name": "Product Manager"}), true),
+            (
+                json!({"event_type": "subagent_stop", "subagent_type": "general", "subagent_name": "product_manager"}),
+                true,
+            ),
+            (json!({"event_type": "subagent_stop", "subagent_type": "Explore"}), false),
+            (json!({"event_type": "subagent_stop"}), false),
+        ] {
+            let found = agent(event.clone(), Some("qa_engineer"));
+            assert_eq!(found.as_deref(), expected.then_some("product_manager"), "{event}");
+        }
+    }
+
+    #[test]
+    fn a_session_is_the_agent_it_was_started_as() {
+        let event = json!({"event_type": "before_stop", "subagent_type": "product_manager"});
+        assert_eq!(agent(event.clone(), Some("qa-engineer")).as_deref(), Some("qa_engineer"));
+        assert_eq!(agent(event.clone(), Some("somebody")), None);
+        assert_eq!(agent(event, None), None);
+    }
+
+    #[test]
+    fn a_call_says_whom_it_starts() {
+        let called = |event: Value| HookEvent::of(event).called_agent(&definition::default());
+        let input = json!({"subagent_type": "system-architect", "prompt": "begin"});
+        let event =
+            json!({"event_type": "before_tool", "tool_name": "Subagent", "tool_input": input});
+        assert_eq!(called(event).as_deref(), Some("system_architect"));
+        let shell = json!({"event_type": "before_tool", "tool_name": "Shell", "tool_input": {"subagent_type": "system_architect"}});
+        assert_eq!(called(shell), None);
+    }
+}

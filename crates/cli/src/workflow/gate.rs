@@ -1,0 +1,392 @@
+//! Gates as decisions: a person is asked through the daemon, and the answer goes into the state.
+//!
+//! The state file is the truth. Whoever approves a stage in another terminal changes it, and the
+//! question is withdrawn. A question's id follows from what is asked: whoever asks the same asks it
+//! together with us, and an answer that nobody lived to apply is found again.
+
+#![expect(clippy::similar_names, reason = "a state has stages")]
+
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{self, Receiver, TryRecvError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhook_daemon::{Client, ClientError};
+use anyhook_engine::{now, sha256_hex};
+use anyhook_flow::workflow::definition::Definition;
+use anyhook_flow::workflow::machine::{self, Effects};
+use anyhook_flow::workflow::state::{HistoryLine, StageState, State};
+use anyhook_flow::workflow::words::{Asks, Decision};
+use anyhook_model::bus::AgentReport;
+use anyhook_model::daemon::{Ask, DecisionView};
+use anyhook_model::inquiry::{Choice, Ending, InquiryKind};
+use anyhook_model::{Inquiry, RecordId, Resolution};
+use jiff::{SignedDuration, Timestamp};
+
+use super::changed::has_changed;
+use super::opinion::{self, opinion_since};
+use super::project::Project;
+use crate::daemon::{folder, start};
+use crate::environment::Environment;
+use crate::error::Trouble;
+
+/// How often whoever waits looks at the state file.
+pub const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// The daemon answers within this time, or is started.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// A question without a limit is asked again after so long, which nobody notices.
+const LONG: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The words of an approval.
+const APPROVE: &str = "approve";
+const REJECT: &str = "reject";
+
+/// What a person chose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    Approve,
+    Reject,
+    Choose(Decision),
+}
+
+/// What a person is asked about a stage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gate {
+    /// The stage.
+    pub stage: String,
+    /// What is asked.
+    pub asks: Asks,
+    /// What is asked, in words.
+    pub question: String,
+    /// What can be chosen.
+    pub options: Vec<Choice>,
+    /// What tells this question from every other, also from the same one at another time.
+    basis: String,
+}
+
+impl Gate {
+    /// Returns what a person is asked about a stage, if anything.
+    pub fn of(project: &Project, state: &State, stage: &str) -> Option<Self> {
+        let now = state.stages.get(stage)?;
+        let asks = now.asks?;
+        Some(Self {
+            stage: stage.to_owned(),
+            asks,
+            question: question(project, state, stage, now),
+            options: options(now, asks),
+            basis: basis(&project.definition, state, stage, asks),
+        })
+    }
+
+    /// Returns every gate at which a person is asked, in the order of the definition.
+    pub fn all(project: &Project, state: &State) -> Vec<Self> {
+        let stages = project.definition.stages.iter();
+        stages.filter_map(|stage| Self::of(project, state, &stage.name.text)).collect()
+    }
+
+    /// Returns the id of the question when it is asked for the nth time.
+    fn id(&self, time: u32) -> RecordId {
+        let digest = sha256_hex(format!("{}\n{time}", self.basis).as_bytes());
+        // The digits are those of a digest: there are enough of them, and they are hexadecimal.
+        let bits = digest.get(..16).and_then(|digits| u64::from_str_radix(digits, 16).ok());
+        RecordId::from_random(bits.unwrap_or_default())
+    }
+
+    /// Tells whether the other asks the same, for the same reason.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.basis == other.basis
+    }
+
+    /// Returns the answer that was given and that nobody lived to apply, if there is one.
+    pub fn answer_among(&self, decisions: &[DecisionView]) -> Option<Resolution> {
+        for time in 0.. {
+            let id = self.id(time);
+            let known = decisions.iter().find(|known| known.inquiry.id == id)?;
+            let resolution = known.resolution.as_ref()?;
+            if resolution.ending == Ending::Chosen {
+                return Some(resolution.clone());
+            }
+        }
+        None
+    }
+
+    fn inquiry(&self, time: u32, until: Option<Timestamp>) -> Inquiry {
+        Inquiry {
+            id: self.id(time),
+            kind: InquiryKind::Gate,
+            agent: format!("workflow/{}", self.stage),
+            question: self.question.clone(),
+            tool: None,
+            about: None,
+            digest: None,
+            options: self.options.clone(),
+            created: now(),
+            until,
+        }
+    }
+
+    /// Applies a person's answer to the state, if it still is asked.
+    pub fn apply(
+        &self,
+        project: &Project,
+        environment: &Environment,
+        resolution: &Resolution,
+    ) -> Result<State, Trouble> {
+        let definition = &project.definition;
+        let answer = self.answer(resolution)?;
+        let choice =
+            machine::Choice { by: &resolution.by, note: resolution.message.as_deref(), at: now() };
+        let (state, _) = project.change(environment, |state| {
+            if basis(definition, state, &self.stage, self.asks) != self.basis
+                || state.stages.get(&self.stage).and_then(|stage| stage.asks) != Some(self.asks)
+            {
+                // Somebody was quicker.
+                return Ok((state.clone(), Effects { is_unchanged: true, ..Effects::default() }));
+            }
+            match answer {
+                Answer::Approve => machine::approve(definition, state, &self.stage, choice),
+                Answer::Reject => machine::reject(definition, state, &self.stage, choice),
+                Answer::Choose(decision) => {
+                    machine::choose(definition, state, &self.stage, decision, choice)
+                }
+            }
+        })?;
+        Ok(state)
+    }
+
+    /// Returns what was chosen. Whatever was not to choose from is refused, and not guessed.
+    fn answer(&self, resolution: &Resolution) -> Result<Answer, Trouble> {
+        let told = resolution.choice.as_deref().unwrap_or_default();
+        let answer = match told {
+            APPROVE => Some(Answer::Approve),
+            REJECT => Some(Answer::Reject),
+            other => Decision::find(other).map(Answer::Choose),
+        };
+        let is_offered = self.options.iter().any(|option| option.name == told);
+        answer.filter(|_| is_offered).ok_or_else(|| {
+            let offered: Vec<&str> = self.options.iter().map(|one| one.name.as_str()).collect();
+            let (stage, by) = (&self.stage, &resolution.by);
+            let offered = offered.join(", ");
+            Trouble::problem(format!("`{told}`, which {by} chose about `{stage}`, is none of {offered}"))
+                .hint(format!("anyhook workflow approve {stage} --by NAME, or anyhook workflow reject {stage} --by NAME"))
+        })
+    }
+}
+
+/// Returns what tells a question from every other: what was last told of the stage or of the whole,
+/// and when what comes before it was done.
+fn basis(definition: &Definition, state: &State, stage: &str, asks: Asks) -> String {
+    let is_about = |line: &&HistoryLine| line.stage.as_deref().is_none_or(|one| one == stage);
+    let of_stage = state.history.iter().filter(is_about);
+    let revision = of_stage.map(|line| line.revision).max().unwrap_or_default();
+    let before = definition.stage(stage).map(|one| definition.before(one)).unwrap_or_default();
+    let passed = before.iter().filter_map(|one| state.stages.get(&one.name.text)?.passed_at);
+    let passed = passed.max().map(|at| at.to_string()).unwrap_or_default();
+    format!("{}\n{stage}\n{}\n{revision}\n{passed}", state.id, asks.name())
+}
+
+fn options(stage: &StageState, asks: Asks) -> Vec<Choice> {
+    match asks {
+        Asks::Approval if stage.is_at_gate() => vec![
+            Choice::new(APPROVE, "the workflow goes on"),
+            Choice::new(REJECT, "it is done again; your message says what otherwise"),
+        ],
+        Asks::Approval => vec![
+            Choice::new(APPROVE, "it begins"),
+            Choice::new(REJECT, "it does not begin: it is blocked"),
+        ],
+        Asks::Choice => vec![
+            Choice::new(Decision::Fix.name(), "the bugs are mended, and it is tested again"),
+            Choice::new(Decision::DeployAnyway.name(), "the workflow goes on as it is"),
+            Choice::new(Decision::Abort.name(), "the workflow ends"),
+        ],
+    }
+}
+
+fn question(project: &Project, state: &State, name: &str, stage: &StageState) -> String {
+    let place = project.root.file_name().unwrap_or_default().to_string_lossy();
+    let asked = match stage.asks {
+        Some(Asks::Choice) => format!("What is to become of the bugs that `{name}` found?"),
+        _ if stage.is_at_gate() => format!("May the workflow go on after `{name}`?"),
+        _ => format!("May `{name}` begin?"),
+    };
+    let mut lines = vec![format!("{asked} ({} in {place})", state.workflow)];
+    lines.extend(about(project, stage));
+    lines.join("\n")
+}
+
+/// Returns what a person should know of a stage before they decide, in lines.
+pub fn about(project: &Project, stage: &StageState) -> Vec<String> {
+    let mut lines = Vec::new();
+    lines.extend(stage.summary.iter().map(|summary| format!("{}: {summary}", stage.agent)));
+    lines.extend(stage.output_artifacts.iter().map(|path| format!("look at {path}")));
+    let changed = stage.output_artifacts.iter().filter(|path| has_changed(project, stage, path));
+    lines.extend(changed.map(|path| format!("warning: {path} has changed since it was completed")));
+    lines.extend(stage.warnings.iter().map(|warning| format!("warning: {warning}")));
+    for (name, review) in &stage.reviews {
+        let verdict = review.verdict.map_or("no verdict yet", |verdict| verdict.name());
+        let why = review.summary.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        lines.push(format!("{name} {verdict}{why}"));
+    }
+    lines.extend(opinion_since(project, stage).iter().flat_map(opinion::lines));
+    lines
+}
+
+/// A question that is being asked. It is withdrawn when dropped.
+#[derive(Debug)]
+pub struct Question {
+    /// What is asked.
+    pub gate: Gate,
+    answer: Receiver<Result<Option<Resolution>, Trouble>>,
+    /// Whoever asks sees that this is gone.
+    _withdrawn: UnixStream,
+}
+
+impl Question {
+    /// Asks a person, for so long at most.
+    pub fn ask(
+        gate: &Gate,
+        environment: &Environment,
+        limit: Option<Duration>,
+    ) -> Result<Self, Trouble> {
+        let (ours, theirs) = UnixStream::pair()?;
+        theirs.set_read_timeout(Some(LOOK_EVERY))?;
+        let (sender, answer) = mpsc::channel();
+        let (asked, around) = (gate.clone(), environment.clone());
+        thread::Builder::new().spawn(move || {
+            // Whoever does not wait any more needs no answer.
+            let _ = sender.send(ask(&asked, &around, limit, &theirs));
+        })?;
+        Ok(Self { gate: gate.clone(), answer, _withdrawn: ours })
+    }
+
+    /// Returns the answer, if there is one.
+    pub fn answer(&self) -> Result<Option<Resolution>, Trouble> {
+        match self.answer.try_recv() {
+            Ok(answer) => answer,
+            Err(TryRecvError::Empty | TryRecvError::Disconnected) => Ok(None),
+        }
+    }
+}
+
+/// Asks until somebody chooses, the time is over or the question is withdrawn.
+fn ask(
+    gate: &Gate,
+    environment: &Environment,
+    limit: Option<Duration>,
+    mut withdrawn: &UnixStream,
+) -> Result<Option<Resolution>, Trouble> {
+    let folder = folder(&environment.places)?;
+    let end = limit.map(|limit| Instant::now() + limit);
+    let until =
+        limit.and_then(|limit| now().checked_add(SignedDuration::try_from(limit).ok()?).ok());
+    let mut time = 0;
+    loop {
+        let left = end.map_or(LONG, |end| end.saturating_duration_since(Instant::now()));
+        if left.is_zero() {
+            return Ok(None);
+        }
+        let report = AgentReport::default();
+        let ask = Ask { inquiry: gate.inquiry(time, until), report };
+        let client = Client::connect_or(&folder, PATIENCE, || start(&environment.places, &folder));
+        match client.and_then(|mut client| client.ask(&ask, left, withdrawn)) {
+            Ok(resolution) if resolution.ending == Ending::Chosen => return Ok(Some(resolution)),
+            // Whoever asked it before us is gone, and it is still to be decided.
+            Ok(_) => time += 1,
+            Err(ClientError::NoAnswer) => {}
+            // It may come back, and then it still knows what was asked.
+            Err(error) if error.may_pass() => {}
+            Err(error) => return Err(error.into()),
+        }
+        if is_withdrawn(&mut withdrawn) {
+            return Ok(None);
+        }
+    }
+}
+
+/// Waits a moment; tells whether the question was withdrawn.
+fn is_withdrawn(line: &mut &UnixStream) -> bool {
+    match line.read_exact(&mut [0]) {
+        Ok(()) => true,
+        Err(error) => !matches!(
+            error.kind(),
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
+        ),
+    }
+}
+
+/// Waits until a person has decided about a stage, through the daemon or by `anyhook workflow
+/// approve`. Returns the state then; none if nobody has in time.
+pub fn wait_for_person(
+    project: &Project,
+    environment: &Environment,
+    stage: &str,
+    limit: Duration,
+) -> Result<Option<State>, Trouble> {
+    let end = Instant::now() + limit;
+    let mut question: Option<Question> = None;
+    loop {
+        let state = project.begun()?;
+        let Some(gate) = Gate::of(project, &state, stage) else { return Ok(Some(state)) };
+        match &question {
+            Some(asked) if asked.gate.is_same(&gate) => {
+                if let Some(resolution) = asked.answer()? {
+                    return asked.gate.apply(project, environment, &resolution).map(Some);
+                }
+            }
+            _ => {
+                let left = end.saturating_duration_since(Instant::now());
+                question = Some(Question::ask(&gate, environment, Some(left))?);
+            }
+        }
+        if Instant::now() >= end {
+            return Ok(None);
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhook_flow::workflow::definition;
+
+    use super::*;
+
+    fn answer(asks: Asks, choice: Option<&str>) -> Result<Answer, String> {
+        let (state, _) = machine::start(&definition::default(), machine::Start::default(), now());
+        let stage = &state.stages["qa_testing"];
+        let gate = Gate {
+            stage: "qa_testing".to_owned(),
+            asks,
+            question: String::new(),
+            options: options(stage, asks),
+            basis: String::new(),
+        };
+        let resolution = Resolution {
+            id: RecordId::from_random(1),
+            agent: "workflow/qa_testing".to_owned(),
+            ending: Ending::Chosen,
+            choice: choice.map(str::to_owned),
+            message: None,
+            by: "ann".to_owned(),
+            at: now(),
+            digest: None,
+        };
+        gate.answer(&resolution).map_err(|trouble| trouble.message().to_owned())
+    }
+
+    #[test]
+    fn what_was_not_offered_is_refused() {
+        assert_eq!(answer(Asks::Approval, Some("approve")), Ok(Answer::Approve));
+        assert_eq!(answer(Asks::Approval, Some("reject")), Ok(Answer::Reject));
+        assert_eq!(answer(Asks::Choice, Some("fix")), Ok(Answer::Choose(Decision::Fix)));
+        let of_choice = "is none of fix, deploy_anyway, abort";
+        for told in ["approve", "approved", "maybe", ""] {
+            let why = format!("`{told}`, which ann chose about `qa_testing`, {of_choice}");
+            assert_eq!(answer(Asks::Choice, Some(told)), Err(why));
+        }
+        assert!(answer(Asks::Approval, None).is_err());
+        assert!(answer(Asks::Approval, Some("abort")).is_err());
+    }
+}

@@ -1,0 +1,195 @@
+//! What another model thinks of an artifact: asked of an MCP server, kept in
+//! `second-opinion-review.json` for whoever approves it.
+//!
+//! It is a help: a server that is absent, slow or wrong makes a review that says so.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhook_engine::now;
+use anyhook_flow::workflow::schemas::{Kind, validate};
+use anyhook_flow::workflow::state::{StageState, State};
+use anyhook_flow::workflow::words::ReviewStatus;
+use anyhook_mcp::second_opinion::{self, Review, Reviewer};
+use anyhook_mcp::{Failure, Limits, Stop};
+use jiff::Timestamp;
+
+use super::project::Project;
+use crate::environment::Environment;
+use crate::error::Trouble;
+use crate::servers::Servers;
+use crate::ui::printable;
+use crate::waiting;
+
+/// The server that is asked where the workflow names none.
+const SERVER: &str = "gemini";
+/// What is larger than this no model reads with care.
+const LONGEST: usize = 1024 * 1024;
+/// A reviewer has so long, for all artifacts together.
+pub const WITHIN: Duration = Duration::from_secs(60);
+
+/// Asks about an artifact, a path below the project, and keeps what came of it.
+pub fn review(
+    project: &Project,
+    environment: &Environment,
+    artifact: &str,
+    deadline: Duration,
+) -> Result<Review, Trouble> {
+    let text = text(project, artifact)?;
+    let review = ask(project, environment, artifact, &text, deadline);
+    keep(project, artifact, &review)?;
+    Ok(review)
+}
+
+/// Asks about what an agent has completed, if somebody else is to look at it and has not yet.
+pub fn review_for(
+    project: &Project,
+    environment: &Environment,
+    state: &State,
+    agent: &str,
+    deadline: Duration,
+) -> Result<(), Trouble> {
+    let Some(done) = last_done(project, state, agent) else { return Ok(()) };
+    let Some(first) = done.artifacts.first() else { return Ok(()) };
+    if opinions_of(project, agent).is_some_and(|review| done.is_meant_by(&review)) {
+        return Ok(());
+    }
+    let until = Instant::now() + deadline;
+    let reviews = done.artifacts.iter().map(|artifact| match text(project, artifact) {
+        Ok(text) => {
+            let left = until.saturating_duration_since(Instant::now());
+            ask(project, environment, artifact, &text, left)
+        }
+        Err(trouble) => {
+            let reason = trouble.message().to_owned();
+            let failed = Err(Failure { reason, hint: String::new() });
+            second_opinion::review(artifact, server_name(project), &failed, now())
+        }
+    });
+    match second_opinion::together(reviews.collect()) {
+        Some(review) => keep(project, first, &review),
+        None => Ok(()),
+    }
+}
+
+/// Returns the latest second opinion of what an agent made; none, if the file cannot be used.
+pub fn opinions_of(project: &Project, agent: &str) -> Option<Review> {
+    let path = project.definition.path(agent, Kind::SECOND_OPINION.row().file);
+    let value = project.read_json(&path).ok()?;
+    let is_valid = validate(Kind::SECOND_OPINION, &value).is_empty();
+    serde_json::from_value(value).ok().filter(|_| is_valid)
+}
+
+/// Returns what another model says of a stage that is done; none if it was not asked since then, or
+/// about something else.
+pub fn opinion_since(project: &Project, stage: &StageState) -> Option<Review> {
+    let review = opinions_of(project, &stage.agent)?;
+    let done = Done { at: stage.completed_at?, artifacts: &stage.output_artifacts };
+    done.is_meant_by(&review).then_some(review)
+}
+
+/// Returns a second opinion in lines, for whoever decides.
+pub fn lines(review: &Review) -> Vec<String> {
+    let said = match (&review.verdict, &review.reason) {
+        (Some(verdict), _) => verdict.words().to_owned(),
+        (None, Some(reason)) => format!("unavailable: {reason}"),
+        (None, None) => "unavailable".to_owned(),
+    };
+    let mut lines =
+        vec![format!("second opinion of {} on {}: {said}", review.reviewer, review.scope)];
+    lines.extend(review.concerns.iter().map(|concern| format!("  - {concern}")));
+    lines.extend(review.suggestions.iter().map(|suggestion| format!("  + {suggestion}")));
+    lines
+}
+
+/// A stage or a review that an agent has completed.
+struct Done<'state> {
+    at: Timestamp,
+    artifacts: &'state [String],
+}
+
+impl Done<'_> {
+    /// Tells whether a review is of this, and was made since it is there. None is of tomorrow.
+    fn is_meant_by(&self, review: &Review) -> bool {
+        let is_since = review.reviewed_at.is_some_and(|at| at >= self.at && at <= now());
+        is_since && self.artifacts.iter().any(|artifact| review.scope.contains(artifact.as_str()))
+    }
+}
+
+/// Returns the last that an agent has completed and that somebody else is to look at.
+fn last_done<'state>(project: &Project, state: &'state State, agent: &str) -> Option<Done<'state>> {
+    let is_wanted = |name: &str| {
+        project.definition.wants_second_opinion(name, state.execution_mode, state.risk())
+    };
+    let stages = state
+        .stages
+        .iter()
+        .filter(|(name, stage)| stage.agent == agent && stage.is_completed() && is_wanted(name));
+    let stages = stages.filter_map(|(_, stage)| {
+        Some(Done { at: stage.completed_at?, artifacts: &stage.output_artifacts })
+    });
+    let reviews = state.stages.values().flat_map(|stage| &stage.reviews);
+    let reviews = reviews.filter(|(name, review)| {
+        review.agent == agent && review.status == ReviewStatus::Completed && is_wanted(name)
+    });
+    let reviews = reviews.filter_map(|(_, review)| {
+        Some(Done { at: review.reviewed_at?, artifacts: &review.output_artifacts })
+    });
+    stages.chain(reviews).max_by_key(|done| done.at)
+}
+
+fn server_name(project: &Project) -> &str {
+    project.definition.second_opinion.as_ref().map_or(SERVER, |rule| rule.server.as_str())
+}
+
+fn ask(
+    project: &Project,
+    environment: &Environment,
+    artifact: &str,
+    text: &str,
+    deadline: Duration,
+) -> Review {
+    let name = server_name(project);
+    match Servers::find(environment).and_then(|servers| servers.server(name)) {
+        Ok(server) => {
+            let stop = Stop::default();
+            let limits = Limits { deadline, stop: stop.clone(), ..Limits::default() };
+            let rule = project.definition.second_opinion.as_ref();
+            let tool = rule.and_then(|rule| rule.tool.clone());
+            let reviewer = Reviewer { tool, argument: None };
+            waiting::wait(&format!("asking {}", printable(name)), &stop, || {
+                second_opinion::ask(&server, &reviewer, artifact, text, limits, &now)
+            })
+        }
+        Err(failure) => second_opinion::review(artifact, name, &Err(failure), now()),
+    }
+}
+
+/// Reads an artifact: JSON, and not too long for anybody to look at.
+fn text(project: &Project, artifact: &str) -> Result<String, Trouble> {
+    let text = project.read_text(artifact).map_err(|error| {
+        error.trouble(artifact).hint("an artifact is a JSON file of the project, of 1 MiB at most")
+    })?;
+    if text.len() > LONGEST {
+        let message = format!("`{artifact}` cannot be reviewed: it is larger than 1 MiB");
+        return Err(Trouble::input(message).hint("no model reads so much with care; review parts"));
+    }
+    serde_json::from_str::<serde::de::IgnoredAny>(&text).map_err(|error| {
+        Trouble::input(format!("`{artifact}` cannot be reviewed: it is not JSON: {error}"))
+            .hint("artifacts of a workflow are JSON")
+    })?;
+    Ok(text)
+}
+
+/// Keeps a review as the latest, and beside the artifact if that is in the folder of an agent.
+fn keep(project: &Project, artifact: &str, review: &Review) -> Result<(), Trouble> {
+    let file = Kind::SECOND_OPINION.row().file;
+    let _lock = project.lock()?;
+    project.write_json(&project.system_path(file), review)?;
+    let folder = Path::new(artifact).parent();
+    let is_agents = folder.and_then(Path::parent) == Some(Path::new(&project.definition.folder));
+    match folder.and_then(Path::to_str).filter(|_| is_agents) {
+        Some(folder) => project.write_json(&format!("{folder}/{file}"), review),
+        None => Ok(()),
+    }
+}

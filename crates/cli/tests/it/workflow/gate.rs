@@ -1,0 +1,89 @@
+//! `anyhook guard workflow --wait`: a person is asked before an agent starts.
+
+use std::io::Write;
+use std::process::{Child, Stdio};
+
+use anyhook_testkit::{Ran, finish};
+use serde_json::json;
+
+use super::crew::Crew;
+
+/// The requirements wait for a person.
+fn at_the_gate() -> Crew {
+    let crew = Crew::new("");
+    crew.desk.complete("requirements");
+    crew
+}
+
+/// Asks beside the test whether an agent may start.
+fn guard(crew: &Crew, wait: &str) -> Child {
+    let event = json!({
+        "event_type": "before_tool", "tool_name": "Subagent",
+        "tool_input": {"subagent_type": "system-architect", "prompt": "begin"},
+    });
+    let mut command = crew.desk.environment.command(&["guard", "workflow", "--wait", wait]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    write!(child.stdin.take().unwrap(), "{event}").unwrap();
+    child
+}
+
+fn ended(crew: &Crew, mut child: Child) -> Ran {
+    crew.wait("the end of the guard", || child.try_wait().unwrap().is_some());
+    finish(child)
+}
+
+#[test]
+fn a_person_lets_it_start() {
+    let crew = at_the_gate();
+    let child = guard(&crew, "10m");
+    crew.resolve(&crew.wait_asked("requirements"), "approve", "good");
+    let ran = ended(&crew, child);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""));
+    let approval = &crew.desk.state()["stages"]["requirements"]["approval"];
+    assert_eq!((&approval["by"], &approval["note"]), (&json!("ann"), &json!("good")));
+    // From then on nobody is asked.
+    assert_eq!(ended(&crew, guard(&crew, "10m")).code, 0);
+    assert_eq!(crew.gates().len(), 1);
+}
+
+#[test]
+fn a_person_does_not_let_it_start() {
+    let crew = at_the_gate();
+    let child = guard(&crew, "10m");
+    crew.resolve(&crew.wait_asked("requirements"), "reject", "no word on speed");
+    let ran = ended(&crew, child);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stderr.contains("it is not the turn of `system_architect`"), "{ran:?}");
+    assert!(ran.stderr.contains("hint: first `product_manager` does `requirements`"), "{ran:?}");
+    assert_eq!(crew.desk.status("requirements"), "in_progress");
+}
+
+#[test]
+fn nobody_answers_in_time() {
+    let crew = at_the_gate();
+    let ran = ended(&crew, guard(&crew, "1s"));
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stderr.contains("anyhook workflow approve requirements --by NAME"), "{ran:?}");
+    // Nobody is asked any more, and it is as it was.
+    crew.wait("the question to be over", || {
+        crew.gates().iter().all(|one| !one["resolution"].is_null())
+    });
+    assert_eq!(crew.gates().len(), 1);
+    assert_eq!(crew.desk.state()["paused_at"], "requirements");
+}
+
+#[test]
+fn somebody_approves_it_elsewhere() {
+    let crew = at_the_gate();
+    let child = guard(&crew, "10m");
+    let asked = crew.wait_asked("requirements");
+    crew.desk.approve("requirements");
+    let ran = ended(&crew, child);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    crew.wait("the question to be withdrawn", || {
+        crew.gates().iter().any(|one| {
+            one["inquiry"]["id"] == asked.as_str() && one["resolution"]["ending"] == "dismissed"
+        })
+    });
+}
