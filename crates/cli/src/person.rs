@@ -29,9 +29,7 @@ fn agent_above(environment: &Environment) -> Option<String> {
     let above = process_name::with_ancestors(std::process::id());
     let is_it = |agent: &&AgentView| {
         let (Some(host), Some(known)) = (&agent.host, &agent.process) else { return false };
-        let names = anyhook_hosts::find(host).map_or(&[][..], |host| host.process_names());
-        // A payload sent by hand makes a terminal look like an agent, which it is not.
-        above.iter().any(|(name, program)| name == known && names.contains(&program.as_str()))
+        anyhook_hosts::is_among(known, host, &above)
     };
     agents.iter().find(is_it).map(|agent| agent.id.clone())
 }

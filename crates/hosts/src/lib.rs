@@ -25,7 +25,7 @@ pub mod wiring;
 
 use std::path::PathBuf;
 
-use anyhook_model::{EventKind, Host, PromptType};
+use anyhook_model::{EventKind, Host, ProcessName, PromptType};
 use command::{Command, CommandFile};
 use dialog::Dialog;
 use facts::{Capability, Quirk};
@@ -155,6 +155,15 @@ pub const AGENTS: [&dyn Agent; 4] =
 /// Finds an agent by its id.
 pub fn find(id: &str) -> Option<&'static dyn Agent> {
     AGENTS.into_iter().find(|agent| agent.id() == id)
+}
+
+/// Tells whether an agent's process is among some, each with the name of its program.
+///
+/// A payload sent by hand makes a terminal look like an agent, which it is not: the program has to
+/// be one of the agent's.
+pub fn is_among(process: &ProcessName, id: &str, all: &[(ProcessName, String)]) -> bool {
+    let names = find(id).map_or(&[][..], |agent| agent.process_names());
+    all.iter().any(|(name, program)| name == process && names.contains(&program.as_str()))
 }
 
 #[cfg(test)]

@@ -179,9 +179,14 @@ pub fn journal(project: &Project, environment: &Environment, told: &[HistoryLine
 /// Returns a line of the history in words: where, what, by whom, why.
 pub fn words(line: &HistoryLine) -> String {
     let stage = line.stage.as_ref().map(|stage| format!("{stage} ")).unwrap_or_default();
+    format!("{stage}{}", deed(line))
+}
+
+/// Returns a line of the history in words, without where it was.
+pub fn deed(line: &HistoryLine) -> String {
     let by = line.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
     let note = line.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
-    format!("{stage}{}{by}{note}", line.what)
+    format!("{}{by}{note}", line.what)
 }
 
 /// Says why something was not done.

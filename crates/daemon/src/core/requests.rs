@@ -136,12 +136,7 @@ impl Core {
         let above = process_name::with_ancestors(process);
         let is_it = |(_, agent): &(&String, &Agent)| {
             let (Some(host), Some(known)) = (&agent.host, &agent.process) else { return false };
-            let names = anyhook_hosts::find(host).map_or(&[][..], |host| host.process_names());
-            // A payload sent by hand makes a terminal look like an agent, which it is not.
-            !agent.state.is_over()
-                && above
-                    .iter()
-                    .any(|(name, program)| name == known && names.contains(&program.as_str()))
+            !agent.state.is_over() && anyhook_hosts::is_among(known, host, &above)
         };
         let known = self.state.agents.iter().find(is_it).map(|(id, _)| id.clone());
         known.or_else(|| self.agent_kept_above(&above))

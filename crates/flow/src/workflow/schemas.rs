@@ -3,9 +3,8 @@
 
 mod fault;
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
@@ -141,14 +140,13 @@ impl Schema {
     }
 }
 
-static BUILT_IN: LazyLock<BTreeMap<Kind, Schema>> = LazyLock::new(|| {
-    let compiled = Kind::all().filter_map(|kind| Some((kind, Schema::new(kind.row().text).ok()?)));
-    compiled.collect()
-});
+/// Schemas that were needed: a hook needs one or two, and getting one ready takes time.
+static BUILT_IN: [OnceLock<Option<Schema>>; KINDS.len()] = [const { OnceLock::new() }; KINDS.len()];
 
 /// Returns everything that is wrong with an artifact of a kind; nothing, if it is as it must be.
 pub fn validate(kind: Kind, value: &Value) -> Vec<Fault> {
-    match BUILT_IN.get(&kind) {
+    let schema = BUILT_IN[kind.0].get_or_init(|| Schema::new(kind.row().text).ok());
+    match schema {
         Some(schema) => schema.validate(value),
         // What cannot be checked does not pass.
         None => vec![Fault::new("", format!("there is no schema for `{kind}`"))],

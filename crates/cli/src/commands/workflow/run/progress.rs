@@ -11,6 +11,7 @@ use super::plan::work_of;
 use crate::error::Trouble;
 use crate::ui::{Out, Tone};
 use crate::workflow::gate::Gate;
+use crate::workflow::store::deed;
 
 /// Tells what happens.
 pub struct Progress<'out> {
@@ -73,10 +74,7 @@ impl<'out> Progress<'out> {
                 "completed" | "passed" | "approved" => Tone::Good,
                 _ => Tone::Plain,
             };
-            let by = line.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
-            let note = line.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
-            let text = format!("{}{by}{note}", line.what);
-            self.line(line.at, line.stage.as_deref().unwrap_or_default(), tone, &text)?;
+            self.line(line.at, line.stage.as_deref().unwrap_or_default(), tone, &deed(line))?;
         }
         Ok(())
     }
