@@ -12,7 +12,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
-use crate::{Ending, Workspace, process};
+use crate::{Ending, Workspace, bench, process};
 
 const SCHEMAS: &str = "crates/model/schemas";
 /// The schemas of a workflow's artifacts, which are written by hand.
@@ -102,6 +102,7 @@ fn generate(workspace: &Workspace) -> Result<tempfile::TempDir> {
     let pictures = fresh.path().join(PICTURES);
     fs::create_dir_all(&pictures)?;
     fs::write(pictures.join("delivery-workflow.svg"), workflow_picture(&anyhook)?)?;
+    bench::page::generate(workspace, fresh.path())?;
     Ok(fresh)
 }
 

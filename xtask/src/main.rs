@@ -7,6 +7,7 @@
 
 mod bench;
 mod check;
+mod dist;
 mod fuzz;
 mod generate;
 mod process;
@@ -28,10 +29,17 @@ tasks:
   test [--strict] [SUITE…]              every suite, or only those named
   check                                 the quick loop: format, lint, build and tests
   generate [--check]                    write the schemas and the reference pages, or compare them
-  bench [--runs N] [--profile P] [--json] [--agents | --daemon]
-                                        what one hook call costs, against /bin/true; or how soon
-                                        it is known what an agent waits for; or what the daemon
-                                        bears
+  bench [--runs N] [--profile P | --binary PATH] [--quick] [--json] [--check] [--write]
+                                        what one hook call costs, against /bin/true and others,
+                                        and the goals; with --check a missed one is a failure,
+                                        with --write the figures go into the documents
+  bench --instructions [--write]        how many instructions the standard dispatches take
+  bench --syscalls | --where            the system calls when no hook matches; where the time goes
+  bench --agents | --daemon             how soon it is known what an agent waits for; what the
+                                        daemon bears
+  dist [--only musl|gnu] [--out DIR]    what is shipped: the static and the dynamic binary, archives,
+                                        packages for npm, Python and Debian, checksums; in
+                                        target/packages
   help                                  this text
 
 With --strict (or ANYHOOK_STRICT=1) a suite that had to be skipped is a failure.
@@ -65,6 +73,7 @@ fn dispatch(arguments: &[String]) -> Result<Ending> {
         "test" => test::run(&Workspace::find()?, rest),
         "check" => check::run(&Workspace::find()?, rest),
         "generate" => generate::run(&Workspace::find()?, rest),
+        "dist" => dist::run(&Workspace::find()?, rest),
         "bench" => bench::run(&Workspace::find()?, rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}{}", test::suite_list());

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 
 use crate::suites::{self, Outcome};
-use crate::{Ending, Workspace, fuzz};
+use crate::{Ending, Workspace, bench, dist, fuzz};
 
 /// One named part of the tests.
 pub struct Suite {
@@ -20,7 +20,7 @@ pub struct Suite {
 }
 
 /// Every suite, in the order of running: the quick and the most telling ones first.
-pub const SUITES: [Suite; 12] = [
+pub const SUITES: [Suite; 14] = [
     Suite { name: "format", about: "the code is formatted", body: suites::format },
     Suite { name: "lint", about: "clippy has no complaint", body: suites::lint },
     Suite { name: "build", about: "everything builds", body: suites::build },
@@ -56,7 +56,17 @@ pub const SUITES: [Suite; 12] = [
         about: "licences, sources and known faults of dependencies",
         body: suites::deny,
     },
+    Suite {
+        name: "dist",
+        about: "every package is made, installed, run and taken away",
+        body: dist::trial::suite,
+    },
     Suite { name: "fuzz", about: "a short run of every fuzz target", body: fuzz::suite },
+    Suite {
+        name: "instructions",
+        about: "the hook path takes no more instructions and system calls than is committed",
+        body: bench::instructions::suite,
+    },
 ];
 
 /// What a skipped suite means.
@@ -115,14 +125,14 @@ pub fn run_suites(workspace: &Workspace, suites: &[&Suite], skips: Skips) -> End
 pub fn suite_list() -> String {
     let mut text = "\nsuites:\n".to_owned();
     for suite in &SUITES {
-        let _ = writeln!(text, "  {:<10} {}", suite.name, suite.about);
+        let _ = writeln!(text, "  {:<12} {}", suite.name, suite.about);
     }
     text
 }
 
 /// The table, the reasons, and the count in the last line.
 fn summary(finished: &[Finished], skips: Skips) -> (String, Ending) {
-    let mut table = format!("{:<10} | {:<7} | {:>7}\n", "suite", "result", "seconds");
+    let mut table = format!("{:<12} | {:<7} | {:>7}\n", "suite", "result", "seconds");
     let mut reasons = String::new();
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
     for suite in finished {
@@ -139,7 +149,7 @@ fn summary(finished: &[Finished], skips: Skips) -> (String, Ending) {
         };
         *count += 1;
         let seconds = suite.time.as_secs_f64();
-        let _ = writeln!(table, "{:<10} | {word:<7} | {seconds:>7.1}", suite.name);
+        let _ = writeln!(table, "{:<12} | {word:<7} | {seconds:>7.1}", suite.name);
         if let Some(reason) = reason {
             let _ = writeln!(reasons, "{}: {reason}", suite.name);
         }
@@ -176,10 +186,10 @@ mod tests {
         let (text, ending) = summary(&three(), Skips::Allowed);
         assert_eq!(
             text,
-            "suite      | result  | seconds\n\
-             format     | passed  |     1.5\n\
-             tests      | failed  |     1.5\n\
-             deny       | skipped |     1.5\n\
+            "suite        | result  | seconds\n\
+             format       | passed  |     1.5\n\
+             tests        | failed  |     1.5\n\
+             deny         | skipped |     1.5\n\
              \n\
              tests: two tests failed\n\
              deny: cargo-deny is missing\n\

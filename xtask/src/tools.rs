@@ -37,7 +37,7 @@ pub struct Program {
 }
 
 /// What hooks are written in, and what the tests shut them in with and look at them with.
-pub const FOR_HOOKS: [Program; 8] = [
+pub const FOR_HOOKS: [Program; 9] = [
     Program { name: "bash", package: "bash" },
     Program { name: "python3", package: "python3" },
     Program { name: "unshare", package: "util-linux" },
@@ -46,6 +46,7 @@ pub const FOR_HOOKS: [Program; 8] = [
     Program { name: "tmux", package: "tmux" },
     Program { name: "node", package: "nodejs" },
     Program { name: "dbus-daemon", package: "dbus-daemon" },
+    Program { name: "strace", package: "strace" },
 ];
 
 /// What the real agents are installed and shut in with.
@@ -65,8 +66,44 @@ pub const FOR_CLIENTS: [Program; 3] = [
     Program { name: "npm", package: "npm" },
 ];
 
+/// What the peers of the benchmark are installed and run with.
+pub const FOR_PEERS: [Program; 4] = [
+    Program { name: "git", package: "git" },
+    Program { name: "npm", package: "npm" },
+    Program { name: "node", package: "nodejs" },
+    Program { name: "python3", package: "python3" },
+];
+
+/// What tells how much memory a program had.
+pub const FOR_MEMORY: [Program; 1] = [Program { name: "time", package: "time" }];
+
+/// What counts instructions and system calls.
+pub const FOR_COUNTING: [Program; 2] = [
+    Program { name: "valgrind", package: "valgrind" },
+    Program { name: "strace", package: "strace" },
+];
+
 /// What building libFuzzer needs.
 pub const FOR_FUZZING: [Program; 1] = [Program { name: "c++", package: "g++" }];
+
+/// What the C parts of a static binary are compiled with.
+pub const FOR_STATIC: [Program; 1] = [Program { name: "musl-gcc", package: "musl-tools" }];
+
+/// What a Debian package is made with.
+pub const FOR_DEBIAN: [Program; 2] = [
+    Program { name: "dpkg-deb", package: "dpkg" },
+    Program { name: "md5sum", package: "coreutils" },
+];
+
+/// What packages are installed with.
+pub const FOR_PACKAGES: [Program; 6] = [
+    Program { name: "tar", package: "tar" },
+    Program { name: "sha256sum", package: "coreutils" },
+    Program { name: "npm", package: "npm" },
+    Program { name: "node", package: "nodejs" },
+    Program { name: "python3", package: "python3" },
+    Program { name: "dpkg", package: "dpkg" },
+];
 
 /// Returns the tool's path: from `PATH`, from our cache, or freshly installed.
 pub fn ensure(tool: Tool) -> Result<PathBuf> {
@@ -106,6 +143,19 @@ pub fn ensure_programs(programs: &[Program]) -> Result<()> {
     bail!("programs are missing: {}", list.join(", "));
 }
 
+/// Makes sure that python can make environments of its own, which Debian has apart.
+pub fn ensure_venv() -> Result<()> {
+    let has = || process::output(Command::new("python3").args(["-c", "import ensurepip"])).is_ok();
+    if !has() && is_root() && on_path("apt-get").is_some() {
+        let venv = Program { name: "python3 -m venv", package: "python3-venv" };
+        install_packages(&[&venv]).context("Debian packages cannot be installed")?;
+    }
+    if !has() {
+        bail!("python3 cannot make virtual environments (Debian package python3-venv)");
+    }
+    Ok(())
+}
+
 fn missing(programs: &[Program]) -> Vec<&Program> {
     programs.iter().filter(|program| on_path(program.name).is_none()).collect()
 }
@@ -124,7 +174,8 @@ fn is_root() -> bool {
     process::output(Command::new("id").arg("-u")).is_ok_and(|number| number.trim() == "0")
 }
 
-fn on_path(name: &str) -> Option<PathBuf> {
+/// Where a program is, if it is anywhere.
+pub fn on_path(name: &str) -> Option<PathBuf> {
     find_in(&std::env::var_os("PATH")?, name)
 }
 
@@ -136,7 +187,8 @@ fn is_program(file: &Path) -> bool {
     file.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
 }
 
-fn cache_folder() -> Result<PathBuf> {
+/// Where we keep what we install.
+pub fn cache_folder() -> Result<PathBuf> {
     // An empty or relative value counts as unset, as the XDG specification says.
     let from = |variable| std::env::var_os(variable).map(PathBuf::from).filter(|p| p.is_absolute());
     let cache = from("XDG_CACHE_HOME").or_else(|| Some(from("HOME")?.join(".cache")));

@@ -47,12 +47,17 @@ impl Workspace {
 
     /// Builds `anyhook` and returns the path of the program.
     pub fn build_anyhook(&self, profile: &str) -> Result<PathBuf> {
+        self.build_program("anyhook", profile)
+    }
+
+    /// Builds the program of a crate and returns its path.
+    pub fn build_program(&self, name: &str, profile: &str) -> Result<PathBuf> {
         let mut command = self.cargo();
-        command.args(["build", "--locked", "--package", "anyhook", "--profile", profile]);
+        command.args(["build", "--locked", "--package", name, "--profile", profile]);
         process::run(&mut command)?;
         // Cargo keeps the old folder name for its oldest profile.
         let folder = if profile == "dev" { "debug" } else { profile };
-        Ok(self.target.join(folder).join("anyhook"))
+        Ok(self.target.join(folder).join(name))
     }
 }
 

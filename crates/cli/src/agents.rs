@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhook_hosts::wiring::{Edits, FOLDER_VARIABLES, Inspection, Scope, SettingsError, Texts};
+use anyhook_hook::beside;
+use anyhook_hosts::wiring::{
+    Call, Edits, FOLDER_VARIABLES, Inspection, PROGRAM, SMALL_PROGRAM, Scope, SettingsError, Texts,
+};
 use anyhook_hosts::{AGENTS, Agent};
 use serde::{Deserialize, Serialize};
 
@@ -271,36 +274,60 @@ fn cannot_write(path: &Path, error: &io::Error) -> Trouble {
         .hint("nothing in it was changed; look at the rights of the file and its folder")
 }
 
-/// Copies the running program to a place that stays, and returns it.
-pub fn stable_binary(environment: &Environment) -> Result<PathBuf, Trouble> {
+/// Returns how agents are to call us: by the programs where they stay. The small one answers, if it
+/// lies beside the running program.
+pub fn call(environment: &Environment) -> Result<Call, Trouble> {
+    let binary = stable_path(environment)?;
+    let small = small_program(environment).map(|_| binary.with_file_name(SMALL_PROGRAM));
+    Ok(Call { binary, small })
+}
+
+/// Copies the running program, and the small one beside it, to a place that stays.
+pub fn put_where_they_stay(environment: &Environment) -> Result<(), Trouble> {
     let target = stable_path(environment)?;
     let Some(source) = &environment.places.binary else {
         return Err(Trouble::problem("the running program cannot be found"));
     };
-    if fs::canonicalize(source).ok() == fs::canonicalize(&target).ok() && target.exists() {
-        return Ok(target);
+    copy_program(source, &target)?;
+    let small_target = target.with_file_name(SMALL_PROGRAM);
+    match small_program(environment) {
+        Some(small) => copy_program(&small, &small_target),
+        // Agents may still call the one of an earlier version: they get this one, which understands
+        // the same call.
+        None if small_target.exists() => copy_program(source, &small_target),
+        None => Ok(()),
+    }
+}
+
+fn copy_program(source: &Path, target: &Path) -> Result<(), Trouble> {
+    if fs::canonicalize(source).ok() == fs::canonicalize(target).ok() && target.exists() {
+        return Ok(());
     }
     let bytes = fs::read(source).map_err(|error| Trouble::at(source, error))?;
-    if fs::read(&target).is_ok_and(|there| there == bytes) {
-        return Ok(target);
+    if fs::read(target).is_ok_and(|there| there == bytes) {
+        return Ok(());
     }
-    let refused = |error: io::Error| cannot_write(&target, &error);
-    let parent = target.parent().unwrap_or(&target);
+    let refused = |error: io::Error| cannot_write(target, &error);
+    let parent = target.parent().unwrap_or(target);
     fs::create_dir_all(parent).map_err(refused)?;
     let mut file =
         tempfile::NamedTempFile::new_in(parent).map_err(|error| refused(error.kind().into()))?;
     file.write_all(&bytes).map_err(refused)?;
     file.as_file().set_permissions(fs::Permissions::from_mode(0o755)).map_err(refused)?;
-    file.persist(&target).map_err(|error| refused(error.error))?;
-    Ok(target)
+    file.persist(target).map(drop).map_err(|error| refused(error.error))
 }
 
 /// Returns where the program is copied to: `~/.local/share/anyhook/bin/anyhook`.
-pub fn stable_path(environment: &Environment) -> Result<PathBuf, Trouble> {
+fn stable_path(environment: &Environment) -> Result<PathBuf, Trouble> {
     let data = folder("XDG_DATA_HOME")
         .or_else(|| environment.places.home.as_ref().map(|home| home.join(".local/share")));
     let data = data.ok_or_else(|| Trouble::problem("there is no home folder").hint("set HOME"))?;
-    Ok(data.join("anyhook/bin/anyhook"))
+    Ok(data.join("anyhook/bin").join(PROGRAM))
+}
+
+/// Returns the small program beside the running one.
+fn small_program(environment: &Environment) -> Option<PathBuf> {
+    beside::found(environment.places.binary.as_deref()?, SMALL_PROGRAM)
 }
 
 impl From<SettingsError> for Trouble {

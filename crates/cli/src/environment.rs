@@ -1,66 +1,15 @@
-//! The one place that reads the environment: which variables count, and what they mean.
+//! What commands read of the environment, beside what the hook path reads of it.
 
 use std::collections::BTreeMap;
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhook_daemon::{launch, notice};
 use anyhook_engine::Places;
-use anyhook_engine::journal::Journal;
-use anyhook_engine::places::find_root;
-use anyhook_engine::settings::Settings;
 use anyhook_hosts::log::{LOG_VARIABLES, LogHomes};
 use anyhook_hosts::{AGENTS, Agent};
 
-/// What the process was given by its surroundings.
-#[derive(Clone, Debug)]
-pub struct Environment {
-    /// Where things are.
-    pub places: Places,
-    /// The folder we were started in.
-    pub work_dir: PathBuf,
-    /// The id that whoever started the agent gave it.
-    pub agent_id: Option<String>,
-}
-
-impl Environment {
-    /// Reads `HOME`, `XDG_CONFIG_HOME` and `XDG_STATE_HOME`.
-    pub fn read() -> Self {
-        // Without the variable, the password database knows: a missing one takes no hook away.
-        let home = folder("HOME").or_else(env::home_dir).filter(|home| home.is_absolute());
-        let under_home = |variable: &str, inner: &str| {
-            folder(variable).or_else(|| home.as_ref().map(|home| home.join(inner)))
-        };
-        let places = Places {
-            // Never from a variable: whoever sets one must not be able to take the machine's
-            // guards away.
-            managed: PathBuf::from("/etc/agents"),
-            user: under_home("XDG_CONFIG_HOME", ".config").map(|config| config.join("agents")),
-            state: under_home("XDG_STATE_HOME", ".local/state").map(|state| state.join("anyhook")),
-            home,
-            binary: Some(env::current_exe().unwrap_or_else(|_| PathBuf::from("anyhook"))),
-        };
-        Self {
-            places,
-            work_dir: env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
-            agent_id: env::var("ANYHOOK_AGENT_ID").ok().filter(|id| !id.is_empty()),
-        }
-    }
-}
-
-impl Environment {
-    /// Returns the journal; none without a home.
-    pub fn journal(&self) -> Option<Journal> {
-        let settings = Settings::load(&self.places, None).journal;
-        self.places.state.as_deref().map(|state| Journal::with(state, settings))
-    }
-
-    /// Returns the project's root, or the current folder where there is none.
-    pub fn project_root(&self) -> PathBuf {
-        find_root(&self.work_dir, self.places.home.as_deref())
-            .unwrap_or_else(|| self.work_dir.clone())
-    }
-}
+pub use anyhook_hook::environment::{Environment, folder};
 
 /// Variables of this terminal and this process alone.
 const LEFT_OUT: [&str; 11] = [
@@ -76,11 +25,6 @@ const LEFT_OUT: [&str; 11] = [
     "TMUX_PANE",
     "_",
 ];
-
-/// Returns a folder named by a variable; a relative one does not count.
-pub fn folder(variable: &str) -> Option<PathBuf> {
-    env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
-}
 
 /// Returns a variable that a file of a person names; one that is no text does not count.
 pub fn variable(name: &str) -> Option<String> {

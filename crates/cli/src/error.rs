@@ -2,7 +2,6 @@
 
 use std::fmt::Display;
 use std::io;
-use std::panic::PanicHookInfo;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -131,28 +130,4 @@ impl Trouble {
     pub fn is_silent(&self) -> bool {
         self.code == exit_code::OK
     }
-}
-
-/// Makes a panic our own fault: exit 70, never a code that means something else.
-pub fn exit_on_panic() {
-    std::panic::set_hook(Box::new(|panic| {
-        tell_of_panic(panic);
-        #[expect(clippy::exit, reason = "a panic must not end in another exit code")]
-        std::process::exit(i32::from(exit_code::FAULT));
-    }));
-}
-
-/// Makes a panic end what its thread does, and nothing else.
-pub fn survive_panics() {
-    std::panic::set_hook(Box::new(tell_of_panic));
-}
-
-fn tell_of_panic(panic: &PanicHookInfo<'_>) {
-    let mut stderr = Out::stderr();
-    let _ =
-        stderr.line(&[(Tone::Bad, "anyhook: our own fault: "), (Tone::Plain, &panic.to_string())]);
-    let _ = stderr.line(&[
-        (Tone::Hint, "hint: "),
-        (Tone::Plain, "please report this with the command and its input"),
-    ]);
 }

@@ -1,6 +1,6 @@
 //! `anyhook`: one hook engine for every AI coding agent.
 //!
-//! The hook path ([`hook`]) is what an agent waits for: it is taken before anything else is set up.
+//! The hook path ([`anyhook_hook`]) is what an agent waits for: it is taken before anything else is set up.
 //! Everything a person types goes through [`commands`].
 
 mod agents;
@@ -11,7 +11,6 @@ mod drawing;
 mod environment;
 mod error;
 mod figures;
-mod hook;
 mod level;
 mod packs;
 mod past;
@@ -35,14 +34,17 @@ use anyhook_daemon::store::StoreError;
 use anyhook_daemon::task;
 use anyhook_engine::now;
 use anyhook_engine::run::detached;
+use anyhook_hook::{self as hook, fault, starter};
+
+use crate::commands::manual;
 
 fn main() -> ExitCode {
-    error::exit_on_panic();
+    fault::exit_on_panic();
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
     match arguments.first().and_then(|argument| argument.to_str()) {
         Some("hook") => {
             if let Some(request) = hook::Request::parse(&arguments[1..]) {
-                return hook::answer(&request);
+                return hook::answer(&request, environment::Environment::read());
             }
         }
         Some(detached::ARGUMENT) => {
@@ -60,10 +62,11 @@ fn main() -> ExitCode {
         }
         Some(pty::ARGUMENT) => return ExitCode::from(u8::from(!pty::main(&arguments[1..]))),
         Some(daemon::ARGUMENT) => return be_daemon(),
-        Some(daemon::STARTER) => {
+        Some(starter::STARTER) => {
             let listens = daemon::start_aside(&environment::Environment::read());
             return ExitCode::from(u8::from(!listens.unwrap_or(false)));
         }
+        Some(manual::ARGUMENT) => return manual::main(&arguments[1..]),
         Some(detached::KEEPER) => return ExitCode::from(u8::from(keep_journal().is_err())),
         _ => {}
     }

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use anyhook_engine::places::find_root;
 use anyhook_hosts::launch::{self, Launch};
 use anyhook_hosts::wiring::{
-    self, Call, Displaced, FOLDER_VARIABLES, Injection, Inspection, Scope, SettingsError, Texts,
+    self, Call, Displaced, FOLDER_VARIABLES, Injection, Inspection, SMALL_PROGRAM, Scope,
+    SettingsError, Texts,
 };
 use anyhook_hosts::{Agent, find};
 use anyhook_model::Host;
@@ -173,7 +174,8 @@ fn injection(
         Some(Displaced::Text(text)) => Some(text),
         None => None,
     };
-    let call = Call { binary: binary.to_owned() };
+    let small = Some(binary.with_file_name(SMALL_PROGRAM)).filter(|small| small.is_file());
+    let call = Call { binary: binary.to_owned(), small };
     agent.inject(&wiring::Start {
         agent_id: start.agent_id,
         folder: own,

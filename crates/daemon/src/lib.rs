@@ -9,18 +9,15 @@
 //!                                 └──▶ doer: notices, journal, processes to watch
 //! ```
 
-pub mod client;
 pub mod core;
 pub mod doer;
 pub mod faults;
-pub mod folder;
 pub mod frame;
 mod grown;
 pub mod launch;
 pub mod life;
 mod logs;
 pub mod notice;
-pub mod peer;
 pub mod pipelines;
 mod processes;
 pub mod server;
@@ -29,6 +26,5 @@ pub mod store;
 pub mod task;
 pub mod watch;
 
-pub use client::{Client, ClientError};
-pub use folder::Folder;
+pub use anyhook_socket::{Client, ClientError, Folder, client, folder, peer};
 pub use life::{Life, LifeError};

@@ -9,7 +9,7 @@ use anyhook_model::{EventKind, FailMode, HookDefinition, Matcher, Mode, StdoutUs
 use unicode_normalization::UnicodeNormalization;
 
 use crate::front_matter::{FrontMatter, Node, Value};
-use crate::matcher::CompiledMatcher;
+use crate::matcher;
 use crate::problem::{Problem, Severity, event_hint, nearest};
 
 /// A HOOK.md above about so many tokens costs an agent more context than it is worth.
@@ -41,7 +41,7 @@ pub struct ReadDefinition {
     /// The definition, as far as it could be read.
     pub definition: HookDefinition,
     /// The matcher, ready to use.
-    pub matcher: CompiledMatcher,
+    pub matcher: matcher::Matcher,
     /// Every finding, in the order of the file.
     pub problems: Vec<Problem>,
 }
@@ -57,7 +57,7 @@ impl ReadDefinition {
 pub fn read(file: &[u8], folder_name: &str) -> ReadDefinition {
     let mut read = ReadDefinition {
         definition: HookDefinition::named(folder_name),
-        matcher: CompiledMatcher::default(),
+        matcher: matcher::Matcher::default(),
         problems: Vec::new(),
     };
     match FrontMatter::read(file) {

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use anyhook_model::SkipReason;
+use anyhook_model::{SkipReason, Skipped};
 
 use crate::hook::{Hook, Level, Trust};
 use crate::places::{HOOKS, PROJECT_LEVEL, Places, folders_between, nearest_existing};
@@ -19,7 +19,23 @@ pub struct Installed {
     pub hooks: Vec<Standing>,
     /// Folders that could not be read or do not count, and why.
     pub notes: Vec<String>,
+    /// Hooks that were found to have nothing to do with an event without being read in full.
+    pub passed: Passed,
 }
+
+/// Hooks that are not among the installed ones because they have nothing to do with an event.
+#[derive(Clone, Debug, Default)]
+pub struct Passed {
+    /// Those that would be named, and why they were left out.
+    pub skipped: Vec<Skipped>,
+    /// How many more there are whose matcher does not match.
+    pub more_skipped: usize,
+    /// How many wait for other events.
+    pub other_events: usize,
+}
+
+/// So many hooks whose matcher does not match are named; the others are counted.
+pub(crate) const MISMATCHES_NAMED: usize = 20;
 
 /// A hook and whether it stands.
 #[derive(Clone, Debug)]
@@ -45,12 +61,12 @@ impl Installed {
                 finder.project(folder, depth + 1, store.as_ref());
             }
         }
-        Self { hooks: settle(finder.hooks), notes: finder.notes }
+        Self { hooks: settle(finder.hooks), notes: finder.notes, passed: Passed::default() }
     }
 
     /// Takes hooks as they are given, in the order they run.
     pub fn of(hooks: Vec<Hook>) -> Self {
-        Self { hooks: settle(hooks), notes: Vec::new() }
+        Self { hooks: settle(hooks), ..Self::default() }
     }
 
     /// Adds hooks, each in its place in the order.
@@ -61,7 +77,7 @@ impl Installed {
 }
 
 /// Returns the folders between a root and the work in it, whatever links and dots lead there.
-fn nested_folders(root: &Path, work_dir: &Path) -> Vec<PathBuf> {
+pub(crate) fn nested_folders(root: &Path, work_dir: &Path) -> Vec<PathBuf> {
     let real = |folder: &Path| fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
     folders_between(&real(root), &real(&nearest_existing(work_dir)))
 }
@@ -320,7 +336,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::matcher::CompiledMatcher;
+    use crate::matcher::Matcher;
 
     fn hook(level: Level, folder: &str, name: &str, priority: u16) -> Hook {
         let mut definition = HookDefinition::named(name);
@@ -329,7 +345,7 @@ mod tests {
             vec![Trigger { kind: EventKind::BeforeTool, spelling: Spelling::Canonical }];
         Hook {
             definition,
-            matcher: CompiledMatcher::default(),
+            matcher: Matcher::default(),
             problems: Vec::new(),
             level,
             nesting: 0,

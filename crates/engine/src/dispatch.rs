@@ -18,6 +18,7 @@ use anyhook_model::{
 };
 use serde_json::Value;
 
+use crate::discover::MISMATCHES_NAMED;
 use crate::hook::Hook;
 use crate::output::{Said, interpret};
 use crate::plan::{Broken, Plan, PlannedStep, skipped};
@@ -85,6 +86,8 @@ pub struct Dispatch<'hooks> {
     verdict: Verdict,
     runs: Vec<RunRecord>,
     skipped: Vec<Skipped>,
+    mismatches: usize,
+    more_skipped: usize,
     other_events: usize,
 }
 
@@ -99,8 +102,24 @@ pub struct Finished {
     pub runs: Vec<RunRecord>,
     /// The hooks that were left out; those of other events are only counted.
     pub skipped: Vec<Skipped>,
+    /// How many more were left out whose matcher does not match.
+    pub more_skipped: usize,
     /// How many hooks wait for other events.
     pub other_events: usize,
+}
+
+impl Finished {
+    /// Ends the dispatch of an event that met nobody.
+    pub fn of(event: Event) -> Self {
+        Self {
+            verdict: Verdict::default(),
+            event,
+            runs: Vec::new(),
+            skipped: Vec::new(),
+            more_skipped: 0,
+            other_events: 0,
+        }
+    }
 }
 
 impl std::fmt::Debug for Dispatch<'_> {
@@ -117,22 +136,26 @@ impl<'hooks> Dispatch<'hooks> {
     /// Begins the dispatch of an event.
     pub fn new(host: &'hooks dyn Host, plan: Plan<'hooks>, event: Event) -> Self {
         use anyhook_model::SkipReason::OtherEvent;
-        let total = plan.skipped.len();
-        let left_out: Vec<Skipped> = plan
-            .skipped
-            .into_iter()
-            .filter(|(_, why)| *why != OtherEvent)
-            .map(|(hook, why)| skipped(hook, why))
-            .collect();
+        let mut other_events = plan.passed.other_events;
+        let mut left_out = plan.passed.skipped.clone();
+        for (hook, why) in plan.skipped {
+            if why == OtherEvent {
+                other_events += 1;
+            } else {
+                left_out.push(skipped(hook, why));
+            }
+        }
         Self {
             host,
-            other_events: total - left_out.len(),
+            other_events,
             steps: plan.steps,
             next: 0,
             event,
             verdict: Verdict::default(),
             runs: Vec::new(),
             skipped: left_out,
+            mismatches: 0,
+            more_skipped: plan.passed.more_skipped,
         }
     }
 
@@ -141,7 +164,12 @@ impl<'hooks> Dispatch<'hooks> {
         while !self.verdict.is_block() {
             let Some(step) = self.steps.get(self.next) else { break };
             if let Some(why) = step.mismatch(&self.event) {
-                self.skipped.push(skipped(step.hook, why));
+                if self.mismatches < MISMATCHES_NAMED {
+                    self.skipped.push(skipped(step.hook, why));
+                    self.mismatches += 1;
+                } else {
+                    self.more_skipped += 1;
+                }
                 self.next += 1;
                 continue;
             }
@@ -213,6 +241,7 @@ impl<'hooks> Dispatch<'hooks> {
             event: self.event,
             runs: self.runs,
             skipped: self.skipped,
+            more_skipped: self.more_skipped,
             other_events: self.other_events,
         }
     }
@@ -330,7 +359,7 @@ mod tests {
     use super::*;
     use crate::discover::Installed;
     use crate::hook::{Level, Trust};
-    use crate::matcher::CompiledMatcher;
+    use crate::matcher::Matcher;
     use crate::problem::{Problem, Severity};
 
     fn hook(name: &str, priority: u16) -> Hook {
@@ -340,7 +369,7 @@ mod tests {
             vec![Trigger { kind: EventKind::BeforeTool, spelling: Spelling::Alias }];
         Hook {
             definition,
-            matcher: CompiledMatcher::default(),
+            matcher: Matcher::default(),
             problems: Vec::new(),
             level: Level::User,
             nesting: 0,

@@ -1,5 +1,6 @@
 //! The synchronous driver: a host's payload in, its reply out.
 
+use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,15 +14,19 @@ use anyhook_model::{
     RecordId, Reply, ReplyRecord, Spelling, Verdict, exit_code,
 };
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
+use crate::about::{ABOUT_LIMIT, LONG, about};
 use crate::alarms;
+use crate::digest::{hex, sha256};
 use crate::discover::{Installed, Reading, Standing};
 use crate::dispatch::{Dispatch, Due, Finished, RunResult, Step, run_record};
 use crate::hook::Hook;
+use crate::index::{self, Met};
 use crate::instructions;
 use crate::journal::denied::{DIGEST, is_digest};
 use crate::journal::{Appended, Journal};
+use crate::large::{Known, LARGE, Read};
+use crate::matcher::Leaves;
 use crate::output::Said;
 use crate::person::{self, Person};
 use crate::places::{Places, find_root, nearest_existing};
@@ -31,13 +36,10 @@ use crate::redact::without_secrets;
 use crate::run::process::random_bits;
 use crate::run::{Command, Runner, detached};
 use crate::session::{self, Session};
-use crate::settings::{AskFallback, Settings};
-use crate::trust::hex;
+use crate::settings::{AskFallback, JournalSettings, Settings};
 
-/// What a call was about is told to this length.
-const ABOUT_LIMIT: usize = 400;
 /// Inputs up to this size have a digest beside their call's id.
-const DIGEST_LIMIT: usize = 16 * 1024;
+const DIGEST_LIMIT: usize = LONG;
 /// A longer value would keep a script from being started at all.
 const VARIABLE_LIMIT: usize = 4 * 1024;
 
@@ -49,6 +51,12 @@ pub struct Engine {
     /// Whether an agent started this process, so that records can tell which.
     names_agent: bool,
     person: Option<Box<dyn Person>>,
+    /// Whether hooks are found by the index.
+    by_index: bool,
+    /// How the journal is kept, once an index has told.
+    journal_settings: OnceCell<JournalSettings>,
+    /// Payloads longer than this are read in part, if no hook needs more.
+    pub(crate) large: usize,
 }
 
 /// Which event of a payload it is: some payloads are several events.
@@ -113,7 +121,21 @@ pub struct Scene {
 impl Engine {
     /// Makes an engine for the given places.
     pub fn new(places: Places) -> Self {
-        Self { places, runner: Runner::default(), names_agent: false, person: None }
+        Self {
+            places,
+            runner: Runner::default(),
+            names_agent: false,
+            person: None,
+            by_index: false,
+            journal_settings: OnceCell::new(),
+            large: LARGE,
+        }
+    }
+
+    /// Has hooks found by the index: the same answer, at less cost.
+    pub fn with_index(mut self) -> Self {
+        self.by_index = true;
+        self
     }
 
     /// Has a person asked where the settings say so.
@@ -122,9 +144,17 @@ impl Engine {
         self
     }
 
+    /// Sets the length above which payloads are read only in part, if no hook needs more. Nothing but
+    /// time and memory depends on it.
+    pub fn with_large(mut self, bytes: usize) -> Self {
+        self.large = bytes;
+        self
+    }
+
     /// Says that an agent started this process to answer one payload: records tell which it is.
     pub fn be_hook_process(&mut self) {
         self.names_agent = true;
+        self.by_index = true;
         self.adopt_orphans();
     }
 
@@ -132,9 +162,7 @@ impl Engine {
     ///
     /// For a process that does nothing else: it changes whose child an orphan is.
     pub fn adopt_orphans(&mut self) {
-        crate::run::descendants::adopt_orphans();
-        crate::run::process::keep_exit_codes();
-        self.runner.adopts_orphans = true;
+        self.runner = Runner::adopting();
     }
 
     /// Returns the places.
@@ -143,17 +171,29 @@ impl Engine {
     }
 
     /// Answers a host's payload. Every path ends in a reply.
+    ///
+    /// A payload that is handed over goes into the journal as it is; a borrowed one is copied.
     pub fn dispatch(
         &self,
         host: &dyn Host,
-        payload: &[u8],
+        payload: impl Into<Vec<u8>>,
+        caller: &Caller,
+        deadline: Option<Duration>,
+    ) -> Reply {
+        self.answer(host, payload.into(), caller, deadline)
+    }
+
+    fn answer(
+        &self,
+        host: &dyn Host,
+        payload: Vec<u8>,
         caller: &Caller,
         deadline: Option<Duration>,
     ) -> Reply {
         let began = Instant::now();
-        let events = match host.decode(payload, caller) {
-            Ok(events) => events,
-            Err(error) => return self.refuse(host, &error, payload, caller),
+        let Read { events, mut known } = match self.read(host, &payload, caller) {
+            Ok(read) => read,
+            Err(error) => return self.refuse(host, &error, &payload, caller),
         };
         let mut verdict = Verdict::default();
         let mut dispatched_events = Vec::with_capacity(1);
@@ -166,7 +206,8 @@ impl Engine {
             let follows_stop = part == Part::Further
                 && matches!(event.kind, EventKind::AfterAgent | EventKind::AfterStop);
             let agent_id = caller.agent_id.as_deref();
-            let mut dispatched = self.dispatch_part(host, event, left, part, agent_id);
+            let known = known.take();
+            let mut dispatched = self.dispatch_part(host, event, left, part, agent_id, known);
             if follows_stop {
                 report_only(&mut dispatched.verdict);
             }
@@ -201,7 +242,7 @@ impl Engine {
         if let Some(record) = records.first() {
             self.remember_call(first, record, &verdict);
         }
-        self.journal_answer(records, payload, &mut reply);
+        self.journal_answer(records, payload.into(), &mut reply);
         reply
     }
 
@@ -248,9 +289,9 @@ impl Engine {
     }
 
     /// Journals what came in and what was answered. The answer does not depend on it.
-    fn journal_answer(&self, mut records: Vec<Record>, payload: &[u8], reply: &mut Reply) {
+    fn journal_answer(&self, mut records: Vec<Record>, payload: Payload, reply: &mut Reply) {
         if let Some((first, further)) = records.split_first_mut() {
-            first.payload = Some(Payload::new(payload));
+            first.payload = Some(payload);
             first.lost.clone_from(&reply.lost);
             first.reply = Some(ReplyRecord {
                 exit_code: reply.exit_code,
@@ -305,12 +346,11 @@ impl Engine {
         event.project_dir = scene.root;
         let mut verdict = Verdict { warnings: vec![error.to_string()], ..Verdict::default() };
         verdict.effect = (reply.exit_code == exit_code::BLOCKED).then_some(Effect::Deny);
-        let finished =
-            Finished { verdict, event, runs: Vec::new(), skipped: Vec::new(), other_events: 0 };
+        let finished = Finished { verdict, ..Finished::of(event) };
         let id = new_id();
         let (verdict, _, mut record) = finish(id, finished, Duration::ZERO);
         record.verdict = verdict;
-        self.journal_answer(vec![record], payload, &mut reply);
+        self.journal_answer(vec![record], Payload::new(payload), &mut reply);
         reply
     }
 
@@ -352,7 +392,8 @@ impl Engine {
                 "there is no home folder to keep it in",
             ));
         };
-        let settings = Settings::load(&self.places, None).journal;
+        let settings = self.journal_settings.get().cloned();
+        let settings = settings.unwrap_or_else(|| Settings::load(&self.places, None).journal);
         let journal = Journal::with(state, settings);
         if journal.append(records)? == Appended::AndClosedOne {
             // If it cannot be done now, whoever closes the next segment does it.
@@ -372,8 +413,8 @@ impl Engine {
         event: Event,
         deadline: Option<Duration>,
     ) -> Dispatched {
-        let payload = Payload::new(event.to_json(Spelling::Canonical).as_bytes());
-        let mut dispatched = self.dispatch_part(host, event, deadline, Part::First, None);
+        let payload = Payload::from(event.to_json(Spelling::Canonical));
+        let mut dispatched = self.dispatch_part(host, event, deadline, Part::First, None, None);
         dispatched.record.payload = Some(payload);
         dispatched
     }
@@ -385,8 +426,9 @@ impl Engine {
         deadline: Option<Duration>,
         part: Part,
         agent_id: Option<&str>,
+        known: Option<Known>,
     ) -> Dispatched {
-        let opened = self.open_part(&mut event, part);
+        let opened = self.open_part(&mut event, part, self.by_index, known);
         let plan = Plan::new(&opened.scene.installed, &event);
         let left = || deadline.map(|deadline| deadline.saturating_sub(opened.began.elapsed()));
         let mut finished = Dispatch::new(host, plan, event).drive(|step| match step {
@@ -408,10 +450,17 @@ impl Engine {
     /// The driver plans ([`Plan::new`]), takes the [`Dispatch`] to its end and hands the result to
     /// [`Self::close`].
     pub fn open(&self, event: &mut Event) -> Opened {
-        self.open_part(event, Part::First)
+        // Hooks that the driver adds may change what others match: none of them can be passed by.
+        self.open_part(event, Part::First, false, None)
     }
 
-    fn open_part(&self, event: &mut Event, part: Part) -> Opened {
+    fn open_part(
+        &self,
+        event: &mut Event,
+        part: Part,
+        by_index: bool,
+        known: Option<Known>,
+    ) -> Opened {
         let (began, at) = (Instant::now(), now());
         let session = self.session(event);
         let mut trouble = None;
@@ -422,16 +471,24 @@ impl Engine {
         }
         let root = self.root(event, session.as_ref(), &mut trouble);
         event.project_dir.clone_from(&root);
+        let (scene, told) = known.map(|known| (known.scene, known.about)).unzip();
+        let scene = scene.filter(|scene| scene.root == root).unwrap_or_else(|| {
+            if by_index {
+                self.meet(root, event, &OnceCell::new())
+            } else {
+                self.scene(root, &event.work_dir, Reading::WhatMayRun)
+            }
+        });
         Opened {
             id: new_id(),
-            scene: self.scene(root, &event.work_dir, Reading::WhatMayRun),
+            scene,
             began,
             at,
             session,
             trouble,
             counted,
             // As it came: hooks may change the input.
-            about: event.headline(),
+            about: told.unwrap_or_else(|| about(event, &[])),
             call: CallName::of(event),
             part,
         }
@@ -499,9 +556,27 @@ impl Engine {
 
     /// Finds what an event would meet, without running or writing anything.
     pub fn look(&self, event: &Event) -> Scene {
+        self.scene(self.known_root(event), &event.work_dir, Reading::All)
+    }
+
+    /// Finds what an event will meet that holds more texts than were read of it.
+    pub(crate) fn peek<'event>(
+        &self,
+        event: &'event Event,
+        leaves: &OnceCell<Leaves<'event>>,
+    ) -> Scene {
+        let root = self.known_root(event);
+        if self.by_index {
+            self.meet(root, event, leaves)
+        } else {
+            self.scene(root, &event.work_dir, Reading::WhatMayRun)
+        }
+    }
+
+    /// Returns the project root without pinning it.
+    fn known_root(&self, event: &Event) -> Option<PathBuf> {
         let pinned = self.session(event).and_then(|session| session.root());
-        let root = pinned.or_else(|| self.unpinned_root(event));
-        self.scene(root, &event.work_dir, Reading::All)
+        pinned.or_else(|| self.unpinned_root(event))
     }
 
     /// Returns the project root as the event alone tells it: the host's, else the repository.
@@ -549,6 +624,20 @@ impl Engine {
             }
             None => Some(root),
         }
+    }
+
+    /// Finds the hooks of an event by the index.
+    fn meet<'event>(
+        &self,
+        root: Option<PathBuf>,
+        event: &'event Event,
+        leaves: &OnceCell<Leaves<'event>>,
+    ) -> Scene {
+        let Met { installed, journal } = index::meet(&self.places, root.as_deref(), event, leaves);
+        if let Some(journal) = journal {
+            let _ = self.journal_settings.set(journal);
+        }
+        Scene { root, installed }
     }
 
     fn scene(&self, root: Option<PathBuf>, work_dir: &Path, reading: Reading) -> Scene {
@@ -647,19 +736,16 @@ impl Engine {
 
     /// Begins the record of a hook that runs aside; its outcome is still to come.
     pub fn record_of_aside(due: &Due<'_>, of: &RecordId, scene: &Scene) -> Record {
-        let outcome = Finished {
-            verdict: Verdict::default(),
-            event: Event {
-                raw: serde_json::Map::new(),
-                context: serde_json::Map::new(),
-                ..due.event.clone()
-            },
-            runs: vec![run_record(due.hook, Said::default(), None)],
-            skipped: Vec::new(),
-            other_events: 0,
+        let event = Event {
+            raw: serde_json::Map::new(),
+            context: serde_json::Map::new(),
+            ..due.event.clone()
         };
+        let runs = vec![run_record(due.hook, Said::default(), None)];
+        let outcome = Finished { runs, ..Finished::of(event) };
         let id = new_id();
-        let (_, _, mut record) = finish(id, outcome, Duration::ZERO);
+        let (_, event, mut record) = finish(id, outcome, Duration::ZERO);
+        record.about = about(&event, &[]);
         record.of = Some(of.clone());
         record.project_dir = scene.root.as_ref().map(|root| root.to_string_lossy().into_owned());
         record
@@ -695,6 +781,7 @@ fn remember(
             EventKind::SessionStart => {
                 if let Some(state) = state {
                     session::forget_old(state, SystemTime::now());
+                    index::forget_old(state, SystemTime::now());
                 }
                 session.begin_turn()
             }
@@ -751,7 +838,7 @@ fn cap_stop(
 
 /// Parts a finished dispatch into its verdict, its event, and the record, still without the verdict.
 fn finish(id: RecordId, finished: Finished, took: Duration) -> (Verdict, Event, Record) {
-    let Finished { verdict, event, runs, skipped, other_events } = finished;
+    let Finished { verdict, event, runs, skipped, more_skipped, other_events } = finished;
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let mut record = Record::new(id, now(), &event.host, event.kind.clone());
     record.native_name.clone_from(&event.native_name);
@@ -760,9 +847,9 @@ fn finish(id: RecordId, finished: Finished, took: Duration) -> (Verdict, Event, 
     record.work_dir = text(&event.work_dir);
     record.project_dir = event.project_dir.as_deref().map(text);
     record.tool = event.tool.as_ref().map(|tool| tool.name.clone());
-    record.about = event.headline();
     record.runs = runs;
     record.skipped = skipped;
+    record.more_skipped = more_skipped;
     record.other_events = other_events;
     record.took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     (verdict, event, record)
@@ -788,7 +875,7 @@ impl CallName {
         });
         let digest = || {
             let text = format!("{}\n{}", tool.name, to_spaced(&tool.input));
-            format!("{DIGEST}{}", hex(&Sha256::digest(text.as_bytes())[..16]))
+            format!("{DIGEST}{}", hex(&sha256(text.as_bytes())[..16]))
         };
         match &tool.use_id {
             Some(id) => Self { call: Some(id.clone()), digest: (!is_large).then(digest) },

@@ -40,6 +40,31 @@ pub fn event_json(data: &[u8]) {
     }
 }
 
+/// Reads bytes as an event in part: what is kept and what was left out are the whole.
+pub fn large_event(data: &[u8]) {
+    use anyhook_model::json::{Role, abridge, any_leaf};
+    let Ok(text) = str::from_utf8(data) else { return };
+    let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("it is JSON");
+    for keep in [0, 5, 40] {
+        let Some(abridged) = abridge(text, OpenFormat.passed_on(), keep) else { continue };
+        let (whole, short) = (read(text), read(&abridged.text));
+        if abridged.cuts.is_empty() {
+            assert_eq!(whole, short);
+        }
+        let cuts: Vec<_> = abridged
+            .cuts
+            .iter()
+            .filter(|cut| cut.role == Role::Input)
+            .map(anyhook_model::json::Cut::text)
+            .collect();
+        any_leaf(&whole["tool_input"], &mut |leaf| {
+            let is_kept = any_leaf(&short["tool_input"], &mut |kept| kept == leaf);
+            assert!(is_kept || cuts.iter().any(|cut| cut.contains(leaf)), "{leaf}");
+            false
+        });
+    }
+}
+
 /// Takes the secrets out of bytes, as they are and as a JSON string.
 pub fn redact(data: &[u8]) {
     let is_json = |text: &str| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
@@ -48,6 +73,43 @@ pub fn redact(data: &[u8]) {
         if let Some(found) = crate::redact::redact(&text) {
             assert!(!is_json(&text) || is_json(&found.text));
         }
+    }
+}
+
+/// Takes the first line for an expression and the rest for a text: what is compiled when it is
+/// needed says what is compiled at once says.
+pub fn matcher(data: &[u8]) {
+    use crate::matcher::{Expression, Leaves, Matcher};
+    let text = String::from_utf8_lossy(data);
+    let (expression, text) = text.split_once('\n').unwrap_or((&text, ""));
+    // Compiled plainly, long ones take longer than they tell.
+    if expression.len() > 200 {
+        return;
+    }
+    let plain = regex::Regex::new(expression);
+    let anywhere = Expression::anywhere(expression);
+    assert_eq!(anywhere.is_ok(), plain.is_ok(), "{expression:?}");
+    if let (Ok(anywhere), Ok(plain)) = (anywhere, plain) {
+        let right = plain.is_match(text);
+        assert_eq!(anywhere.is_match(text), right, "{anywhere:?} in {text:?}");
+        let call = anyhook_model::ToolCall {
+            name: String::new(),
+            input: text.into(),
+            use_id: None,
+            files: serde_json::Value::Null,
+            native: None,
+            fixed: None,
+        };
+        let matcher = Matcher::from_parts(None, Some(anywhere));
+        assert!(matcher.may_match(&call, &Leaves::of(&call)) || !right, "{matcher:?} in {text:?}");
+    }
+    let anchored = |end: &str| regex::Regex::new(&format!("^(?:{expression}{end})$"));
+    let whole = Expression::whole(expression);
+    let plain =
+        regex::Regex::new(expression).and_then(|_| anchored("").or_else(|_| anchored("\n")));
+    assert_eq!(whole.is_ok(), plain.is_ok(), "{expression:?}");
+    if let (Ok(whole), Ok(plain)) = (whole, plain) {
+        assert_eq!(whole.is_match(text), plain.is_match(text), "{whole:?} of {text:?}");
     }
 }
 

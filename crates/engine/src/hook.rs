@@ -8,8 +8,16 @@ use anyhook_model::{FailMode, HookDefinition, Trigger};
 use rustix::fs::{Access, Mode, OFlags};
 
 use crate::definition;
-use crate::matcher::CompiledMatcher;
+use crate::matcher::Matcher;
 use crate::problem::{Problem, Severity};
+
+/// The file that says what a hook is.
+pub(crate) const HOOK_FILE: &str = "HOOK.md";
+/// The folder of what it runs.
+pub(crate) const SCRIPTS: &str = "scripts";
+/// What may be run, the first that is there, and what reads it if it cannot be started by itself.
+pub(crate) const ENTRIES: [(&str, &str); 3] =
+    [("run", "sh"), ("run.sh", "bash"), ("run.py", "python3")];
 
 /// More of a HOOK.md is not read.
 const FILE_LIMIT: u64 = 1024 * 1024;
@@ -28,6 +36,9 @@ pub enum Level {
 }
 
 impl Level {
+    /// Every level, in order.
+    pub(crate) const ALL: [Self; 4] = [Self::Managed, Self::User, Self::Project, Self::Program];
+
     /// Returns the word for it.
     pub fn word(self) -> &'static str {
         match self {
@@ -79,7 +90,7 @@ pub struct Hook {
     /// What its HOOK.md says.
     pub definition: HookDefinition,
     /// Its matcher, ready to use.
-    pub matcher: CompiledMatcher,
+    pub matcher: Matcher,
     /// Every finding.
     pub problems: Vec<Problem>,
     /// Whose it is.
@@ -102,7 +113,7 @@ impl Hook {
         let folder_name = folder.file_name().unwrap_or_default().to_string_lossy();
         Self {
             definition: HookDefinition::named(&folder_name),
-            matcher: CompiledMatcher::default(),
+            matcher: Matcher::default(),
             problems: Vec::new(),
             level,
             nesting: 0,
@@ -132,7 +143,7 @@ impl Hook {
     pub fn load(folder: &Path, level: Level) -> Self {
         let folder_name = folder.file_name().unwrap_or_default().to_string_lossy();
         let mut hook = Self::unread(folder, level);
-        match read_regular(&folder.join("HOOK.md")) {
+        match read_regular(&folder.join(HOOK_FILE)) {
             Ok(file) => {
                 let read = definition::read(&file, &folder_name);
                 hook.definition = read.definition;
@@ -202,26 +213,29 @@ pub(crate) fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
 
 /// Finds what to start: `scripts/run` if it may be run, else `run.sh`, else `run.py`.
 fn find_entry(folder: &Path) -> Result<Entry, Problem> {
-    let scripts = folder.join("scripts");
-    let run = scripts.join("run");
+    let scripts = folder.join(SCRIPTS);
     let may_run = |path: &Path| rustix::fs::access(path, Access::EXEC_OK).is_ok();
-    if run.is_file() && may_run(&run) {
-        let interpreter = if starts_by_itself(&run) { None } else { Some("sh") };
-        return Ok(Entry { script: run, interpreter });
-    }
-    for (name, interpreter) in [("run.sh", "bash"), ("run.py", "python3")] {
+    let [(run, _), ..] = ENTRIES;
+    for (name, interpreter) in ENTRIES {
         let script = scripts.join(name);
-        if script.is_file() {
+        // A `run` that may not be run is left for the next; the others say by their name what they are.
+        if script.is_file() && (name != run || may_run(&script)) {
             let by_itself = may_run(&script) && starts_by_itself(&script);
             return Ok(Entry { script, interpreter: (!by_itself).then_some(interpreter) });
         }
     }
+    let run = scripts.join(run);
     let problem = Problem::new("nothing-to-run", Severity::Unusable, "there is nothing to run");
     Err(if run.is_file() {
         problem.hint("`scripts/run` is not executable: chmod +x it")
     } else {
         problem.hint("put a program at scripts/run, scripts/run.sh or scripts/run.py")
     })
+}
+
+/// Returns the name of a program that reads scripts.
+pub(crate) fn interpreter(name: &str) -> Option<&'static str> {
+    ENTRIES.into_iter().map(|(_, interpreter)| interpreter).find(|known| *known == name)
 }
 
 /// Tells whether the system can start a file: it has a shebang or is a compiled program.

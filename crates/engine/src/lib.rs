@@ -42,16 +42,20 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod about;
 pub mod alarms;
 pub mod definition;
+mod digest;
 pub mod discover;
 pub mod dispatch;
 pub mod engine;
 pub mod front_matter;
 pub mod fuzzing;
 pub mod hook;
+pub mod index;
 pub mod instructions;
 pub mod journal;
+mod large;
 pub mod matcher;
 pub mod output;
 pub mod person;

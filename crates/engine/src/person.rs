@@ -3,6 +3,7 @@
 //! The engine decides alone: who is asked, how, and that there is a daemon is not its business. It
 //! knows when a person may be asked (`[decisions]` in the settings), what about, and for how long.
 
+use std::borrow::Cow;
 use std::fmt::Debug;
 use std::time::Duration;
 
@@ -12,10 +13,10 @@ use anyhook_model::{Effect, Event, EventKind, Inquiry, Record, Resolution, Verdi
 use jiff::SignedDuration;
 use sha2::{Digest, Sha256};
 
+use crate::digest::hex;
 use crate::places::Places;
 use crate::redact::without_secrets;
 use crate::settings::{DecisionSettings, WaitFor};
-use crate::trust::hex;
 
 /// What a question is about is told to this length.
 const QUESTION_LIMIT: usize = 1000;
@@ -124,7 +125,7 @@ fn about(events: &[Event]) -> Option<String> {
         let all: Vec<String> = events.iter().map(of_call).collect();
         return Some(format!("{} changes: {}", all.len(), all.join(", ")));
     };
-    event.headline()
+    event.headline().map(Cow::into_owned)
 }
 
 fn digest(events: &[Event]) -> String {

@@ -3,9 +3,9 @@
 //! A pure function of the installed hooks and the event. Matchers are not asked here: an earlier
 //! hook may change the input, so each is asked when its turn comes (see [`crate::dispatch`]).
 
-use anyhook_model::{Event, SkipReason, Skipped, Spelling};
+use anyhook_model::{Event, EventKind, SkipReason, Skipped, Spelling};
 
-use crate::discover::Installed;
+use crate::discover::{Installed, Passed, Standing};
 use crate::hook::{Hook, Trust};
 
 /// The hooks due at one event, in order, and all others.
@@ -15,6 +15,8 @@ pub struct Plan<'hooks> {
     pub steps: Vec<PlannedStep<'hooks>>,
     /// Hooks left out, and why.
     pub skipped: Vec<(&'hooks Hook, SkipReason)>,
+    /// Hooks that were left out before.
+    pub passed: &'hooks Passed,
 }
 
 /// A hook whose turn will come.
@@ -37,48 +39,97 @@ pub enum Broken {
     Changed(String),
 }
 
+/// What decides whether a hook is due, wherever it is known from.
+pub(crate) trait Facts {
+    /// Returns why it is left out at every event, if it is.
+    fn out(&self) -> Option<SkipReason>;
+    /// Tells whether it runs at an event.
+    fn waits_for(&self, kind: &EventKind) -> bool;
+    /// Tells whether it runs at no event at all.
+    fn waits_for_nothing(&self) -> bool;
+    /// Tells whether it runs in a host.
+    fn is_for(&self, host: &str) -> bool;
+    /// Returns what keeps it from running.
+    fn fault(&self) -> Option<String>;
+    /// Tells whether its failure blocks.
+    fn blocks_on_failure(&self) -> bool;
+    /// Returns in what way it is no longer what was trusted.
+    fn change(&self) -> Option<String>;
+}
+
+/// Decides whether a hook is due, and whether it fails without being run. The reasons come in the
+/// order a person would ask.
+pub(crate) fn due(hook: &impl Facts, event: &Event) -> Result<Option<Broken>, SkipReason> {
+    if let Some(out) = hook.out() {
+        return Err(out);
+    }
+    if !hook.waits_for(&event.kind) {
+        return Err(match hook.fault() {
+            Some(fault) if hook.waits_for_nothing() => SkipReason::Unusable(fault),
+            _ => SkipReason::OtherEvent,
+        });
+    }
+    if !hook.is_for(&event.host) {
+        return Err(SkipReason::Host);
+    }
+    match (hook.fault(), hook.change()) {
+        (_, Some(why)) => Ok(Some(Broken::Changed(why))),
+        (Some(fault), None) if hook.blocks_on_failure() => Ok(Some(Broken::Unusable(fault))),
+        (Some(fault), None) => Err(SkipReason::Unusable(fault)),
+        (None, None) => Ok(None),
+    }
+}
+
+impl Facts for Standing {
+    fn out(&self) -> Option<SkipReason> {
+        self.out.clone()
+    }
+
+    fn waits_for(&self, kind: &EventKind) -> bool {
+        self.hook.definition.spelling_of(kind).is_some()
+    }
+
+    fn waits_for_nothing(&self) -> bool {
+        self.hook.definition.triggers.is_empty()
+    }
+
+    fn is_for(&self, host: &str) -> bool {
+        let hosts = &self.hook.definition.hosts;
+        hosts.is_empty() || hosts.iter().any(|named| named == host)
+    }
+
+    fn fault(&self) -> Option<String> {
+        self.hook.fault().map(|problem| problem.message.clone())
+    }
+
+    fn blocks_on_failure(&self) -> bool {
+        self.hook.blocks_on_failure()
+    }
+
+    fn change(&self) -> Option<String> {
+        match &self.hook.trust {
+            Trust::Changed(why) => Some(why.clone()),
+            Trust::NotNeeded | Trust::Trusted | Trust::Never => None,
+        }
+    }
+}
+
 impl<'hooks> Plan<'hooks> {
     /// Plans one event.
     pub fn new(installed: &'hooks Installed, event: &Event) -> Self {
-        let mut plan = Self { steps: Vec::new(), skipped: Vec::new() };
+        let mut plan = Self { steps: Vec::new(), skipped: Vec::new(), passed: &installed.passed };
         for standing in &installed.hooks {
             let hook = &standing.hook;
-            match due(hook, standing.out.as_ref(), event) {
-                Ok(step) => plan.steps.push(step),
+            match due(standing, event) {
+                Ok(broken) => {
+                    let spelling = hook.definition.spelling_of(&event.kind).unwrap_or_default();
+                    plan.steps.push(PlannedStep { hook, spelling, broken });
+                }
                 Err(why) => plan.skipped.push((hook, why)),
             }
         }
         plan
     }
-}
-
-/// Decides whether a hook is due. The reasons come in the order a person would ask.
-fn due<'hooks>(
-    hook: &'hooks Hook,
-    out: Option<&SkipReason>,
-    event: &Event,
-) -> Result<PlannedStep<'hooks>, SkipReason> {
-    let definition = &hook.definition;
-    if let Some(out) = out {
-        return Err(out.clone());
-    }
-    let fault = hook.fault().map(|problem| problem.message.clone());
-    let Some(spelling) = definition.spelling_of(&event.kind) else {
-        return Err(match fault {
-            Some(fault) if definition.triggers.is_empty() => SkipReason::Unusable(fault),
-            _ => SkipReason::OtherEvent,
-        });
-    };
-    if !definition.hosts.is_empty() && !definition.hosts.contains(&event.host) {
-        return Err(SkipReason::Host);
-    }
-    let broken = match (fault, &hook.trust) {
-        (_, Trust::Changed(why)) => Some(Broken::Changed(why.clone())),
-        (Some(fault), _) if hook.blocks_on_failure() => Some(Broken::Unusable(fault)),
-        (Some(fault), _) => return Err(SkipReason::Unusable(fault)),
-        (None, _) => None,
-    };
-    Ok(PlannedStep { hook, spelling, broken })
 }
 
 impl PlannedStep<'_> {
@@ -97,5 +148,5 @@ impl PlannedStep<'_> {
 
 /// Words a skipped hook for the journal and for people.
 pub fn skipped(hook: &Hook, why: SkipReason) -> Skipped {
-    Skipped { hook: hook.name().to_owned(), folder: hook.folder_text(), why }
+    Skipped::new(hook.name(), || hook.folder_text(), why)
 }

@@ -22,7 +22,7 @@ use std::ops::Range;
 
 use self::rules::{
     ALNUM, AUTHORITY, BASE64, CAPITALS, CLASS, DASH, DIGIT, LEADS, LOWER, QUOTE, RULES, SCHEMES,
-    SPACE, SPAN, Shape, Token, UNDERSCORE, UPPER, URL64, VALUE, Value, is,
+    SPACE, SPAN, Shape, Token, UNDERSCORE, UPPER, URL64, VALUE, Value, is, is_in_threes,
 };
 
 /// A text without its secrets.
@@ -84,18 +84,42 @@ impl Scan<'_> {
     }
 
     /// Where a rule may begin, from there on.
-    fn lead(&self, at: usize) -> Option<usize> {
-        let [first, second, third] = &LEADS;
-        let (mut one, mut two) = (0, 0);
-        for (index, &byte) in self.rest(at).iter().enumerate() {
-            let three = two & third[byte as usize];
-            if three != 0 {
-                return Some(at + index - 2);
+    fn lead(&self, from: usize) -> Option<usize> {
+        // What a URL or a `curl` has announced is next, unless something comes before it.
+        let announced = [&self.url, &self.curl].map(|range| range.start.wrapping_sub(1));
+        let end = self.bytes.len();
+        let announced = announced.into_iter().filter(|at| (from..end).contains(at)).min();
+        let end = announced.map_or(end, |at| end.min(at + 4));
+        let bytes = self.bytes.get(from..end).unwrap_or_default();
+        let first_of = |mut places: Range<usize>| places.find(|at| self.may_begin(from + at));
+        let (words, rest) = bytes.as_chunks::<8>();
+        let mut before = 0;
+        for (index, word) in words.iter().enumerate() {
+            let word = u64::from_le_bytes(*word);
+            // Three bytes at every other place: they are the first of a rule, or those from its second
+            // on. The first three begin in the word before.
+            let threes = [before >> 48 | word << 16, word, word >> 16, word >> 32];
+            if threes.into_iter().fold(false, |found, three| found | is_in_threes(three)) {
+                let at = 8 * index;
+                if let Some(found) = first_of(at.saturating_sub(3)..at + 5) {
+                    return announced.into_iter().chain([from + found]).min();
+                }
             }
-            two = one & second[byte as usize];
-            one = first[byte as usize];
+            before = word;
         }
-        None
+        let found = first_of((bytes.len() - rest.len()).saturating_sub(3)..bytes.len());
+        announced.into_iter().chain(found.map(|at| from + at)).min()
+    }
+
+    /// Whether the three bytes there are those of a rule.
+    fn may_begin(&self, at: usize) -> bool {
+        let [first, second, third] = &LEADS;
+        match self.rest(at) {
+            [one, two, three, ..] => {
+                first[*one as usize] & second[*two as usize] & third[*three as usize] != 0
+            }
+            _ => false,
+        }
     }
 
     fn replace(&mut self, range: Range<usize>, kind: &'static str) {

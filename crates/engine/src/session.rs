@@ -10,13 +10,15 @@
 //!   without one says that the same call was let through later;
 //! - `turn`: the lengths of the two when the turn began, renamed into place.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
+use rustix::fs::{Mode, OFlags};
 
 use crate::trust::short_hash;
 
@@ -25,23 +27,31 @@ const FORGET_AFTER: Duration = Duration::from_secs(30 * 24 * 3600);
 /// At most so many sessions are forgotten at once: the agent waits.
 const FORGET_AT_ONCE: usize = 20;
 
+/// Nearly every path is shorter.
+const SHORT: usize = 1024;
+
 /// One session's folder.
 #[derive(Clone, Debug)]
 pub struct Session {
     folder: PathBuf,
+    /// The pinned project root, once it was seen: it stays.
+    pinned: OnceLock<PathBuf>,
 }
 
 impl Session {
     /// Names the session of a host. Nothing is written yet.
     pub fn new(state: &Path, host: &str, id: &str) -> Self {
         let name = short_hash(Path::new(&format!("{host}\0{id}")));
-        Self { folder: state.join("sessions").join(name) }
+        Self { folder: state.join("sessions").join(name), pinned: OnceLock::new() }
     }
 
     /// Returns the pinned project root.
     pub fn root(&self) -> Option<PathBuf> {
-        let bytes = fs::read(self.folder.join("root")).ok()?;
-        Some(PathBuf::from(std::ffi::OsString::from_vec(bytes)))
+        if let Some(pinned) = self.pinned.get() {
+            return Some(pinned.clone());
+        }
+        let bytes = read_short(&self.folder.join("root")).ok()?;
+        Some(self.pinned.get_or_init(|| std::ffi::OsString::from_vec(bytes).into()).clone())
     }
 
     /// Pins the project root; the first to come wins. Returns the one that is pinned.
@@ -52,6 +62,10 @@ impl Session {
 
     /// Remembers when the session was first heard of.
     pub fn started(&self, at: Timestamp) -> io::Result<()> {
+        // A session whose root is pinned has been heard of before.
+        if self.root().is_some() {
+            return Ok(());
+        }
         self.write_once("start", at.to_string().as_bytes())
     }
 
@@ -134,7 +148,11 @@ impl Session {
     }
 
     fn append(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        let open = || OpenOptions::new().create(true).append(true).open(self.folder.join(name));
+        let open = || {
+            let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::CLOEXEC;
+            let file = rustix::fs::open(self.folder.join(name), flags, Mode::from(0o666))?;
+            io::Result::Ok(File::from(file))
+        };
         let mut file = open().or_else(|_| {
             fs::create_dir_all(&self.folder)?;
             open()
@@ -156,6 +174,18 @@ impl Session {
             _ => Ok(()),
         }
     }
+}
+
+/// Reads a file that is short, in as few calls as it takes.
+fn read_short(path: &Path) -> io::Result<Vec<u8>> {
+    let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let mut bytes = vec![0; SHORT];
+    let length = rustix::io::retry_on_intr(|| rustix::io::read(&file, &mut bytes[..]))?;
+    if length == SHORT {
+        return fs::read(path);
+    }
+    bytes.truncate(length);
+    Ok(bytes)
 }
 
 /// Forgets some of the sessions that were silent for a month.

@@ -15,7 +15,7 @@ use crate::hook::read_regular;
 use crate::places::{PROJECT_LEVEL, Places};
 
 /// The file's name, beside each level's `hooks` folder.
-const FILE: &str = "anyhook.toml";
+pub(crate) const FILE: &str = "anyhook.toml";
 
 /// A gate that blocks more often than this in one turn only burns money.
 const STOP_CAP_DEFAULT: u32 = 8;

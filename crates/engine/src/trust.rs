@@ -22,6 +22,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
+use crate::digest::{hex, sha256};
+
 /// The version of [`TrustRecord`].
 ///
 /// - 1: source, digest, time.
@@ -54,11 +56,12 @@ mod path_text {
 
     use serde::{Deserialize, Deserializer, Serializer};
 
+    use crate::digest::hex;
+
     pub fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
         match path.to_str() {
             Some(text) => serializer.serialize_str(text),
-            None => serializer
-                .serialize_str(&format!("hex:{}", super::hex(path.as_os_str().as_bytes()))),
+            None => serializer.serialize_str(&format!("hex:{}", hex(path.as_os_str().as_bytes()))),
         }
     }
 
@@ -257,11 +260,13 @@ impl TrustStore {
         }
     }
 
-    fn records_folder(&self, hooks_folder: &Path) -> PathBuf {
+    /// Returns the folder of the records of what was trusted in a `hooks` folder.
+    pub(crate) fn records_folder(&self, hooks_folder: &Path) -> PathBuf {
         self.folder.join("projects").join(short_hash(hooks_folder))
     }
 
-    fn record_path(&self, source: &Path) -> PathBuf {
+    /// Returns the file of a hook's record.
+    pub(crate) fn record_path(&self, source: &Path) -> PathBuf {
         let name = Path::new(source.file_name().unwrap_or_default());
         self.records_folder(source.parent().unwrap_or(source))
             .join(format!("{}.json", short_hash(name)))
@@ -284,20 +289,12 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> TrustError {
 
 /// Returns 32 hexadecimal digits that stand for a path.
 pub(crate) fn short_hash(path: &Path) -> String {
-    hex(&Sha256::digest(path.as_os_str().as_bytes())[..16])
+    hex(&sha256(path.as_os_str().as_bytes())[..16])
 }
 
 /// Returns the SHA-256 of bytes, in hexadecimal digits.
 pub fn sha256_hex(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hex(&sha256(bytes))
 }
 
 /// One thing in a hook's folder.
@@ -350,6 +347,16 @@ fn walk(
         }
     }
     Ok(())
+}
+
+/// Returns the paths of a folder and of everything in it.
+pub(crate) fn paths(root: &Path) -> Result<Vec<PathBuf>, TrustError> {
+    let mut paths = vec![root.to_owned()];
+    walk(root, &mut |_, path, _| {
+        paths.push(path.to_owned());
+        Ok(())
+    })?;
+    Ok(paths)
 }
 
 /// Returns the first thing in a folder, or the folder itself, that `wrong` finds a fault with.

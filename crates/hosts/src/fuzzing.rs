@@ -35,7 +35,7 @@ pub fn settings(data: &[u8]) {
         project: None,
         variables: std::collections::BTreeMap::new(),
     };
-    let call = Call { binary: "/anyhook".into() };
+    let call = Call::to("/anyhook");
     for agent in AGENTS {
         let texts: Texts =
             agent.settings_files(&scope).into_iter().map(|path| (path, text.clone())).collect();

@@ -162,7 +162,7 @@ fn told(record: &Record) -> Option<Happening> {
 
 /// Returns what an agent shows when it calls this tool, which is a question to the person.
 fn prompt_tool(record: &Record) -> Option<PromptType> {
-    crate::find(&record.host)?.prompt_tool(record.tool.as_deref()?)
+    crate::find_host(&record.host)?.prompt_tool(record.tool.as_deref()?)
 }
 
 /// Returns what a notification is about, in every host's words.

@@ -25,7 +25,7 @@ pub mod wiring;
 
 use std::path::PathBuf;
 
-use anyhook_model::{EventKind, Host, ProcessName, PromptType};
+use anyhook_model::{EventKind, Host, ProcessName};
 use command::{Command, CommandFile};
 use dialog::Dialog;
 use facts::{Capability, Quirk};
@@ -54,12 +54,6 @@ pub trait Agent: Host + Sync {
 
     /// Returns the version everything here was tried with.
     fn tried_version(&self) -> &'static str;
-
-    /// Returns what the agent shows when it calls this tool, if that is a question to the person.
-    fn prompt_tool(&self, tool: &str) -> Option<PromptType> {
-        let _ = tool;
-        None
-    }
 
     /// Returns how long hooks may take at an event, in milliseconds: a little less than the agent
     /// itself waits.
@@ -152,6 +146,16 @@ pub trait Agent: Host + Sync {
 pub const AGENTS: [&dyn Agent; 4] =
     [&claude_code::ClaudeCode, &codex::Codex, &gemini_cli::GeminiCli, &opencode::OpenCode];
 
+/// Every agent as a host and nothing else: whoever takes one from here does not carry along what
+/// wires it up, which the hook path has no use for.
+const HOSTS: [&dyn Host; 4] =
+    [&claude_code::ClaudeCode, &codex::Codex, &gemini_cli::GeminiCli, &opencode::OpenCode];
+
+/// Finds an agent by its id, as a host.
+pub fn find_host(id: &str) -> Option<&'static dyn Host> {
+    HOSTS.into_iter().find(|host| host.id() == id)
+}
+
 /// Finds an agent by its id.
 pub fn find(id: &str) -> Option<&'static dyn Agent> {
     AGENTS.into_iter().find(|agent| agent.id() == id)
@@ -162,13 +166,23 @@ pub fn find(id: &str) -> Option<&'static dyn Agent> {
 /// A payload sent by hand makes a terminal look like an agent, which it is not: the program has to
 /// be one of the agent's.
 pub fn is_among(process: &ProcessName, id: &str, all: &[(ProcessName, String)]) -> bool {
-    let names = find(id).map_or(&[][..], |agent| agent.process_names());
+    let names = find_host(id).map_or(&[][..], Host::process_names);
     all.iter().any(|(name, program)| name == process && names.contains(&program.as_str()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_agent_is_a_host() {
+        let hosts = HOSTS.map(Host::id);
+        assert_eq!(hosts, AGENTS.map(Host::id));
+        for id in hosts {
+            assert_eq!(find_host(id).unwrap().id(), find(id).unwrap().id());
+        }
+        assert!(find_host("nobody").is_none());
+    }
 
     #[test]
     fn every_agent_has_a_row_for_every_event() {

@@ -18,7 +18,7 @@ fn scope(project: bool) -> Scope {
 }
 
 fn call() -> Call {
-    Call { binary: PathBuf::from("/home/you/.local/share/anyhook/bin/anyhook") }
+    Call::to("/home/you/.local/share/anyhook/bin/anyhook")
 }
 
 fn apply(texts: &Texts, edits: Edits) -> Texts {
@@ -149,6 +149,37 @@ fn kept_comments(before: &str, after: &str) -> bool {
         .all(|comment| after.contains(comment))
 }
 
+/// What an earlier version wrote, which had no small program, is put right, and there is one entry.
+#[test]
+fn the_small_program_takes_the_place_of_the_whole_one() {
+    let old = Call::to("/bin/anyhook");
+    let new = Call { small: Some(PathBuf::from("/bin/anyhook-hook")), ..old.clone() };
+    for (agent, project) in AGENTS.into_iter().flat_map(|agent| [(agent, false), (agent, true)]) {
+        let scope = scope(project);
+        let wired = |texts: &Texts, call| apply(texts, agent.wire(&scope, texts, call).unwrap());
+        // What takes the place of something is indented a little otherwise.
+        let words = |texts: &Texts| {
+            texts.values().map(|text| text.split_whitespace().collect()).collect::<Vec<String>>()
+        };
+        let once = wired(&Texts::new(), &old);
+        let again = wired(&once, &new);
+        assert_eq!(words(&again), words(&wired(&Texts::new(), &new)), "{}", agent.id());
+        assert_eq!(wired(&again, &new), again, "{}: a second time", agent.id());
+        let found = agent.inspect(&scope, &again).unwrap();
+        assert!(found.missing.is_empty() && found.rivals.is_empty(), "{found:?}");
+        assert!(found.stale.is_empty() && found.obstacles.is_empty(), "{found:?}");
+        assert!(!found.ours.is_empty(), "{}", agent.id());
+        for ours in &found.ours {
+            assert!(ours.starts_with("/bin/anyhook-hook"), "{ours}");
+        }
+        // And back, where a version without one is installed over it.
+        assert_eq!(words(&wired(&again, &old)), words(&once), "{}", agent.id());
+        let without = unwire(agent, &scope, &again);
+        assert_eq!(without, unwire(agent, &scope, &once), "{}", agent.id());
+        assert!(agent.inspect(&scope, &without).unwrap().ours.is_empty(), "{}", agent.id());
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
@@ -168,7 +199,8 @@ proptest! {
             }
             let wanted = settings.clone();
             if older {
-                let command = format!("/old/anyhook hook {}", agent.id());
+                let program = if project { "anyhook" } else { "anyhook-hook" };
+                let command = format!("/old/{program} hook {}", agent.id());
                 let handler = json!({"type": "command", "command": command});
                 for event in ["Stop", "BeforeTool"] {
                     let groups = &mut settings["hooks"][event];

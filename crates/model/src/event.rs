@@ -1,5 +1,6 @@
 //! An event as a hook sees it, and its JSON in the specifications' spelling, spacing and key order.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -92,24 +93,22 @@ impl Event {
         json::to_spaced(&View { event: self, spelling })
     }
 
-    /// Returns the text that shows best what the event is about: a command, a path, a prompt.
-    pub fn headline(&self) -> Option<String> {
+    /// Returns the text that shows best what the event is about: a command, a path, a prompt; borrowed
+    /// if it is one of the event's own, and else its input as JSON.
+    pub fn headline(&self) -> Option<Cow<'_, str>> {
         const TELLING: [&str; 6] = ["command", "path", "file_path", "url", "query", "pattern"];
         let from_tool = self.tool.as_ref().and_then(|tool| {
-            TELLING.iter().find_map(|key| tool.input.get(key)?.as_str()).map(str::to_owned).or_else(
-                || {
-                    tool.input
-                        .as_object()
-                        .is_some_and(|input| !input.is_empty())
-                        .then(|| json::to_spaced(&tool.input))
-                },
-            )
+            let telling = TELLING.iter().find_map(|key| tool.input.get(key)?.as_str());
+            telling.map(Cow::Borrowed).or_else(|| {
+                let is_telling = tool.input.as_object().is_some_and(|input| !input.is_empty());
+                is_telling.then(|| Cow::Owned(json::to_spaced(&tool.input)))
+            })
         });
         from_tool.or_else(|| {
             ["prompt", "message", "task_description", "exit_reason", "stop_reason"]
                 .iter()
                 .find_map(|key| self.data.get(*key)?.as_str())
-                .map(str::to_owned)
+                .map(Cow::Borrowed)
         })
     }
 

@@ -24,7 +24,7 @@ pub mod limits {
 }
 
 /// The contents of a HOOK.md's front matter, with defaults filled in.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HookDefinition {
     /// The hook's identifier.
@@ -100,15 +100,24 @@ impl Serialize for Trigger {
     }
 }
 
+impl<'de> Deserialize<'de> for Trigger {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let (kind, spelling) = EventKind::known(&name)
+            .ok_or_else(|| serde::de::Error::custom(format!("`{name}` is no event")))?;
+        Ok(Self { kind, spelling })
+    }
+}
+
 /// Regular expressions a tool call must match; both if both are given.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Matcher {
     /// Matches the whole tool name.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     /// Is found in one of the input's values.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
 }
 

@@ -6,8 +6,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::agent::PromptType;
 use crate::event::{Event, ToolCall};
-use crate::json::Object;
+use crate::json::{Object, PassedOn};
 use crate::kind::EventKind;
 use crate::verdict::Verdict;
 
@@ -82,6 +83,12 @@ pub trait Host: Sync {
     /// Reads one payload as one or more events, to be dispatched in order.
     fn decode(&self, payload: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError>;
 
+    /// Returns the values that [`Self::decode`] passes on without looking into them, other than for the
+    /// names of their members: of a large one that concerns no hook, the beginning will do.
+    fn passed_on(&self) -> &'static [PassedOn] {
+        &[]
+    }
+
     /// Words the verdict on `event`. This cannot fail: every path ends in a reply.
     fn encode(&self, event: &Event, verdict: &Verdict) -> Reply;
 
@@ -119,6 +126,12 @@ pub trait Host: Sync {
     /// Returns the names its process may have: its own, or that of what it runs on.
     fn process_names(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    /// Returns what the host shows when it calls this tool, if that is a question to the person.
+    fn prompt_tool(&self, tool: &str) -> Option<PromptType> {
+        let _ = tool;
+        None
     }
 
     /// Returns after how many blocks in a turn the host itself lets a stop through, if it does.

@@ -1,14 +1,20 @@
 //! JSON as the specifications print it, and a reader that no payload can overturn.
 
+mod abridge;
+mod compact;
 mod members;
 mod mend;
+mod tokens;
 
+use std::borrow::Cow;
 use std::io;
 
 use serde::Serialize;
 use serde_json::ser::Formatter;
 use serde_json::{Map, Value};
 
+pub use abridge::{Abridged, Cut, PassedOn, Role, abridge};
+pub use compact::push_compact;
 pub use members::{Members, members};
 
 /// A JSON object with its keys in the order they came.
@@ -64,7 +70,7 @@ pub struct ReadValue {
 ///
 /// Whoever sends an event must not get past a guard by making it hard to read: see `mend`.
 pub fn read(bytes: &[u8]) -> Result<ReadValue, serde_json::Error> {
-    let text = String::from_utf8_lossy(bytes);
+    let text = lossy(bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     match serde_json::from_str(text) {
         Ok(value) => Ok(ReadValue { value, mended: false }),
@@ -83,13 +89,18 @@ pub fn read(bytes: &[u8]) -> Result<ReadValue, serde_json::Error> {
 /// A text that was cut off keeps what had come of its last value: a guard still sees it.
 pub fn read_cut(bytes: &[u8]) -> Result<ReadValue, serde_json::Error> {
     read(bytes).or_else(|error| {
-        let completed =
-            mend::complete(String::from_utf8_lossy(bytes).trim_start_matches('\u{feff}'));
+        let completed = mend::complete(lossy(bytes).trim_start_matches('\u{feff}'));
         match completed.map(|text| read(text.as_bytes())) {
             Some(Ok(read)) => Ok(ReadValue { mended: true, ..read }),
             _ => Err(error),
         }
     })
+}
+
+/// Returns bytes as text, with U+FFFD for what is none.
+pub fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+    // The standard library's own way goes through all of it character by character.
+    str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 /// Merges `change` into `input` field by field; `null` removes a field.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::event::{Event, NativeCall, ToolCall};
 use crate::exit_code;
 use crate::host::{Caller, DecodeError, Host, Reply};
-use crate::json::{self, Object};
+use crate::json::{self, Object, PassedOn, Role};
 use crate::kind::EventKind;
 use crate::serve::Said;
 use crate::verdict::Verdict;
@@ -52,6 +52,14 @@ impl Host for OpenFormat {
         }
         event.raw = fields;
         Ok(vec![event])
+    }
+
+    fn passed_on(&self) -> &'static [PassedOn] {
+        &[
+            PassedOn { path: &["tool_input"], role: Role::Input },
+            PassedOn { path: &["native", "tool_input"], role: Role::NativeInput },
+            PassedOn { path: &["tool_output"], role: Role::Other },
+        ]
     }
 
     fn encode(&self, _event: &Event, verdict: &Verdict) -> Reply {
@@ -102,15 +110,13 @@ impl Host for OpenFormat {
 
 /// Takes the fields of a tool call out of the event's fields.
 fn take_tool(fields: &mut Object, mended: bool) -> ToolCall {
-    let native = fields.get("native").and_then(|native| {
-        Some(NativeCall {
-            tool_name: native.get("tool_name")?.as_str()?.to_owned(),
-            tool_input: native.get("tool_input").cloned().unwrap_or_default(),
-        })
+    let native_name =
+        fields.get("native").and_then(|native| Some(native.get("tool_name")?.as_str()?.to_owned()));
+    let native = native_name.map(|tool_name| {
+        let mut native = fields.shift_remove("native").unwrap_or_default();
+        let tool_input = native.get_mut("tool_input").map(Value::take).unwrap_or_default();
+        NativeCall { tool_name, tool_input }
     });
-    if native.is_some() {
-        fields.shift_remove("native");
-    }
     ToolCall {
         name: take_text(fields, "tool_name").unwrap_or_default(),
         input: fields.shift_remove("tool_input").unwrap_or_default(),

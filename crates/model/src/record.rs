@@ -11,7 +11,7 @@ use crate::decision::Decision;
 use crate::host::Lost;
 use crate::id::RecordId;
 use crate::inquiry::Resolution;
-use crate::json::Object;
+use crate::json::{Object, lossy, push_compact};
 use crate::kind::EventKind;
 use crate::outcome::Outcome;
 use crate::verdict::Verdict;
@@ -22,7 +22,8 @@ use crate::verdict::Verdict;
 ///   the outcome of each hook that ran aside.
 /// - 2: numbered segments, a checksum (`sum`) at the end of each line; the payload, the reply,
 ///   what was counted, the call's id; long texts in files of their own (`long`), secrets taken out
-///   (`redacted`). Everything of the first form kept its place.
+///   (`redacted`). Everything of the first form kept its place, but for `folder` of a hook that was
+///   left out for its matcher.
 pub const JOURNAL_VERSION: u32 = 2;
 
 /// One line of the journal: a dispatch, or (with `of`) the outcome of a hook that ran aside.
@@ -90,6 +91,9 @@ pub struct Record {
     /// Hooks that were left out, and why; hooks of other events are only counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
+    /// How many more hooks were left out whose matcher does not match.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub more_skipped: usize,
     /// How many installed hooks wait for other events.
     #[serde(default)]
     pub other_events: usize,
@@ -144,6 +148,7 @@ impl Record {
             counted: Object::new(),
             runs: Vec::new(),
             skipped: Vec::new(),
+            more_skipped: 0,
             other_events: 0,
             verdict: Verdict::default(),
             answered: None,
@@ -175,7 +180,7 @@ pub struct Payload(String);
 impl Payload {
     /// Takes a payload as it came.
     pub fn new(bytes: &[u8]) -> Self {
-        Self(String::from_utf8_lossy(bytes).into_owned())
+        Self(lossy(bytes).into_owned())
     }
 
     /// Returns the text.
@@ -183,9 +188,32 @@ impl Payload {
         &self.0
     }
 
+    /// Adds it to a text as JSON on one line, as in a record.
+    pub fn push_json(&self, text: &mut String) -> serde_json::Result<()> {
+        if !push_compact(&self.0, text) {
+            text.push_str(&serde_json::to_string(self)?);
+        }
+        Ok(())
+    }
+
     /// Takes the text out.
     pub fn into_text(self) -> String {
         self.0
+    }
+}
+
+impl From<String> for Payload {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl From<Vec<u8>> for Payload {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(
+            String::from_utf8(bytes)
+                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+        )
     }
 }
 
@@ -266,16 +294,31 @@ pub struct RunRecord {
     pub took_us: u64,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde asks with")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
 /// A hook that was left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Skipped {
     /// The hook's name.
     pub hook: String,
-    /// Where its folder is.
+    /// Where its folder is; not told where only its matcher does not match.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub folder: String,
     /// Why it was left out.
     pub why: SkipReason,
+}
+
+impl Skipped {
+    /// Names a hook that was left out.
+    pub fn new(hook: &str, folder: impl FnOnce() -> String, why: SkipReason) -> Self {
+        // A hundred hooks that do not match are the usual case: their names have to do.
+        let folder = if why.is_mismatch() { String::new() } else { folder() };
+        Self { hook: hook.to_owned(), folder, why }
+    }
 }
 
 /// Why a hook was left out.
@@ -299,6 +342,13 @@ pub enum SkipReason {
     Replaced(String),
     /// A hook of the same name in this folder may not be replaced.
     Dropped(String),
+}
+
+impl SkipReason {
+    /// Tells whether the hook's matcher is the reason.
+    pub fn is_mismatch(&self) -> bool {
+        matches!(self, Self::Tool | Self::Pattern)
+    }
 }
 
 impl fmt::Display for SkipReason {
@@ -337,6 +387,9 @@ mod tests {
             let payload = Payload::new(sent.as_bytes());
             let text = serde_json::to_string(&payload).unwrap();
             assert_eq!(text, written);
+            let mut pushed = String::new();
+            payload.push_json(&mut pushed).unwrap();
+            assert_eq!(pushed, written);
             let read: Payload = serde_json::from_str(&text).unwrap();
             if text.starts_with('"') {
                 assert_eq!(read, payload);

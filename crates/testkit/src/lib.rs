@@ -8,6 +8,7 @@
 pub mod agents;
 pub mod model_server;
 pub mod npm;
+pub mod programs;
 pub mod tls;
 
 use std::fs::{self, Permissions};

@@ -8,7 +8,9 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
-use super::{add_hook, rounded, run_example};
+use super::measure::rounded;
+use super::place::Hook;
+use super::run_example;
 use crate::Workspace;
 
 /// The most that the journal may cost on the hook path, in microseconds.
@@ -23,7 +25,8 @@ pub fn measure(workspace: &Workspace, anyhook: &Path, profile: &str) -> Result<V
     let mut found = run_example(workspace, "anyhook-engine", "journal_cost", profile, &[&state])?;
 
     // A hook whose event is there at every record, and which is never due: its pattern is nowhere.
-    add_hook(folder.path(), "bench-never", "never-000", 2)?;
+    Hook { name: "bench-never", pattern: "never-000", exit_code: 2, lines: "" }
+        .write(folder.path())?;
     let hook = folder.path().join("config/agents/hooks/bench-never");
     let hook = hook.to_str().context("the temporary folder's name is no UTF-8")?;
     let commands: [(&str, &[&str]); 3] = [

@@ -1,35 +1,32 @@
 //! What an event costs through a warm `anyhook serve`, beside a process of its own.
 
-use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
-use super::{Place, WARM_UP, microseconds, percentile, rounded};
+use super::events;
+use super::measure::{WARM_UP, microseconds, percentile, rounded};
+use super::place::Place;
 
 /// Measures with ten hooks of which none matches; returns microseconds.
 pub fn measure(anyhook: &Path, runs: usize) -> Result<Value> {
     let folder = tempfile::tempdir()?;
     let place = Place::make(folder.path())?;
     let home = place.home("home", 10)?;
-    let event = fs::read_to_string(&place.event)?;
+    let event = events::command(&place.project, events::SMALL)?;
+    let file = place.file("event.json", &event)?;
     let request = format!("{{\"id\": 1, \"event\": {}}}\n", event.trim_end());
 
-    let command = |arguments: &[&str]| {
-        let mut command = Command::new(anyhook);
-        command.args(arguments).current_dir(&place.project).env_clear();
-        command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", &home);
-        command.env("XDG_CONFIG_HOME", home.join("config"));
-        command.env("XDG_STATE_HOME", home.join("state"));
-        command
-    };
-    let mut child = command(&["serve", "--stdio"])
+    let mut child = place
+        .command(anyhook, &home)
+        .args(["serve", "--stdio"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
         .spawn()
         .context("`anyhook serve` cannot be started")?;
     let mut stdin = child.stdin.take().context("it has no standard input")?;
@@ -47,8 +44,7 @@ pub fn measure(anyhook: &Path, runs: usize) -> Result<Value> {
         if line != "{\"id\": 1, \"verdict\": {}}\n" {
             bail!("`anyhook serve` answered {line}");
         }
-        let mut hook = command(&["hook", "agent-hooks"]);
-        hook.stdin(File::open(&place.event)?).stdout(Stdio::null());
+        let mut hook = place.hook_call(anyhook, &home, &file)?;
         let began = Instant::now();
         let status = hook.status()?;
         let process = began.elapsed();

@@ -1,15 +1,17 @@
 //! `anyhook doctor`: what is wrong and how to put it right.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use anyhook_engine::alarms;
 use anyhook_engine::hook::Trust;
+use anyhook_engine::index;
 use anyhook_engine::journal::denied::Denials;
 use anyhook_engine::now;
 use anyhook_engine::settings::Settings;
 use anyhook_engine::trust::FileTrust;
-use anyhook_hosts::wiring::{is_ours, program_of};
+use anyhook_hook::beside;
+use anyhook_hosts::wiring::{PROGRAM, SMALL_PROGRAM, is_ours, program_of};
 use anyhook_hosts::{AGENTS, Agent};
 use anyhook_mcp::Failure;
 use anyhook_model::report::{DoctorFinding, DoctorReport};
@@ -146,6 +148,12 @@ fn look_at_state(environment: &Environment, ward: &mut Ward<'_>) {
             format!("`{}` cannot be written: {}", state.display(), error.kind()),
             "without it verdicts stand, but nothing is journaled or remembered: look at its rights and the disk",
         ),
+    }
+    if let Some(error) = index::trouble(&environment.places) {
+        ward.bad(
+            format!("the index of hooks in `{}` cannot be written: {error}", state.display()),
+            "hooks work all the same, but each event reads all of them: look at the rights of its folder `index`",
+        );
     }
     let root = environment.project_root();
     for problem in Settings::load(&environment.places, Some(&root)).problems {
@@ -356,18 +364,15 @@ fn look_at_agent(
                 &format!("anyhook install {id}"),
             );
         }
-        for command in &found.ours {
-            // A plugin names the program alone.
-            let program = program_of(command)
+        // A plugin names the program alone.
+        let program = |command: &String| {
+            program_of(command)
                 .filter(|_| is_ours(command, id))
-                .unwrap_or_else(|| PathBuf::from(command));
-            // One without a folder is looked for by the agent's shell.
-            if program.is_absolute() && !program.exists() {
-                ward.bad(
-                    format!("calls `{}`, which is not there", program.display()),
-                    &format!("anyhook install {id}"),
-                );
-            }
+                .unwrap_or_else(|| PathBuf::from(command))
+        };
+        let programs: BTreeSet<PathBuf> = found.ours.iter().map(program).collect();
+        for program in &programs {
+            look_at_program(program, id, ward);
         }
         for obstacle in &found.obstacles {
             ward.bad(format!("does not call us: {obstacle}"), "take that out of its settings");
@@ -382,5 +387,31 @@ fn look_at_agent(
             Some(last) => ward.good(format!("last event: {last}")),
             None => ward.note("no event of it is in the journal yet"),
         }
+    }
+}
+
+/// Looks at the program that an agent calls.
+fn look_at_program(program: &Path, id: &str, ward: &mut Ward<'_>) {
+    // One without a folder is looked for by the agent's shell.
+    if !program.is_absolute() {
+        return;
+    }
+    let install = format!("anyhook install {id}");
+    if !program.exists() {
+        ward.bad(format!("calls `{}`, which is not there", program.display()), &install);
+    } else if program.ends_with(SMALL_PROGRAM) && beside::found(program, PROGRAM).is_none() {
+        ward.bad(
+            format!(
+                "calls `{}`, and there is no `{PROGRAM}` beside it: hooks that run aside fail, and \
+                 no person can be asked",
+                program.display()
+            ),
+            &install,
+        );
+    } else if program.ends_with(PROGRAM) && beside::found(program, SMALL_PROGRAM).is_some() {
+        ward.note(format!(
+            "calls `{}`, and `{SMALL_PROGRAM}` beside it is quicker: {install}",
+            program.display()
+        ));
     }
 }

@@ -1,6 +1,6 @@
 //! `anyhook install`: wire into agents, after showing what changes.
 
-use anyhook_hosts::wiring::{Call, Edits, Scope, Texts};
+use anyhook_hosts::wiring::{Edits, Scope, Texts};
 use anyhook_hosts::{AGENTS, Agent};
 use anyhook_model::exit_code;
 use clap::Args;
@@ -36,7 +36,7 @@ pub fn run(arguments: &InstallArgs, environment: &Environment, out: &mut Out) ->
         return Err(Trouble::problem("no agent was found on this machine")
             .hint("name one: anyhook install claude-code"));
     }
-    let call = Call { binary: agents::stable_path(environment)? };
+    let call = agents::call(environment)?;
     // All are worked out before the first is written: a broken file stops us early.
     let mut plans = Vec::new();
     for agent in chosen {
@@ -46,7 +46,7 @@ pub fn run(arguments: &InstallArgs, environment: &Environment, out: &mut Out) ->
         plans.push((agent, texts, edits));
     }
     if !arguments.dry_run {
-        agents::stable_binary(environment)?;
+        agents::put_where_they_stay(environment)?;
     }
     // Somebody who stops reading must not stop the installation half-way.
     let mut told = Ok(());

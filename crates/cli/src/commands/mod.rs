@@ -17,6 +17,7 @@ mod hosts;
 mod install;
 mod list;
 mod log;
+pub mod manual;
 mod new;
 mod packs;
 pub mod pipeline;
@@ -170,7 +171,7 @@ pub fn main() -> ExitCode {
     if let Command::Hook(arguments) = &cli.command
         && let Some(request) = arguments.request()
     {
-        return hook::answer(&request);
+        return hook::answer(&request, Environment::read());
     }
     match cli.color {
         Colour::Auto => {}

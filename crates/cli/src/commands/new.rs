@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use anyhook_engine::definition::{self, name_fault};
-use anyhook_engine::matcher::CompiledMatcher;
+use anyhook_engine::matcher::Matcher;
 use anyhook_engine::problem::event_hint;
 use anyhook_model::{Caller, EventKind, Host, OpenFormat, exit_code};
 use clap::{Args, ValueEnum};
@@ -179,11 +179,7 @@ fn script(language: Language, arguments: &NewArgs, kind: &EventKind) -> (&'stati
 }
 
 /// Makes the cases: an everyday event, and one that the script blocks.
-fn cases(
-    arguments: &NewArgs,
-    kind: &EventKind,
-    matcher: &CompiledMatcher,
-) -> Vec<(&'static str, Value)> {
+fn cases(arguments: &NewArgs, kind: &EventKind, matcher: &Matcher) -> Vec<(&'static str, Value)> {
     let event = |command: &str| {
         let mut event = json!({"event_type": arguments.trigger});
         if kind.has_matcher() {

@@ -5,6 +5,7 @@
 //!
 //! - `sh`: run with `sh -e`; a command that ends with `# exit N` must end with N, all others with 0;
 //! - `sh no-run`: not run, and listed in [`NOT_RUN`];
+//! - `sh dist`: run by `cargo xtask test dist`, which has the packages that [`PACKAGES_PAGE`] is about;
 //! - `console`: each `$ command` is run and its output compared; a line `…` stands for any lines;
 //! - any language with `title=PATH`: written to that file (below the project, or `~/…`);
 //! - `hcl`, `toml` without a title: a runbook, which `anyhook runbook check` must accept; in the page
@@ -32,10 +33,12 @@ use serde_json::Value;
 use crate::environment;
 
 /// Blocks marked `sh no-run`: the page and the block's first line.
-const NOT_RUN: [(&str, &str); 4] = [
+const NOT_RUN: [(&str, &str); 6] = [
     ("README.md", "cargo run --release -- demo"),
     ("README.md", "cargo install --path crates/cli"),
     ("docs/guide/first-hook.md", "cargo install --path crates/cli"),
+    ("docs/guide/get-anyhook.md", "cargo xtask dist"),
+    ("docs/performance.md", "cargo xtask bench"),
     ("docs/reference/state-latency.md", "cargo xtask bench --agents --runs 30"),
 ];
 
@@ -44,6 +47,9 @@ const EVENTS_PAGE: &str = "docs/reference/events.md";
 
 /// The page whose TOML blocks are workflows.
 const WORKFLOW_PAGE: &str = "docs/reference/workflow-file.md";
+
+/// The page whose blocks may need packages.
+const PACKAGES_PAGE: &str = "docs/guide/get-anyhook.md";
 
 /// A fenced block of a page.
 #[derive(Debug, PartialEq, Eq)]
@@ -140,7 +146,7 @@ impl Play {
         let environment = environment();
         let bin = environment.root().join("bin");
         fs::create_dir(&bin).unwrap();
-        symlink(env!("CARGO_BIN_EXE_anyhook"), bin.join("anyhook")).unwrap();
+        symlink(crate::program(), bin.join("anyhook")).unwrap();
         // Pages may name the examples as one does in the repository.
         symlink(repository().join("examples"), environment.project().join("examples")).unwrap();
         Self { page: page.to_owned(), environment, hook_files: BTreeSet::new(), faults: Vec::new() }
@@ -171,6 +177,7 @@ impl Play {
         }
         match block.language.as_str() {
             "sh" if block.is_marked("no-run") => {}
+            "sh" if block.is_marked("dist") && self.page == PACKAGES_PAGE => {}
             "sh" => self.script(block),
             "console" => self.console(block),
             "yaml" => self.front_matter(block),

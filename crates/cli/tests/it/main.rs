@@ -8,11 +8,16 @@
     reason = "a test that cannot set up its world has failed, one that is left out says so, and speed is no matter"
 )]
 
-use anyhook_testkit::TestEnv;
+use anyhook_testkit::{TestEnv, programs};
+
+/// Returns the program under test, without the small one beside it.
+fn program() -> String {
+    programs::alone(env!("CARGO_BIN_EXE_anyhook")).to_str().unwrap().to_owned()
+}
 
 /// Makes a fresh environment for the program under test.
 fn environment() -> TestEnv {
-    TestEnv::new(env!("CARGO_BIN_EXE_anyhook"))
+    TestEnv::new(&program())
 }
 
 /// An environment with one honest guard against `mkfs`.
@@ -42,6 +47,7 @@ mod pipelines;
 mod reference;
 mod session;
 mod smoke;
+mod system_calls;
 mod task;
 mod torture;
 mod workflow;

@@ -39,6 +39,10 @@ impl World {
     }
 
     fn prepare(&self, run: &str) -> Additions {
+        self.prepare_with(run, Path::new("/x/anyhook"))
+    }
+
+    fn prepare_with(&self, run: &str, binary: &Path) -> Additions {
         let folder = self.home().join("project");
         let start = Start {
             agent_id: "fix 1",
@@ -49,7 +53,6 @@ impl World {
             prompt: Some("do it"),
             resume: None,
         };
-        let binary = Path::new("/x/anyhook");
         let additions = prepare(&start, &self.scope(), binary, &self.own()).unwrap();
         assert_eq!(additions.variables[AGENT_ID], "fix 1");
         additions
@@ -58,7 +61,7 @@ impl World {
     /// Wires us into an agent, as `anyhook install` does.
     fn install(&self, host: &str, project: Option<PathBuf>) {
         let scope = Scope { project, ..self.scope() };
-        let call = Call { binary: PathBuf::from("/y/anyhook") };
+        let call = Call::to("/y/anyhook");
         let edits = find(host).unwrap().wire(&scope, &Texts::new(), &call).unwrap();
         for (path, text) in edits {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -93,6 +96,21 @@ fn an_agent_that_does_not_call_us_gets_hooks_for_this_start() {
     let opencode = world.prepare("opencode");
     assert_eq!(opencode.arguments, ["--prompt=do it"]);
     assert!(opencode.variables["OPENCODE_CONFIG_CONTENT"].contains("/own/anyhook.js\""));
+}
+
+#[test]
+fn the_small_program_answers_where_it_is_beside() {
+    let world = World::new();
+    let binary = world.home().join("bin/anyhook");
+    world.put("bin/anyhook-hook", "");
+    world.prepare_with("claude", &binary);
+    let text = fs::read_to_string(world.own().join("settings.json")).unwrap();
+    let small = format!("{}/anyhook-hook hook claude-code", world.home().join("bin").display());
+    assert!(text.contains(&small) && !text.contains("anyhook hook"), "{text}");
+    assert!(
+        text.contains("/anyhook emit agent:idle") && !text.contains("anyhook-hook emit"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 use super::line::{Line, seal as write_line};
 use super::reader::read_segment;
 use super::{Journal, Position, SegmentName, follower, long, make_folder, segment};
-use crate::trust::hex;
+use crate::digest::hex;
 
 /// A follower that has not read on for so long holds nothing back any more.
 const FOLLOWER_PATIENCE: SignedDuration = SignedDuration::from_hours(30 * 24);

@@ -51,7 +51,18 @@ pub struct Line<'text> {
 /// the disk when it returns.
 pub fn write(mut record: Record, line: &mut Vec<u8>, folder: &Path, sync: bool) -> io::Result<()> {
     let mut kinds = long::put_aside(&mut record, folder, sync)?;
-    let mut text = serde_json::to_string(&record)?;
+    // Last, and without a tree.
+    let payload = record.payload.take();
+    let length = payload.as_ref().map_or(0, |payload| payload.as_text().len());
+    let mut text = Vec::with_capacity(2048 + length);
+    serde_json::to_writer(&mut text, &record)?;
+    let mut text = String::from_utf8(text).map_err(io::Error::other)?;
+    if let Some(payload) = payload {
+        text.pop();
+        text.push_str(",\"payload\":");
+        payload.push_json(&mut text)?;
+        text.push('}');
+    }
     if let Some(redacted) = redact(&text) {
         text = redacted.text;
         kinds.extend(redacted.kinds);

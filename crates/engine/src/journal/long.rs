@@ -13,15 +13,14 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::make_folder;
+use crate::about::ABOUT_LIMIT;
+use crate::digest::hex;
 use crate::redact::redact;
 use crate::run::process::random_bits;
-use crate::trust::hex;
 
 /// The folder of the files.
 pub(super) const FOLDER: &str = "long";
 
-/// What an event is about is kept to this length; the whole is in the payload.
-const ABOUT_LIMIT: usize = 400;
 /// Names and paths are kept to this length.
 const NAME_LIMIT: usize = 1024;
 /// So much of a text stays in the line, or less if there are very many.

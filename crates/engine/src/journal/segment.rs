@@ -17,6 +17,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::{Appended, make_folder};
@@ -179,10 +181,11 @@ struct Open {
 impl Open {
     fn the_current(folder: &Path) -> io::Result<Self> {
         let link = folder.join(CURRENT);
-        let file = match OpenOptions::new().read(true).append(true).open(&link) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => make_current(folder, &link)?,
-            Err(error) => return Err(error),
+        let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CLOEXEC;
+        let file = match rustix::fs::open(&link, flags, Mode::empty()) {
+            Ok(file) => File::from(file),
+            Err(Errno::NOENT) => make_current(folder, &link)?,
+            Err(error) => return Err(error.into()),
         };
         try_often(|| file.try_lock_shared());
         let metadata = file.metadata()?;

@@ -217,36 +217,95 @@ pub(super) static RULES: &[Rule] = &[
 pub(super) static LEADS: [[u32; 256]; 3] = {
     let mut table = [[0; 256]; 3];
     let mut at = 0;
-    while at < RULES.len() + 2 {
-        let (prefix, any_case) = match at.checked_sub(RULES.len()) {
-            None => (RULES[at].prefix.as_bytes(), matches!(RULES[at].shape, Shape::Name(_))),
-            Some(0) => (b"-BEGIN".as_slice(), false),
-            Some(_) => (b"curl".as_slice(), false),
-        };
+    while at < RULES.len() + 3 {
+        let (prefix, any_case) = prefix(at);
         let rule = 1 << (prefix[0] & 31);
         let mut place = 0;
         while place < 3 {
             let byte = prefix[place];
             table[place][byte as usize] |= rule;
-            if any_case {
-                let other = if byte == b'-' { b'_' } else { byte.to_ascii_uppercase() };
-                table[place][other as usize] |= rule;
-            }
+            table[place][other_case(byte, any_case) as usize] |= rule;
             place += 1;
         }
         at += 1;
     }
-    // A password may follow any colon.
-    let colon = 1 << (b':' & 31);
-    table[0][b':' as usize] |= colon;
-    let mut byte = 0;
-    while byte < 256 {
-        table[1][byte] |= colon;
-        table[2][byte] |= colon;
-        byte += 1;
+    table
+};
+
+/// Tells whether the lowest three bytes may be the first of a rule, or those from its second on; of
+/// other text it says so of few.
+pub(super) fn is_in_threes(three: u64) -> bool {
+    let place = place(three);
+    THREES[place / 64] >> (place % 64) & 1 != 0
+}
+
+/// Returns the place of three bytes among as many as fit in two pages of memory.
+#[expect(clippy::cast_possible_truncation, reason = "of the rest of the bytes nothing is wanted")]
+const fn place(three: u64) -> usize {
+    // The multiplier is that of Fibonacci hashing, 2^32 over the golden ratio.
+    (((three as u32) << 8).wrapping_mul(0x9e37_79b1) >> 16) as usize
+}
+
+static THREES: [u64; 1024] = {
+    let mut table = [0; 1024];
+    let mut at = 0;
+    while at < RULES.len() + 3 {
+        let (prefix, any_case) = prefix(at);
+        let mut start = 0;
+        while start < 2 {
+            // Each of the bytes as it is or in its other case; past the end of the prefix, any byte.
+            let mut case = 0;
+            while case < 8 {
+                let any_byte = start + 2 == prefix.len();
+                let mut last = if any_byte { 255u8 } else { 0 };
+                loop {
+                    let mut three = 0;
+                    let mut index = 0;
+                    while index < 3 {
+                        let byte = if index == 2 && any_byte {
+                            last
+                        } else {
+                            let byte = prefix[start + index];
+                            other_case(byte, any_case && case >> index & 1 == 1)
+                        };
+                        three |= (byte as u64) << (8 * index);
+                        index += 1;
+                    }
+                    table[place(three) / 64] |= 1 << (place(three) % 64);
+                    if last == 0 {
+                        break;
+                    }
+                    last -= 1;
+                }
+                case += 1;
+            }
+            start += 1;
+        }
+        at += 1;
     }
     table
 };
+
+/// Returns what a rule begins with, of all rules and the three that are not in the table, and whether
+/// case is no matter.
+const fn prefix(at: usize) -> (&'static [u8], bool) {
+    match at.checked_sub(RULES.len()) {
+        None => (RULES[at].prefix.as_bytes(), matches!(RULES[at].shape, Shape::Name(_))),
+        Some(0) => (b"-BEGIN", false),
+        Some(1) => (b"curl", false),
+        // Where a password may follow.
+        Some(_) => (b"://", false),
+    }
+}
+
+/// Returns how else a byte of a rule may be written.
+const fn other_case(byte: u8, any_case: bool) -> u8 {
+    match byte {
+        _ if !any_case => byte,
+        b'-' => b'_',
+        _ => byte.to_ascii_uppercase(),
+    }
+}
 
 /// For each first byte, its rules.
 pub(super) static SPAN: [(u8, u8); 256] = {

@@ -184,6 +184,16 @@ fn any_json() -> impl Strategy<Value = Json> {
 }
 
 proptest! {
+    /// What is looked for eight bytes at a time is what one would find byte by byte.
+    #[test]
+    fn no_beginning_is_passed_over(
+        text in "(ghp_|sk-|eyJ|://|curl|-BEGIN|X_Api|SecRet|hf_|x|:|é| ){0,20}", from in 0_usize..30,
+    ) {
+        let scan = Scan { text: &text, bytes: text.as_bytes(), ..Scan::default() };
+        let plain = (from..text.len()).find(|at| scan.may_begin(*at));
+        prop_assert_eq!(scan.lead(from), plain);
+    }
+
     #[test]
     fn any_text_is_read(text in any::<String>()) {
         let _ = redact(&text);

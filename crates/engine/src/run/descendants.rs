@@ -157,6 +157,9 @@ mod linux {
     use std::collections::HashSet;
     use std::fs;
 
+    use rustix::io::Errno;
+    use rustix::process::{WaitId, WaitIdOptions, waitid};
+
     use super::MARK;
 
     pub struct Process {
@@ -168,8 +171,18 @@ mod linux {
         pub began: u64,
     }
 
+    /// Tells whether we have any child, dead or alive.
+    pub fn has_children() -> bool {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        !matches!(waitid(WaitId::All, options), Err(Errno::CHILD))
+    }
+
     /// Lists our children, where the kernel keeps such lists: one small file for each thread.
     pub fn own_children() -> Option<Vec<i32>> {
+        // Mostly there is none, and that is told by one call.
+        if !has_children() {
+            return Some(Vec::new());
+        }
         let mut children = Vec::new();
         for thread in fs::read_dir("/proc/self/task").ok()? {
             let list = fs::read_to_string(thread.ok()?.path().join("children")).ok()?;
@@ -228,5 +241,21 @@ mod linux {
         let mut entries = environment.split(|byte| *byte == 0);
         let mark = entries.find_map(|entry| entry.strip_prefix(prefix.as_bytes()))?;
         Some(String::from_utf8_lossy(mark).into_owned())
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn children_are_listed_while_they_are_there() {
+        let mut child =
+            std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let id = i32::try_from(child.id()).unwrap();
+        assert!(own_children().contains(&id));
+        drop(child.stdin.take());
+        child.wait().unwrap();
+        assert!(!own_children().contains(&id));
     }
 }

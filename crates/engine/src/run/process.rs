@@ -1,7 +1,8 @@
 //! One run of a hook's program: started, fed, drained, and answered in time.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -17,7 +18,7 @@ use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
 
 use super::capture::Capture;
-use super::descendants::{Family, MARK, own_children};
+use super::descendants::{Family, MARK, adopt_orphans, own_children};
 use crate::dispatch::RunResult;
 use crate::hook::Entry;
 
@@ -96,14 +97,16 @@ impl Command {
 /// Runs commands one after another.
 #[derive(Debug, Default)]
 pub struct Runner {
-    /// Whether orphans of our descendants come to us (see [`super::descendants::adopt_orphans`]).
-    pub adopts_orphans: bool,
+    /// Whether orphans of our descendants come to us.
+    adopts_orphans: bool,
+    /// Whether they do by now.
+    adopts_now: Cell<bool>,
     /// The marks of the runs so far.
     marks: RefCell<Vec<String>>,
 }
 
 impl Runner {
-    /// Makes a runner to which orphans of its runs come.
+    /// Makes a runner to which orphans of its runs come, from the first run on.
     pub fn adopting() -> Self {
         Self { adopts_orphans: true, ..Self::default() }
     }
@@ -111,6 +114,11 @@ impl Runner {
     /// Runs a command to its end, or to the end of its time.
     pub fn run(&self, command: &Command, input: &str, limit: Duration) -> RunResult {
         let began = Instant::now();
+        // Most processes of ours run nothing, and need nothing of this.
+        if self.adopts_orphans && !self.adopts_now.replace(true) {
+            adopt_orphans();
+            keep_exit_codes();
+        }
         let strangers = self.adopts_orphans.then(own_children);
         let mark = new_mark();
         let child = match command.spawn(&mark) {
@@ -160,14 +168,10 @@ fn new_mark() -> String {
     format!("{:016x}", random_bits())
 }
 
-/// Returns random bits; where there are none, the time and our process id.
+/// Returns random bits for a name: not for a secret.
 pub(crate) fn random_bits() -> u64 {
-    let mut bytes = [0; 8];
-    if getrandom::fill(&mut bytes).is_err() {
-        let nanos = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().subsec_nanos();
-        return u64::from(nanos) << 32 | u64::from(std::process::id());
-    }
-    u64::from_le_bytes(bytes)
+    // What hash tables are seeded with: the process has asked the system for it already.
+    RandomState::new().build_hasher().finish()
 }
 
 /// A run under way.
@@ -220,10 +224,9 @@ impl<P: Read + AsFd> Stream<P> {
     }
 }
 
+/// Makes the end of a new pipe not wait. It has no other flags that could get lost.
 fn set_nonblocking(fd: BorrowedFd<'_>) {
-    if let Ok(flags) = rustix::fs::fcntl_getfl(fd) {
-        let _ = rustix::fs::fcntl_setfl(fd, flags | rustix::fs::OFlags::NONBLOCK);
-    }
+    let _ = rustix::fs::fcntl_setfl(fd, rustix::fs::OFlags::NONBLOCK);
 }
 
 impl Run {
@@ -250,20 +253,22 @@ impl Run {
         deadline: Instant,
         limit: Duration,
     ) -> (Outcome, Capture, Capture) {
+        // The pipe is empty: most inputs fit at once.
+        self.write(&mut input);
         let status = loop {
-            match self.child.try_wait() {
-                Ok(Some(status)) => break Some(status),
-                Ok(None) => {}
-                Err(error) => {
-                    let why = format!("its exit code could not be read: {error}");
-                    return (Outcome::NotStarted(why), self.stdout.kept, self.stderr.kept);
+            let left = deadline.saturating_duration_since(Instant::now());
+            let may_have_ended = self.wait(&mut input, left);
+            if may_have_ended || left.is_zero() {
+                match self.child.try_wait() {
+                    Ok(Some(status)) => break Some(status),
+                    Ok(None) if left.is_zero() => break None,
+                    Ok(None) => {}
+                    Err(error) => {
+                        let why = format!("its exit code could not be read: {error}");
+                        return (Outcome::NotStarted(why), self.stdout.kept, self.stderr.kept);
+                    }
                 }
             }
-            let now = Instant::now();
-            if now >= deadline {
-                break None;
-            }
-            self.wait(&mut input, deadline - now);
         };
         let outcome = if let Some(status) = status {
             // What the script wrote before it ended is in the pipes by now.
@@ -277,33 +282,30 @@ impl Run {
         (outcome, self.stdout.kept, self.stderr.kept)
     }
 
-    /// Waits until something can be read or written, or the child ends, or the time is over.
-    fn wait(&mut self, input: &mut &[u8], most: Duration) {
-        if input.is_empty() {
-            // End of file: a script that waits for it can go on.
-            self.stdin = None;
-        }
+    /// Waits until something can be read or written, or the child ends, or the time is over; then
+    /// reads and writes. Returns whether the child may have ended.
+    fn wait(&mut self, input: &mut &[u8], most: Duration) -> bool {
         let most = if self.exit_notice.is_some() { most } else { most.min(LOOK_EVERY) };
-        {
-            let mut fds = Vec::with_capacity(4);
-            if let Some(notice) = &self.exit_notice {
-                fds.push(PollFd::new(notice, PollFlags::IN));
-            }
-            if let Some(stdin) = &self.stdin {
-                fds.push(PollFd::new(stdin, PollFlags::OUT));
-            }
-            if let Some(stdout) = &self.stdout.pipe {
-                fds.push(PollFd::new(stdout, PollFlags::IN));
-            }
-            if let Some(stderr) = &self.stderr.pipe {
-                fds.push(PollFd::new(stderr, PollFlags::IN));
-            }
-            // Interrupted or failed: the loop looks for itself.
-            let _ = poll(&mut fds, Timespec::try_from(most).ok().as_ref());
+        let ready = {
+            let fds: [Option<(BorrowedFd<'_>, PollFlags)>; 4] = [
+                self.exit_notice.as_ref().map(|notice| (notice.as_fd(), PollFlags::IN)),
+                self.stdin.as_ref().map(|stdin| (stdin.as_fd(), PollFlags::OUT)),
+                self.stdout.pipe.as_ref().map(|stdout| (stdout.as_fd(), PollFlags::IN)),
+                self.stderr.pipe.as_ref().map(|stderr| (stderr.as_fd(), PollFlags::IN)),
+            ];
+            ready(fds, most)
+        };
+        let [ended, writable, stdout, stderr] = ready;
+        if writable {
+            self.write(input);
         }
-        self.write(input);
-        self.stdout.drain(PIPE_MOST);
-        self.stderr.drain(PIPE_MOST);
+        if stdout {
+            self.stdout.drain(PIPE_MOST);
+        }
+        if stderr {
+            self.stderr.drain(PIPE_MOST);
+        }
+        ended || self.exit_notice.is_none()
     }
 
     fn write(&mut self, input: &mut &[u8]) {
@@ -350,6 +352,22 @@ impl Run {
         self.stdout.drain(PIPE_MOST);
         self.stderr.drain(PIPE_MOST);
     }
+}
+
+/// Waits for one of the descriptors that are given; tells which of them are ready.
+fn ready<const COUNT: usize>(
+    fds: [Option<(BorrowedFd<'_>, PollFlags)>; COUNT],
+    most: Duration,
+) -> [bool; COUNT] {
+    let mut polled: Vec<PollFd<'_>> =
+        fds.iter().flatten().map(|(fd, flags)| PollFd::from_borrowed_fd(*fd, *flags)).collect();
+    // Interrupted or failed: the loop looks for itself.
+    let failed = poll(&mut polled, Timespec::try_from(most).ok().as_ref()).is_err();
+    let mut polled = polled.iter();
+    fds.map(|fd| {
+        let is_ready = |fd: &PollFd<'_>| failed || !fd.revents().is_empty();
+        fd.is_some() && polled.next().is_some_and(is_ready)
+    })
 }
 
 /// Returns a descriptor that becomes readable when the process ends, where the system has such.

@@ -1,9 +1,16 @@
 //! A payload of Claude Code as events.
 
+use anyhook_model::json::{PassedOn, Role};
 use anyhook_model::{Caller, DecodeError, Event, EventKind};
 
 use super::facts::TOOLS;
 use crate::common::{Common, PromptSource};
+
+/// What is in a payload only for hooks.
+pub const PASSED_ON: &[PassedOn] = &[
+    PassedOn { path: &["tool_input"], role: Role::Input },
+    PassedOn { path: &["tool_response"], role: Role::Other },
+];
 
 pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> {
     Common { host: "claude-code", tools: TOOLS, prompt: PromptSource::Named }.decode(

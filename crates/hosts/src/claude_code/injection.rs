@@ -64,8 +64,6 @@ pub fn displaced(run: &str) -> Option<Displaced> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use serde_json::Value;
 
     use crate::wiring::Call;
@@ -73,7 +71,7 @@ mod tests {
     use super::*;
 
     fn tried(agent_id: &str, displaced: Option<&str>) -> Result<Injection, SettingsError> {
-        let call = Call { binary: PathBuf::from("/x/anyhook") };
+        let call = Call::to("/x/anyhook");
         inject(&Start { agent_id, folder: Path::new("/f"), displaced, call: &call })
     }
 

@@ -5,13 +5,12 @@
 //! send the agent on: only the line with the turn's duration, which not every way of running it
 //! writes, makes it certain.
 
-use anyhook_model::FailureKind;
 use anyhook_model::json::Object;
+use anyhook_model::{FailureKind, Host};
 use jiff::Timestamp;
 
 use super::ClaudeCode;
 use super::transcript::entry::{Entry, Said, text_of};
-use crate::Agent;
 use crate::log::{Doing, LogForm, LogHomes, LogPlace, LogSays, LogState, failure_kind};
 
 pub(super) fn places(homes: &LogHomes) -> Vec<LogPlace> {

@@ -10,7 +10,7 @@ mod transcript;
 
 use std::path::PathBuf;
 
-use anyhook_model::json::Object;
+use anyhook_model::json::{Object, PassedOn};
 use anyhook_model::{
     Caller, DecodeError, Event, EventKind, Host, PromptType, Reply, ToolCall, Verdict,
 };
@@ -47,6 +47,10 @@ impl Host for ClaudeCode {
         decode::decode(payload, caller)
     }
 
+    fn passed_on(&self) -> &'static [PassedOn] {
+        decode::PASSED_ON
+    }
+
     fn encode(&self, event: &Event, verdict: &Verdict) -> Reply {
         encode::encode(event, verdict)
     }
@@ -71,6 +75,14 @@ impl Host for ClaudeCode {
     fn stop_cap(&self) -> Option<u32> {
         Some(8)
     }
+
+    fn prompt_tool(&self, tool: &str) -> Option<PromptType> {
+        match tool {
+            "AskUserQuestion" => Some(PromptType::Question),
+            "ExitPlanMode" => Some(PromptType::PlanApproval),
+            _ => None,
+        }
+    }
 }
 
 impl Agent for ClaudeCode {
@@ -84,14 +96,6 @@ impl Agent for ClaudeCode {
 
     fn quirks(&self) -> &'static [Quirk] {
         facts::QUIRKS
-    }
-
-    fn prompt_tool(&self, tool: &str) -> Option<PromptType> {
-        match tool {
-            "AskUserQuestion" => Some(PromptType::Question),
-            "ExitPlanMode" => Some(PromptType::PlanApproval),
-            _ => None,
-        }
     }
 
     fn program(&self) -> &'static str {

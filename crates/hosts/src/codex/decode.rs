@@ -1,10 +1,17 @@
 //! A payload of Codex as events.
 
+use anyhook_model::json::{PassedOn, Role};
 use anyhook_model::{Caller, DecodeError, Event, EventKind};
 
 use super::facts::TOOLS;
 use crate::common::{Common, PromptSource};
 use crate::patch_events;
+
+/// What is in a payload only for hooks.
+pub const PASSED_ON: &[PassedOn] = &[
+    PassedOn { path: &["tool_input"], role: Role::Input },
+    PassedOn { path: &["tool_response"], role: Role::Other },
+];
 
 pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> {
     let events = Common { host: "codex", tools: TOOLS, prompt: PromptSource::Anybody }.decode(

@@ -97,7 +97,6 @@ fn notify(text: &str) -> Result<Vec<String>, SettingsError> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
     use std::process::Command;
 
     use crate::wiring::Call;
@@ -105,7 +104,7 @@ mod tests {
     use super::*;
 
     fn tried(agent_id: &str, displaced: Option<&str>) -> Result<Injection, SettingsError> {
-        let call = Call { binary: PathBuf::from("/bin/echo") };
+        let call = Call::to("/bin/echo");
         inject(&Start { agent_id, folder: Path::new("/f"), displaced, call: &call })
     }
 

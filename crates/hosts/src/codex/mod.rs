@@ -9,7 +9,7 @@ mod log;
 
 use std::path::{Path, PathBuf};
 
-use anyhook_model::json::Object;
+use anyhook_model::json::{Object, PassedOn};
 use anyhook_model::{
     Caller, DecodeError, Event, EventKind, Host, PromptType, Reply, ToolCall, Verdict,
 };
@@ -46,6 +46,10 @@ impl Host for Codex {
         decode::decode(payload, caller)
     }
 
+    fn passed_on(&self) -> &'static [PassedOn] {
+        decode::PASSED_ON
+    }
+
     fn encode(&self, event: &Event, verdict: &Verdict) -> Reply {
         encode::encode(event, verdict)
     }
@@ -61,6 +65,13 @@ impl Host for Codex {
     fn refuse(&self, error: &DecodeError, guarded: bool) -> Reply {
         crate::say::refuse(error, guarded)
     }
+
+    fn prompt_tool(&self, tool: &str) -> Option<PromptType> {
+        match tool {
+            "request_user_input" => Some(PromptType::Question),
+            _ => None,
+        }
+    }
 }
 
 impl Agent for Codex {
@@ -74,13 +85,6 @@ impl Agent for Codex {
 
     fn quirks(&self) -> &'static [Quirk] {
         facts::QUIRKS
-    }
-
-    fn prompt_tool(&self, tool: &str) -> Option<PromptType> {
-        match tool {
-            "request_user_input" => Some(PromptType::Question),
-            _ => None,
-        }
     }
 
     fn program(&self) -> &'static str {

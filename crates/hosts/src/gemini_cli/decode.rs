@@ -1,10 +1,14 @@
 //! A payload of Gemini CLI as events.
 
+use anyhook_model::json::{PassedOn, Role};
 use anyhook_model::{Caller, DecodeError, Event, EventKind};
 use serde_json::Value;
 
 use super::facts::TOOLS;
 use crate::common::{Common, PromptSource};
+
+/// What is in a payload only for hooks; a tool's output is looked at, for whether it failed.
+pub const PASSED_ON: &[PassedOn] = &[PassedOn { path: &["tool_input"], role: Role::Input }];
 
 pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> {
     let mut events = Common { host: "gemini-cli", tools: TOOLS, prompt: PromptSource::Returned }

@@ -8,7 +8,7 @@ mod log;
 
 use std::path::PathBuf;
 
-use anyhook_model::json::Object;
+use anyhook_model::json::{Object, PassedOn};
 use anyhook_model::{
     Caller, DecodeError, Event, EventKind, Host, PromptType, Reply, ToolCall, Verdict,
 };
@@ -43,6 +43,10 @@ impl Host for GeminiCli {
         decode::decode(payload, caller)
     }
 
+    fn passed_on(&self) -> &'static [PassedOn] {
+        decode::PASSED_ON
+    }
+
     fn encode(&self, event: &Event, verdict: &Verdict) -> Reply {
         encode::encode(event, verdict)
     }
@@ -68,6 +72,14 @@ impl Host for GeminiCli {
     fn project_variables(&self) -> &'static [&'static str] {
         &["GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"]
     }
+
+    fn prompt_tool(&self, tool: &str) -> Option<PromptType> {
+        match tool {
+            "ask_user" => Some(PromptType::Question),
+            "exit_plan_mode" => Some(PromptType::PlanApproval),
+            _ => None,
+        }
+    }
 }
 
 impl Agent for GeminiCli {
@@ -81,14 +93,6 @@ impl Agent for GeminiCli {
 
     fn quirks(&self) -> &'static [Quirk] {
         facts::QUIRKS
-    }
-
-    fn prompt_tool(&self, tool: &str) -> Option<PromptType> {
-        match tool {
-            "ask_user" => Some(PromptType::Question),
-            "exit_plan_mode" => Some(PromptType::PlanApproval),
-            _ => None,
-        }
     }
 
     fn program(&self) -> &'static str {

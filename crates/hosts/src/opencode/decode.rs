@@ -1,5 +1,6 @@
 //! What our plugin sends, as events.
 
+use anyhook_model::json::{PassedOn, Role};
 use anyhook_model::{Caller, DecodeError, Event, EventKind};
 use serde_json::{Value, json};
 
@@ -7,6 +8,14 @@ use super::facts::TOOLS;
 use crate::patch_events;
 use crate::payload::{Payload, path, repeated_id, stop_events};
 use crate::tool;
+
+/// What is in a payload only for hooks.
+pub const PASSED_ON: &[PassedOn] = &[
+    PassedOn { path: &["output", "args"], role: Role::Input },
+    PassedOn { path: &["input", "args"], role: Role::Input },
+    PassedOn { path: &["event", "properties", "part", "state", "input"], role: Role::Input },
+    PassedOn { path: &["output", "output"], role: Role::Other },
+];
 
 pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> {
     let mut payload = Payload::read(bytes)?;
@@ -66,9 +75,16 @@ pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> 
 }
 
 fn session(payload: &Payload) -> Option<String> {
-    let paths = ["/input/sessionID", "/event/properties/sessionID", "/event/properties/info/id"];
-    let root = Value::Object(payload.fields.clone());
-    paths.iter().find_map(|path| root.pointer(path)?.as_str()).map(str::to_owned)
+    let paths: [&[&str]; 3] = [
+        &["input", "sessionID"],
+        &["event", "properties", "sessionID"],
+        &["event", "properties", "info", "id"],
+    ];
+    paths.iter().find_map(|path| {
+        let (first, rest) = path.split_first()?;
+        let value = payload.fields.get(*first)?;
+        rest.iter().try_fold(value, |value, name| value.get(name))?.as_str().map(str::to_owned)
+    })
 }
 
 fn field<'payload>(payload: &'payload Payload, part: &str, name: &str) -> Option<&'payload Value> {

@@ -54,14 +54,12 @@ fn address(file: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use crate::wiring::Call;
 
     use super::*;
 
     fn injected(displaced: Option<&str>) -> Result<Injection, SettingsError> {
-        let call = Call { binary: PathBuf::from("/x/anyhook") };
+        let call = Call::to("/x/anyhook");
         inject(&Start { agent_id: "a", folder: Path::new("/f"), displaced, call: &call })
     }
 

@@ -9,7 +9,7 @@ mod log;
 
 use std::path::PathBuf;
 
-use anyhook_model::json::Object;
+use anyhook_model::json::{Object, PassedOn};
 use anyhook_model::{
     Caller, DecodeError, Event, EventKind, Host, PromptType, Reply, ToolCall, Verdict,
 };
@@ -46,6 +46,10 @@ impl Host for OpenCode {
         decode::decode(payload, caller)
     }
 
+    fn passed_on(&self) -> &'static [PassedOn] {
+        decode::PASSED_ON
+    }
+
     fn encode(&self, event: &Event, verdict: &Verdict) -> Reply {
         encode::encode(event, verdict)
     }
@@ -71,6 +75,13 @@ impl Host for OpenCode {
         }
         crate::say::refuse(error, false)
     }
+
+    fn prompt_tool(&self, tool: &str) -> Option<PromptType> {
+        match tool {
+            "question" => Some(PromptType::Question),
+            _ => None,
+        }
+    }
 }
 
 impl Agent for OpenCode {
@@ -84,13 +95,6 @@ impl Agent for OpenCode {
 
     fn quirks(&self) -> &'static [Quirk] {
         facts::QUIRKS
-    }
-
-    fn prompt_tool(&self, tool: &str) -> Option<PromptType> {
-        match tool {
-            "question" => Some(PromptType::Question),
-            _ => None,
-        }
     }
 
     fn program(&self) -> &'static str {
@@ -229,7 +233,7 @@ const OPTIONS_WITH_VALUE: [&str; 11] = [
 
 /// Returns the plugin that calls us.
 fn plugin(call: &Call) -> String {
-    let binary = Value::from(call.binary.to_string_lossy());
+    let binary = Value::from(call.answering().to_string_lossy());
     PLUGIN.replace("\"@BINARY@\"", &binary.to_string()).replace("@LIMIT_MS@", &LIMIT_MS.to_string())
 }
 

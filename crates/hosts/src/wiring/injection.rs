@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::{Call, quoted};
+use super::{Call, PROGRAM, quoted};
 
 /// Seconds that a permission may wait for a person, who is nowhere near the agent's own dialog.
 pub(crate) const PERMISSION_SECONDS: u64 = 24 * 3600;
@@ -97,7 +97,7 @@ impl Emission {
             Some(argument) => argument.strip_prefix("--agent="),
             None => None,
         };
-        Path::new(program).file_name().is_some_and(|name| name == "anyhook")
+        Path::new(program).file_name().is_some_and(|name| name == PROGRAM)
             && id.is_some_and(|id| self.arguments(id) == arguments)
     }
 }
@@ -141,7 +141,9 @@ mod tests {
     const EMISSIONS: [Emission; 2] = [Emission::Idle, Emission::Permission];
 
     fn call() -> Call {
-        Call { binary: PathBuf::from("/opt/it's here/anyhook") }
+        // Whatever answers its events: telling of them is the whole program's.
+        let small = Some(PathBuf::from("/opt/it's here/anyhook-hook"));
+        Call { binary: PathBuf::from("/opt/it's here/anyhook"), small }
     }
 
     #[test]
@@ -163,6 +165,7 @@ mod tests {
             "anyhook emit agent:idle --agent a --message b",
             "anyhook emit agent:idle --agent 'a",
             "anyhook hook claude-code",
+            "anyhook-hook emit agent:idle --agent a",
             "",
         ] {
             assert!(!Emission::Idle.is_told_by(theirs), "{theirs}");
@@ -175,9 +178,9 @@ mod tests {
         /// Whatever an agent is called, a shell passes its id on and runs nothing else.
         #[test]
         fn a_shell_reads_what_was_meant(id in "[^\0]{0,12}|-{1,2}[a-z]|a b; touch x|\\$\\(id\\)|'\"`") {
-            let printf = Call { binary: PathBuf::from("/usr/bin/printf") };
+            let printf = Call::to("/usr/bin/printf");
             for emission in EMISSIONS {
-                let ours = Call { binary: PathBuf::from("anyhook") };
+                let ours = Call::to("anyhook");
                 prop_assert!(emission.is_told_by(&emission.command(&id, &ours)));
                 // Our program's name is the format: each argument comes out with an end.
                 let command = emission.command(&id, &printf);

@@ -81,21 +81,38 @@ pub enum SettingsError {
     },
 }
 
+/// The name of the program that can do everything.
+pub const PROGRAM: &str = "anyhook";
+/// The name of the small program, quick to start, which answers agents and hands over the rest.
+pub const SMALL_PROGRAM: &str = "anyhook-hook";
+
 /// How an agent calls us.
 #[derive(Clone, Debug)]
 pub struct Call {
     /// The program's path.
     pub binary: PathBuf,
+    /// The small program's path, where there is one.
+    pub small: Option<PathBuf>,
 }
 
 impl Call {
+    /// Has an agent call one program for everything.
+    pub fn to(binary: impl Into<PathBuf>) -> Self {
+        Self { binary: binary.into(), small: None }
+    }
+
     /// Returns the command line for a shell, answering a little before the host's own limit.
     pub fn command(&self, host: &str, limit_ms: u64) -> String {
         format!(
             "{} hook {host} --deadline-ms {}",
-            quoted(&self.binary.to_string_lossy()),
+            quoted(&self.answering().to_string_lossy()),
             limit_ms / 10 * 9
         )
+    }
+
+    /// Returns the program that answers an agent's events.
+    pub fn answering(&self) -> &Path {
+        self.small.as_deref().unwrap_or(&self.binary)
     }
 }
 
@@ -104,7 +121,7 @@ impl Call {
 pub fn is_ours(command: &str, host: &str) -> bool {
     let Some((program, arguments)) = split(command) else { return false };
     let mut words = arguments.split_whitespace();
-    Path::new(&program).file_name().is_some_and(|name| name == "anyhook")
+    Path::new(&program).file_name().is_some_and(|name| name == PROGRAM || name == SMALL_PROGRAM)
         && words.next() == Some("hook")
         && words.next() == Some(host)
         && match words.next() {
@@ -155,23 +172,34 @@ mod tests {
 
     #[test]
     fn commands_are_quoted_and_known_again() {
-        let call = Call { binary: PathBuf::from("/home/a b/it's/anyhook") };
-        let command = call.command("codex", 600_000);
+        let binary = PathBuf::from("/home/a b/it's/anyhook");
+        let small = Some(PathBuf::from("/home/a b/it's/anyhook-hook"));
+        let one = Call::to(&binary);
+        let command = one.command("codex", 600_000);
         assert_eq!(command, r"'/home/a b/it'\''s/anyhook' hook codex --deadline-ms 540000");
-        assert!(is_ours(&command, "codex"));
-        assert!(!is_ours(&command, "claude-code"));
-        assert_eq!(program_of(&command), Some(call.binary));
+        let both = Call { binary, small };
+        let quicker = both.command("codex", 600_000);
+        assert_eq!(quicker, r"'/home/a b/it'\''s/anyhook-hook' hook codex --deadline-ms 540000");
+        for (command, call) in [(command, one), (quicker, both)] {
+            assert!(is_ours(&command, "codex"), "{command}");
+            assert!(!is_ours(&command, "claude-code"), "{command}");
+            assert_eq!(program_of(&command).as_deref(), Some(call.answering()));
+        }
     }
 
     #[test]
     fn a_line_around_ours_is_not_ours() {
         assert!(is_ours("anyhook hook codex", "codex"));
+        assert!(is_ours("anyhook-hook hook codex", "codex"));
         for theirs in [
             "log.sh; anyhook hook codex",
             "anyhook hook codex | tee log",
             "anyhook hook codex; say done",
             "anyhook hook codex --deadline-ms 5 && x",
             "/opt/anyhook-log/bin/log hook codex",
+            "anyhook-hooks hook codex",
+            "anyhook-hook-log hook codex",
+            "anyhook-hook emit codex",
             "anyhook hook codex-next",
             "echo anyhook hook codex",
             "'anyhook hook codex",

@@ -232,6 +232,11 @@ impl Page {
                 (Tone::Dim, &skipped.why.to_string()),
             ]);
         }
+        if record.more_skipped > 0 {
+            let text =
+                format!("  – {} more that do not match", counted(record.more_skipped, "hook"));
+            self.line(&[(Tone::Dim, &text)]);
+        }
         if record.other_events > 0 {
             let text = format!("  – {} of other events", counted(record.other_events, "hook"));
             self.line(&[(Tone::Dim, &text)]);

@@ -20,6 +20,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhook_engine::run::process::keep_exit_codes;
+use anyhook_hook::fault::survive_panics;
 use anyhook_model::exit_code;
 use anyhook_model::serve::{
     Answer, Fault, FaultCode, Hello, Incoming, LINE_LIMIT, PROTOCOL, Refused, read,
@@ -33,7 +34,7 @@ use self::queue::Queue;
 use self::work::Job;
 use super::Ended;
 use crate::environment::Environment;
-use crate::error::{Trouble, survive_panics};
+use crate::error::Trouble;
 
 /// How long what is in flight may still take when we are told to end, or nobody waits for it.
 const END_WITHIN: Duration = Duration::from_secs(5);

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhook_engine::run::detached;
 use anyhook_engine::{Engine, now};
-use anyhook_model::json::Object;
+use anyhook_model::json::{Object, PassedOn};
 use anyhook_model::serve::{About, Answer, Body, Fault, FaultCode, NativeReply, Said};
 use anyhook_model::{Caller, DecodeError, Event, Host, OpenFormat, Reply, ToolCall, Verdict};
 use serde_json::Value;
@@ -56,7 +56,7 @@ fn dispatch(job: &Job, host: &dyn Host, payload: &str, environment: &Environment
     };
     let left = deadline.map(|deadline| deadline.saturating_sub(job.came.elapsed()));
     // Orphans are not adopted: whose they are cannot be told among several hooks at once.
-    Engine::new(environment.places.clone()).dispatch(host, payload.as_bytes(), &caller, left)
+    Engine::new(environment.places.clone()).dispatch(host, payload, &caller, left)
 }
 
 fn unknown_host(host: &str) -> Answer {
@@ -103,6 +103,10 @@ impl Host for Heard {
 
     fn decode(&self, payload: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> {
         OpenFormat.decode(payload, caller)
+    }
+
+    fn passed_on(&self) -> &'static [PassedOn] {
+        OpenFormat.passed_on()
     }
 
     fn encode(&self, event: &Event, verdict: &Verdict) -> Reply {

@@ -132,7 +132,7 @@ fn three_agents_work_side_by_side() {
         let mark = format!("You are `{}`", agent_of(stage));
         let first = requests.iter().find(|request| tells(request, &mark)).unwrap();
         assert!(tells(first, "One service of quartz."), "{stage}");
-        assert!(tells(first, &format!("{PROGRAM} workflow complete")), "{stage}");
+        assert!(tells(first, &format!("{} workflow complete", crate::program())), "{stage}");
     }
     assert!(ran.stdout.matches(" starts").count() == 4, "{}", told());
 }

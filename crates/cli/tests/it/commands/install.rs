@@ -20,7 +20,7 @@ pub fn in_place() -> TestEnv {
     let environment = environment();
     let bin = stable(&environment);
     fs::create_dir_all(bin.parent().unwrap()).unwrap();
-    symlink(env!("CARGO_BIN_EXE_anyhook"), bin).unwrap();
+    symlink(crate::program(), bin).unwrap();
     environment
 }
 
@@ -540,7 +540,7 @@ fn a_home_with_a_strange_name() {
     let home = environment.root().join("it's a home");
     let bin = home.join(".local/share/anyhook/bin/anyhook");
     fs::create_dir_all(bin.parent().unwrap()).unwrap();
-    symlink(env!("CARGO_BIN_EXE_anyhook"), &bin).unwrap();
+    symlink(crate::program(), &bin).unwrap();
     let at = |arguments: &[&str]| {
         let mut command = command(&environment, arguments);
         command.env("HOME", &home);

@@ -21,6 +21,7 @@ mod hosts;
 mod install;
 mod list;
 mod log;
+mod manual;
 mod new;
 mod packs;
 mod promote;

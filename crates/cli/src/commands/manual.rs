@@ -1,0 +1,29 @@
+//! `anyhook __manual FOLDER`: the manual, a page a command, for packages to carry.
+//!
+//! Not a command for people: `--help` tells them the same.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+
+use super::Cli;
+use crate::error::Trouble;
+
+/// The word on the command line.
+pub const ARGUMENT: &str = "__manual";
+
+/// Writes the pages into the folder that is named.
+pub fn main(arguments: &[OsString]) -> ExitCode {
+    let [folder] = arguments else {
+        return Trouble::usage("the manual needs a folder, and nothing else")
+            .hint(format!("anyhook {ARGUMENT} FOLDER"))
+            .tell();
+    };
+    let folder = Path::new(folder);
+    match clap_mangen::generate_to(Cli::command(), folder) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => Trouble::at(folder, error).hint("the folder must be there already").tell(),
+    }
+}

@@ -1,0 +1,360 @@
+//! An index of what the plain way has found.
+//!
+//! What is watched was looked at after it was read. A change in between would be missed, but for
+//! one thing: an index is made only if the last change to anything watched was a while before the
+//! reading began. Whoever edits hooks waits for nothing by that; the next event makes the index.
+
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use anyhook_model::{EventKind, SkipReason};
+use serde::{Deserialize, Serialize};
+
+use super::Whose;
+use super::form::{Writer, assemble, checksum};
+use super::watch::{Extent, Look};
+use crate::discover::{Installed, Standing, nested_folders};
+use crate::hook::{ENTRIES, Entry, HOOK_FILE, Level, SCRIPTS, Trust};
+use crate::matcher::{Expression, Needs};
+use crate::places::{HOOKS, PROJECT_LEVEL, Places};
+use crate::settings::{self, Settings};
+use crate::trust::{TrustStore, absolute, paths};
+
+/// With more files to look at than this, the plain way is as good.
+const MOST_WATCHED: usize = 20_000;
+
+/// What the rest of an index says about a hook, beside what its head says.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Details {
+    pub definition: anyhook_model::HookDefinition,
+    pub level: u8,
+    pub nesting: usize,
+    pub folder: PathBuf,
+    pub runs_from: PathBuf,
+    pub script: Option<PathBuf>,
+    pub interpreter: Option<String>,
+    pub tool: Option<String>,
+    pub pattern: Option<String>,
+}
+
+/// Makes an index; none of what is too odd, or has changed just now.
+pub fn index(
+    places: &Places,
+    whose: &Whose,
+    installed: &Installed,
+    settings: &Settings,
+    began: SystemTime,
+) -> Option<Vec<u8>> {
+    if !installed.notes.is_empty() {
+        return None;
+    }
+    let mut watched = Watched { began, bases: Vec::new(), always: Writer::default(), count: 0 };
+    watched.settings(places)?;
+    watched.levels(places, whose, installed)?;
+    let store = places.state.as_deref().map(TrustStore::new);
+    let mut by_name: HashMap<&str, usize> = HashMap::new();
+    for standing in &installed.hooks {
+        *by_name.entry(standing.hook.name()).or_default() += 1;
+    }
+    let (mut hooks, mut rest) = (Writer::default(), Writer::default());
+    for standing in &installed.hooks {
+        let mut at_turn = Writer::default();
+        let has_namesake = by_name[standing.hook.name()] > 1;
+        let watched_at_turn = watched.hook(standing, has_namesake, store.as_ref(), &mut at_turn)?;
+        let start = rest.0.len();
+        rest.text(&details(standing)?);
+        rest.size(watched_at_turn);
+        rest.0.extend_from_slice(&at_turn.0);
+        hooks.size(start);
+        hooks.size(rest.0.len() - start);
+        hooks.mark(checksum(&rest.0[start..]));
+        head_of(standing, &watched.bases, &mut hooks)?;
+    }
+    let mut head = Writer::default();
+    head.text(&whose.words);
+    head.text(&journal(settings));
+    head.size(watched.bases.len());
+    for (base, mark) in &watched.bases {
+        head.mark(*mark);
+        path(&mut head, base)?;
+    }
+    head.size(watched.count);
+    head.0.extend_from_slice(&watched.always.0);
+    head.size(installed.hooks.len());
+    head.0.extend_from_slice(&hooks.0);
+    assemble(&head.0, &rest.0)
+}
+
+/// Writes what decides whether a hook is asked.
+fn head_of(standing: &Standing, bases: &[(PathBuf, u64)], head: &mut Writer) -> Option<()> {
+    let hook = &standing.hook;
+    head.number(kinds(hook.definition.triggers.iter().map(|trigger| &trigger.kind)));
+    head.byte(u8::from(hook.blocks_on_failure()));
+    head.text(hook.name());
+    based(&hook.folder, bases, head)?;
+    let (tag, text) = match &standing.out {
+        None => (0, ""),
+        Some(SkipReason::Untrusted) => (1, ""),
+        Some(SkipReason::Replaced(by)) => (2, by.as_str()),
+        Some(SkipReason::Dropped(by)) => (3, by.as_str()),
+        Some(_) => return None,
+    };
+    head.byte(tag);
+    head.text(text);
+    let fault = hook.fault().map(|fault| fault.message.as_str());
+    head.byte(u8::from(fault.is_some()));
+    head.text(fault.unwrap_or_default());
+    head.size(hook.definition.hosts.len());
+    for host in &hook.definition.hosts {
+        head.text(host);
+    }
+    needs(hook.matcher.tool(), head);
+    needs(hook.matcher.pattern(), head);
+    Some(())
+}
+
+/// Returns the events as bits.
+pub(super) fn kinds<'kind>(kinds: impl Iterator<Item = &'kind EventKind>) -> u32 {
+    kinds.map(kind).fold(0, |all, one| all | one)
+}
+
+/// Returns the bit of an event; none for one that no trigger can name.
+pub(super) fn kind(kind: &EventKind) -> u32 {
+    EventKind::all().position(|one| one == *kind).map_or(0, |place| 1 << place)
+}
+
+fn needs(expression: Option<&Expression>, head: &mut Writer) {
+    let (tag, literals) = match expression.map(Expression::needs) {
+        None => (0, &[][..]),
+        Some(Needs::Nothing) => (1, &[][..]),
+        Some(Needs::AnyOf(literals)) => (2, literals.as_slice()),
+        Some(Needs::Exactly(literals)) => (3, literals.as_slice()),
+    };
+    head.byte(tag);
+    head.size(literals.len());
+    for literal in literals {
+        head.text(literal);
+    }
+}
+
+/// Writes a path by the folder it is below, or in full.
+fn based(full: &Path, bases: &[(PathBuf, u64)], writer: &mut Writer) -> Option<()> {
+    let known = bases.iter().position(|(base, _)| full.starts_with(base));
+    let base = known.and_then(|place| u8::try_from(place).ok()).filter(|place| *place < u8::MAX);
+    writer.byte(base.unwrap_or(u8::MAX));
+    let below = base.and_then(|place| full.strip_prefix(&bases[usize::from(place)].0).ok());
+    path(writer, below.unwrap_or(full))
+}
+
+/// Writes a path with the byte that ends it for the system.
+fn path(writer: &mut Writer, path: &Path) -> Option<()> {
+    let text = path.to_str()?;
+    if text.contains('\0') {
+        return None;
+    }
+    writer.size(text.len() + 1);
+    writer.0.extend_from_slice(text.as_bytes());
+    writer.byte(0);
+    Some(())
+}
+
+/// Returns the settings of the journal; nothing where files could not be read.
+fn journal(settings: &Settings) -> String {
+    if !settings.problems.is_empty() {
+        return String::new();
+    }
+    serde_json::to_string(&settings.journal).unwrap_or_default()
+}
+
+fn details(standing: &Standing) -> Option<String> {
+    let hook = &standing.hook;
+    let text = |expression: &Expression| expression.text().to_owned();
+    let entry = hook.entry.as_ref();
+    let details = Details {
+        definition: hook.definition.clone(),
+        level: hook.level as u8,
+        nesting: hook.nesting,
+        folder: hook.folder.clone(),
+        runs_from: hook.runs_from.clone(),
+        script: entry.map(|entry| entry.script.clone()),
+        interpreter: entry.and_then(|entry| entry.interpreter).map(str::to_owned),
+        tool: hook.matcher.tool().map(text),
+        pattern: hook.matcher.pattern().map(text),
+    };
+    serde_json::to_string(&details).ok()
+}
+
+/// Everything that is looked at again at every event.
+struct Watched {
+    began: SystemTime,
+    /// Folders of hooks, each with its mark: what is in them is looked at from there.
+    bases: Vec<(PathBuf, u64)>,
+    always: Writer,
+    count: usize,
+}
+
+impl Watched {
+    /// Looks at a path; nothing if it changed just now, or cannot be looked at.
+    fn look(&self, full: &Path, extent: Extent) -> Option<Look> {
+        let name = CString::new(full.to_str()?).ok()?;
+        let look = Look::at(None, &name).ok()?;
+        (extent == Extent::Identity || look.is_settled(self.began)).then_some(look)
+    }
+
+    /// Watches a path at every event.
+    fn add(&mut self, full: &Path, extent: Extent) -> Option<Look> {
+        let look = self.look(full, extent)?;
+        write(&mut self.always, full, extent, look, &self.bases)?;
+        self.count += 1;
+        (self.count < MOST_WATCHED).then_some(look)
+    }
+
+    fn whole(&mut self, full: &Path) -> Option<Look> {
+        self.add(full, Extent::Whole)
+    }
+
+    fn settings(&mut self, places: &Places) -> Option<()> {
+        if self.whole(&places.managed.join(settings::FILE))?.is_there() {
+            self.whole(&places.managed)?;
+        }
+        if let Some(user) = &places.user {
+            self.whole(&user.join(settings::FILE))?;
+        }
+        Some(())
+    }
+
+    fn levels(&mut self, places: &Places, whose: &Whose, installed: &Installed) -> Option<()> {
+        let managed = places.managed.join(HOOKS);
+        self.hooks_folder(&managed, installed)?;
+        if self.bases.iter().any(|(base, _)| *base == managed) {
+            // Who may write there decides whether they count.
+            self.whole(&places.managed)?;
+        }
+        if let Some(user) = &places.user {
+            self.hooks_folder(&user.join(HOOKS), installed)?;
+        }
+        let Some(root) = &whose.root else { return Some(()) };
+        self.add(&whose.work_dir, Extent::Identity)?;
+        let store = places.state.as_deref().map(TrustStore::new);
+        let mut folders = vec![root.clone()];
+        folders.extend(nested_folders(root, &whose.work_dir));
+        for folder in folders {
+            self.add(&folder, Extent::Identity)?;
+            let hooks = folder.join(PROJECT_LEVEL).join(HOOKS);
+            self.hooks_folder(&hooks, installed)?;
+            let Some(store) = &store else { continue };
+            // Trust is kept by where a folder really is, and by where it was before a link came.
+            let real = fs::canonicalize(&folder).ok()?.join(PROJECT_LEVEL).join(HOOKS);
+            self.whole(&store.records_folder(&real))?;
+            if let Some(other) = fs::canonicalize(&hooks).ok().filter(|other| *other != real) {
+                self.whole(&store.records_folder(&other))?;
+            }
+        }
+        Some(())
+    }
+
+    /// Watches a folder of hooks, or that there is none.
+    fn hooks_folder(&mut self, folder: &Path, installed: &Installed) -> Option<()> {
+        let look = self.look(folder, Extent::Whole)?;
+        if !look.is_there() {
+            return self.whole(folder).map(drop);
+        }
+        self.bases.push((folder.to_owned(), look.mark(Extent::Whole)));
+        // What a link leads to may turn from a file, which is no hook, into a folder.
+        for entry in fs::read_dir(folder).ok()?.flatten() {
+            let is_link = entry.file_type().ok()?.is_symlink();
+            let path = entry.path();
+            let is_hook = || installed.hooks.iter().any(|standing| standing.hook.folder == path);
+            if is_link && !is_hook() {
+                self.whole(&path)?;
+            }
+        }
+        Some(())
+    }
+
+    /// Watches what a hook is made of: what says whether it is asked at every event, what is run
+    /// when its turn comes. Returns how many of the latter there are.
+    fn hook(
+        &mut self,
+        standing: &Standing,
+        has_namesake: bool,
+        store: Option<&TrustStore>,
+        at_turn: &mut Writer,
+    ) -> Option<usize> {
+        let hook = &standing.hook;
+        if matches!(hook.trust, Trust::Never) {
+            // Nothing of it was read.
+            return Some(0);
+        }
+        let mut later: Vec<PathBuf> = Vec::new();
+        if hook.level == Level::Managed {
+            for path in paths(&hook.folder).ok()? {
+                self.whole(&path)?;
+            }
+        }
+        let file = self.whole(&hook.runs_from.join(HOOK_FILE))?;
+        let is_unread = hook.fault().is_some_and(|fault| fault.code == "unreadable");
+        if is_unread == file.is_there() {
+            // It came or went just now, or could not be read for a reason that may pass.
+            return None;
+        }
+        match hook.trust {
+            Trust::Trusted => {
+                let source = absolute(&hook.folder).ok()?;
+                self.whole(&store?.record_path(&source))?;
+                later.extend(paths(&hook.folder).ok()?);
+                later.extend(paths(&hook.runs_from).ok()?);
+            }
+            Trust::Changed(_) => return None,
+            Trust::NotNeeded | Trust::Never => {
+                later.extend(looked_at_for_entry(&hook.runs_from, hook.entry.as_ref()));
+            }
+        }
+        if has_namesake || hook.entry.is_none() {
+            // Whether it can run decides who stands, or that it is named as one that cannot.
+            for path in &later {
+                self.whole(path)?;
+            }
+            return Some(0);
+        }
+        if let Some(entry) = hook.entry.as_ref().filter(|_| hook.blocks_on_failure()) {
+            // Without it, it would block.
+            self.whole(&entry.script)?;
+        }
+        for path in &later {
+            let look = self.look(path, Extent::Whole)?;
+            write(at_turn, path, Extent::Whole, look, &[])?;
+        }
+        Some(later.len())
+    }
+}
+
+/// Returns what decides which script is started, and how.
+fn looked_at_for_entry(folder: &Path, entry: Option<&Entry>) -> Vec<PathBuf> {
+    let scripts = folder.join(SCRIPTS);
+    let mut paths = vec![scripts.clone()];
+    for (name, _) in ENTRIES {
+        let path = scripts.join(name);
+        let is_last = entry.is_some_and(|entry| entry.script == path);
+        paths.push(path);
+        if is_last {
+            break;
+        }
+    }
+    paths
+}
+
+fn write(
+    writer: &mut Writer,
+    full: &Path,
+    extent: Extent,
+    look: Look,
+    bases: &[(PathBuf, u64)],
+) -> Option<()> {
+    writer.mark(look.mark(extent));
+    writer.byte(u8::from(extent == Extent::Identity));
+    based(full, bases, writer)
+}

@@ -1,0 +1,136 @@
+//! What is installed, ready to be asked: so that an event costs no reading of hooks it does not meet.
+//!
+//! An index is one file below `index/` of the state folder, for one project root and one working
+//! folder. Whoever finds none, or one that is no longer true, reads the hooks themselves
+//! ([`Installed::find`], the plain way), answers by that, and writes the index anew for those who
+//! come after: aside and renamed, so that any number of processes may read and write at once.
+//!
+//! - `watch` tells whether a file or folder is still what it was. Everything that the plain way
+//!   would look at is watched, so an edit takes effect at the very next event.
+//! - `build` makes an index of what the plain way has found, or none where that is too odd to be
+//!   remembered.
+//! - `read` opens one, checks it (its form, its checksum, whose it is, what is watched) and asks
+//!   it who has to do with an event.
+//! - `form` is the bytes.
+//!
+//! An index says nothing that the plain way would not say. Where nobody can have to do with an
+//! event, it names all who were left out, and why; otherwise it gives all hooks of that event in
+//! full, and the rest goes its usual way.
+
+mod build;
+mod form;
+mod read;
+#[cfg(test)]
+mod tests;
+mod watch;
+
+use std::cell::OnceCell;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use anyhook_model::Event;
+use rustix::process::{getegid, geteuid};
+
+use crate::discover::{Installed, Reading};
+use crate::matcher::Leaves;
+use crate::places::Places;
+use crate::settings::{JournalSettings, Settings};
+
+/// The folder of all indexes, in the state folder.
+const FOLDER: &str = "index";
+/// An index that was not renewed for so long is forgotten; whoever needs it makes it anew.
+const FORGET_AFTER: Duration = Duration::from_secs(30 * 24 * 3600);
+/// At most so many are forgotten at once: the agent waits.
+const FORGET_AT_ONCE: usize = 50;
+
+/// What an event meets.
+#[derive(Debug)]
+pub struct Met {
+    /// The hooks.
+    pub installed: Installed,
+    /// How the journal is kept, if the index knows.
+    pub journal: Option<JournalSettings>,
+}
+
+/// Finds the hooks that an event meets: by the index if there is one and it is true, else the plain
+/// way.
+///
+/// The texts of the event's call are collected when they are first needed, unless they are given:
+/// there may be more than the event itself holds.
+pub fn meet<'event>(
+    places: &Places,
+    root: Option<&Path>,
+    event: &'event Event,
+    leaves: &OnceCell<Leaves<'event>>,
+) -> Met {
+    meet_at(places, root, event, leaves, SystemTime::now())
+}
+
+/// Does what [`meet`] does; whatever changed a while before `now` is remembered.
+fn meet_at<'event>(
+    places: &Places,
+    root: Option<&Path>,
+    event: &'event Event,
+    leaves: &OnceCell<Leaves<'event>>,
+    now: SystemTime,
+) -> Met {
+    let plainly = || Installed::find(places, root, &event.work_dir, Reading::WhatMayRun);
+    let Some(whose) = Whose::new(places, root, &event.work_dir) else {
+        return Met { installed: plainly(), journal: None };
+    };
+    let known = read::Index::open(&whose).and_then(|index| index.meet(event, leaves));
+    if let Some(met) = known {
+        return met;
+    }
+    let settings = Settings::load(places, None);
+    let installed = plainly();
+    if let Some(bytes) = build::index(places, &whose, &installed, &settings, now) {
+        // Without it the next event takes as long as this one.
+        let _ = form::write(&whose.path, &bytes);
+    }
+    Met { installed, journal: None }
+}
+
+/// Tells why no index could be written for a folder, if so.
+pub fn trouble(places: &Places) -> Option<std::io::Error> {
+    form::try_writing(&places.state.as_deref()?.join(FOLDER)).err()
+}
+
+/// Forgets some of the indexes that nobody has renewed for a month.
+pub fn forget_old(state: &Path, now: SystemTime) {
+    let Ok(entries) = fs::read_dir(state.join(FOLDER)) else { return };
+    let is_old = |entry: &fs::DirEntry| {
+        let modified = entry.metadata().and_then(|metadata| metadata.modified());
+        modified.is_ok_and(|time| now.duration_since(time).is_ok_and(|age| age > FORGET_AFTER))
+    };
+    for entry in entries.flatten().filter(is_old).take(FORGET_AT_ONCE) {
+        // Another process may be quicker; then there is nothing left to do.
+        let _ = fs::remove_file(entry.path());
+    }
+}
+
+/// Whose index it is: for whom it was made, in words that stand in it.
+struct Whose {
+    path: PathBuf,
+    words: String,
+    root: Option<PathBuf>,
+    work_dir: PathBuf,
+}
+
+impl Whose {
+    /// None without a state folder, or with a path that is no text.
+    fn new(places: &Places, root: Option<&Path>, work_dir: &Path) -> Option<Self> {
+        let folder = places.state.as_deref()?.join(FOLDER);
+        let user = places.user.as_deref().unwrap_or(Path::new(""));
+        let mut words = String::with_capacity(256);
+        for path in [&places.managed, user, root.unwrap_or(Path::new("")), work_dir, &folder] {
+            words.push_str(path.to_str()?);
+            words.push('\n');
+        }
+        // What may be run is for each user another thing.
+        words.push_str(&format!("{} {}", geteuid().as_raw(), getegid().as_raw()));
+        let path = folder.join(form::name(&words));
+        Some(Self { path, words, root: root.map(Path::to_owned), work_dir: work_dir.to_owned() })
+    }
+}

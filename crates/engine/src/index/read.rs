@@ -1,0 +1,377 @@
+//! An index that is there: whether it is true, and whom it names for an event.
+
+use std::cell::OnceCell;
+use std::ffi::CStr;
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+
+use anyhook_model::{Event, EventKind, SkipReason, Skipped, ToolCall};
+use rustix::fs::{Mode, OFlags};
+
+use super::build::{Details, kind};
+use super::form::{self, Reader};
+use super::watch::{Extent, Look};
+use super::{Met, Whose};
+use crate::discover::{Installed, MISMATCHES_NAMED, Passed, Standing};
+use crate::hook::{self, Entry, Hook, Level, Trust};
+use crate::matcher::{self, Expression, Leaves, Matcher, Needs};
+use crate::plan::{self, Broken, Facts};
+use crate::problem::{Problem, Severity};
+
+/// So much is read at first: the head of an index of a hundred hooks.
+const FIRST_READ: usize = 16 * 1024;
+/// An index is no larger.
+const LARGEST: usize = 256 * 1024 * 1024;
+
+/// An index that was read and is whole, and for whom we are.
+pub struct Index {
+    file: File,
+    /// The beginning of the file, with all of the head.
+    bytes: Vec<u8>,
+}
+
+/// A hook as the head of an index tells it.
+#[derive(Clone, Copy)]
+struct Indexed<'head> {
+    rest: RestPlace,
+    kinds: u32,
+    blocks_on_failure: bool,
+    name: &'head [u8],
+    base: &'head str,
+    folder: &'head [u8],
+    out: (u8, &'head [u8]),
+    fault: Option<&'head [u8]>,
+    hosts: Texts<'head>,
+    tool: Need<'head>,
+    pattern: Need<'head>,
+}
+
+/// Where the rest of a hook stands, and its checksum.
+#[derive(Clone, Copy)]
+struct RestPlace {
+    start: usize,
+    length: usize,
+    sum: u64,
+}
+
+/// What an expression needs.
+#[derive(Clone, Copy)]
+enum Need<'head> {
+    NoExpression,
+    Nothing,
+    AnyOf(Texts<'head>),
+    Exactly(Texts<'head>),
+}
+
+/// Texts that stand one after another.
+#[derive(Clone, Copy)]
+struct Texts<'head> {
+    count: usize,
+    reader: Reader<'head>,
+}
+
+impl<'head> Texts<'head> {
+    fn read(reader: &mut Reader<'head>) -> Option<Self> {
+        let count = reader.size()?;
+        let texts = Self { count, reader: *reader };
+        for _ in 0..count {
+            let length = reader.size()?;
+            reader.take(length)?;
+        }
+        Some(texts)
+    }
+
+    fn iter(self) -> impl Iterator<Item = &'head str> {
+        let mut reader = self.reader;
+        (0..self.count).map_while(move |_| reader.text())
+    }
+
+    fn to_vec(self) -> Vec<String> {
+        self.iter().map(str::to_owned).collect()
+    }
+}
+
+impl<'head> Need<'head> {
+    fn read(reader: &mut Reader<'head>) -> Option<Self> {
+        let tag = reader.byte()?;
+        let texts = Texts::read(reader)?;
+        Some(match tag {
+            0 => Self::NoExpression,
+            1 => Self::Nothing,
+            2 => Self::AnyOf(texts),
+            3 => Self::Exactly(texts),
+            _ => return None,
+        })
+    }
+
+    fn expression(self, text: Option<String>, extent: matcher::Extent) -> Option<Expression> {
+        let needs = match self {
+            Self::NoExpression => return None,
+            Self::Nothing => Needs::Nothing,
+            Self::AnyOf(texts) => Needs::AnyOf(texts.to_vec()),
+            Self::Exactly(texts) => Needs::Exactly(texts.to_vec()),
+        };
+        Some(Expression::trusted(text?, needs, extent))
+    }
+}
+
+impl Index {
+    /// Opens the index for somebody: nothing if there is none, or it is not whole, or somebody
+    /// else's, or of another version.
+    pub fn open(whose: &Whose) -> Option<Self> {
+        let file = form::open(&whose.path)?;
+        let mut bytes = Vec::with_capacity(FIRST_READ);
+        rustix::io::read(&file, rustix::buffer::spare_capacity(&mut bytes)).ok()?;
+        let end = form::head_end(&bytes)?;
+        if end > bytes.len() {
+            let read = bytes.len();
+            bytes.resize(Some(end).filter(|end| *end <= LARGEST)?, 0);
+            file.read_exact_at(&mut bytes[read..], u64::try_from(read).ok()?).ok()?;
+        }
+        let head = form::head(&bytes)?;
+        let is_ours = Reader(head).text()? == whose.words;
+        is_ours.then_some(Self { file, bytes })
+    }
+
+    /// Tells what an event meets; nothing if something has changed.
+    pub fn meet<'event>(
+        &self,
+        event: &'event Event,
+        leaves: &OnceCell<Leaves<'event>>,
+    ) -> Option<Met> {
+        let mut reader = Reader(form::head(&self.bytes)?);
+        let _whose = reader.text()?;
+        let journal = serde_json::from_str(reader.text()?).ok();
+        let bases = Bases::open(&mut reader)?;
+        bases.are_as_they_were(&mut reader)?;
+        let mut passed = Passed::default();
+        let (mut due, mut mismatches) = (Vec::new(), Vec::new());
+        let mut may_somebody_run = false;
+        for _ in 0..reader.size()? {
+            let hook = Indexed::read(&mut reader, &bases)?;
+            match plan::due(&hook, event) {
+                Err(SkipReason::OtherEvent) => passed.other_events += 1,
+                Err(why) => passed.skipped.push(hook.skipped(why)),
+                Ok(broken) => {
+                    due.push(hook);
+                    match hook.mismatch(event, broken.as_ref(), leaves) {
+                        Some(_) if may_somebody_run => {}
+                        Some(_) if mismatches.len() == MISMATCHES_NAMED => passed.more_skipped += 1,
+                        Some(why) => mismatches.push(hook.skipped(why)),
+                        None => may_somebody_run = true,
+                    }
+                }
+            }
+        }
+        let mut installed = Installed { passed, ..Installed::default() };
+        if may_somebody_run {
+            // What one changes, another may match: all of them are needed.
+            installed.passed.more_skipped = 0;
+            installed.hooks = self.in_full(&due)?;
+        } else {
+            installed.passed.skipped.extend(mismatches);
+        }
+        Some(Met { installed, journal })
+    }
+
+    /// Reads hooks in full; nothing if what they would run has changed.
+    fn in_full(&self, due: &[Indexed<'_>]) -> Option<Vec<Standing>> {
+        let end = due.iter().map(|hook| hook.rest.start + hook.rest.length).max()?;
+        let mut rest = vec![0; Some(end).filter(|end| *end <= LARGEST)?];
+        let start = u64::try_from(form::head_end(&self.bytes)?).ok()?;
+        self.file.read_exact_at(&mut rest, start).ok()?;
+        due.iter().map(|hook| hook.in_full(&rest)).collect()
+    }
+}
+
+/// The folders of hooks, open.
+struct Bases<'head>(Vec<(&'head str, OwnedFd)>);
+
+impl<'head> Bases<'head> {
+    /// Opens the folders; nothing if one of them is not what it was.
+    fn open(reader: &mut Reader<'head>) -> Option<Self> {
+        let mut bases = Vec::new();
+        for _ in 0..reader.size()? {
+            let mark = reader.mark()?;
+            let path = c_path(reader)?;
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let folder = rustix::fs::open(path, flags, Mode::empty()).ok()?;
+            if Look::of(folder.as_fd()).ok()?.mark(Extent::Whole) != mark {
+                return None;
+            }
+            bases.push((path.to_str().ok()?, folder));
+        }
+        Some(Self(bases))
+    }
+
+    fn get(&self, place: u8) -> Option<(&'head str, Option<BorrowedFd<'_>>)> {
+        if place == u8::MAX {
+            return Some(("", None));
+        }
+        let (path, folder) = self.0.get(usize::from(place))?;
+        Some((path, Some(folder.as_fd())))
+    }
+
+    /// Looks at all that is watched next in the index; nothing if something is not what it was.
+    fn are_as_they_were(&self, reader: &mut Reader<'_>) -> Option<()> {
+        for _ in 0..reader.size()? {
+            let mark = reader.mark()?;
+            let extent = if reader.byte()? == 0 { Extent::Whole } else { Extent::Identity };
+            let (_, folder) = self.get(reader.byte()?)?;
+            if Look::at(folder, c_path(reader)?).ok()?.mark(extent) != mark {
+                return None;
+            }
+        }
+        Some(())
+    }
+}
+
+/// Returns a text that was written as one: its bytes are as they were, by the checksum.
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn c_path<'head>(reader: &mut Reader<'head>) -> Option<&'head CStr> {
+    let length = reader.size()?;
+    CStr::from_bytes_with_nul(reader.take(length)?).ok()
+}
+
+impl<'head> Indexed<'head> {
+    fn read(reader: &mut Reader<'head>, bases: &Bases<'head>) -> Option<Self> {
+        let (start, length, sum) = (reader.size()?, reader.size()?, reader.mark()?);
+        Some(Self {
+            rest: RestPlace { start, length, sum },
+            kinds: reader.number()?,
+            blocks_on_failure: reader.byte()? != 0,
+            name: reader.raw_text()?,
+            base: bases.get(reader.byte()?)?.0,
+            folder: reader.raw_text()?.strip_suffix(b"\0")?,
+            out: (reader.byte()?, reader.raw_text()?),
+            fault: {
+                let is_faulty = reader.byte()? != 0;
+                Some(reader.raw_text()?).filter(|_| is_faulty)
+            },
+            hosts: Texts::read(reader)?,
+            tool: Need::read(reader)?,
+            pattern: Need::read(reader)?,
+        })
+    }
+
+    fn folder_text(&self) -> String {
+        if self.base.is_empty() {
+            return text(self.folder);
+        }
+        [self.base, "/", &text(self.folder)].concat()
+    }
+
+    fn skipped(&self, why: SkipReason) -> Skipped {
+        Skipped::new(&text(self.name), || self.folder_text(), why)
+    }
+
+    /// Returns why the hook's matcher keeps it out, as far as that is certain without compiling.
+    fn mismatch<'event>(
+        &self,
+        event: &'event Event,
+        broken: Option<&Broken>,
+        leaves: &OnceCell<Leaves<'event>>,
+    ) -> Option<SkipReason> {
+        if matches!(broken, Some(Broken::Unusable(_))) {
+            return None;
+        }
+        let call = event.tool.as_ref().filter(|_| event.kind.has_matcher())?;
+        let is_named = match self.tool {
+            Need::NoExpression => true,
+            Need::Exactly(names) => has_name(call, names, |name, literal| name == literal),
+            Need::AnyOf(parts) => has_name(call, parts, |name, part| name.contains(part)),
+            Need::Nothing => return None,
+        };
+        if !is_named {
+            return Some(SkipReason::Tool);
+        }
+        if matches!(self.tool, Need::AnyOf(_)) {
+            // Only the expression itself can tell.
+            return None;
+        }
+        let (Need::AnyOf(literals) | Need::Exactly(literals)) = self.pattern else { return None };
+        let leaves = leaves.get_or_init(|| Leaves::of(call));
+        (!leaves.contains_any(literals.iter())).then_some(SkipReason::Pattern)
+    }
+
+    /// Reads the hook in full; nothing if what it would run has changed.
+    fn in_full(&self, rest: &[u8]) -> Option<Standing> {
+        let bytes = rest.get(self.rest.start..self.rest.start.checked_add(self.rest.length)?)?;
+        if form::checksum(bytes) != self.rest.sum {
+            return None;
+        }
+        let mut reader = Reader(bytes);
+        let details: Details = serde_json::from_str(reader.text()?).ok()?;
+        Bases(Vec::new()).are_as_they_were(&mut reader)?;
+        let level = Level::ALL.into_iter().find(|level| *level as u8 == details.level)?;
+        let entry = details.script.map(|script| Entry {
+            script,
+            interpreter: details.interpreter.as_deref().and_then(hook::interpreter),
+        });
+        let problem = |fault| Problem::new("unusable", Severity::Unusable, text(fault));
+        Some(Standing {
+            hook: Hook {
+                matcher: Matcher::from_parts(
+                    self.tool.expression(details.tool, matcher::Extent::Whole),
+                    self.pattern.expression(details.pattern, matcher::Extent::Anywhere),
+                ),
+                definition: details.definition,
+                problems: self.fault.map(problem).into_iter().collect(),
+                level,
+                nesting: details.nesting,
+                folder: details.folder,
+                runs_from: details.runs_from,
+                entry,
+                trust: if level == Level::Project { Trust::Trusted } else { Trust::NotNeeded },
+            },
+            out: None,
+        })
+    }
+}
+
+fn has_name(call: &ToolCall, texts: Texts<'_>, is: impl Fn(&str, &str) -> bool) -> bool {
+    let native = call.native.as_ref().map(|native| native.tool_name.as_str());
+    texts
+        .iter()
+        .any(|text| is(call.name.as_str(), text) || native.is_some_and(|native| is(native, text)))
+}
+
+impl Facts for Indexed<'_> {
+    fn out(&self) -> Option<SkipReason> {
+        let (tag, by) = self.out;
+        match tag {
+            0 => None,
+            2 => Some(SkipReason::Replaced(text(by))),
+            3 => Some(SkipReason::Dropped(text(by))),
+            _ => Some(SkipReason::Untrusted),
+        }
+    }
+
+    fn waits_for(&self, event: &EventKind) -> bool {
+        self.kinds & kind(event) != 0
+    }
+
+    fn waits_for_nothing(&self) -> bool {
+        self.kinds == 0
+    }
+
+    fn is_for(&self, host: &str) -> bool {
+        self.hosts.count == 0 || self.hosts.iter().any(|named| named == host)
+    }
+
+    fn fault(&self) -> Option<String> {
+        self.fault.map(text)
+    }
+
+    fn blocks_on_failure(&self) -> bool {
+        self.blocks_on_failure
+    }
+
+    fn change(&self) -> Option<String> {
+        None
+    }
+}

@@ -1,0 +1,109 @@
+//! Large payloads: read in full only where a hook may see them.
+//!
+//! What is large in a payload is nearly always one text or one list in a tool's input or output, and
+//! nearly always no hook is meant. So the beginnings of such values are read first; if no hook that
+//! is due can match, by what is in them or by what was left out, that is the event. It then goes
+//! through its stations as any other, and its record has the payload as it came.
+//!
+//! In every other case the payload is read in full, so that nothing depends on what is large but
+//! time and memory.
+
+use std::cell::OnceCell;
+
+use anyhook_model::json::{Abridged, Cut, Role, abridge};
+use anyhook_model::{Caller, DecodeError, Event, EventKind, Host, ToolCall};
+
+use crate::about::{LONG, about};
+use crate::engine::{Engine, Scene};
+use crate::matcher::Leaves;
+use crate::plan::{Broken, Plan, PlannedStep};
+
+/// Payloads longer than this are read in part first.
+pub(crate) const LARGE: usize = 64 * 1024;
+
+/// A payload that was read.
+pub(crate) struct Read {
+    pub(crate) events: Vec<Event>,
+    /// What is known already of the first event, if only beginnings of it were read.
+    pub(crate) known: Option<Known>,
+}
+
+/// What was found out about an event before it is dispatched.
+#[derive(Debug)]
+pub(crate) struct Known {
+    /// The hooks it meets.
+    pub(crate) scene: Scene,
+    /// What it is about.
+    pub(crate) about: Option<String>,
+}
+
+impl Engine {
+    /// Reads a payload as events.
+    pub(crate) fn read(
+        &self,
+        host: &dyn Host,
+        payload: &[u8],
+        caller: &Caller,
+    ) -> Result<Read, DecodeError> {
+        if payload.len() > self.large
+            && let Some((event, known)) = self.read_beginnings(host, payload, caller)
+        {
+            return Ok(Read { events: vec![event], known: Some(known) });
+        }
+        Ok(Read { events: host.decode(payload, caller)?, known: None })
+    }
+
+    /// Reads a payload in part, if no hook can match what it calls.
+    fn read_beginnings(
+        &self,
+        host: &dyn Host,
+        payload: &[u8],
+        caller: &Caller,
+    ) -> Option<(Event, Known)> {
+        let text = str::from_utf8(payload).ok()?;
+        // As much as the digest of a call is made of: one whose input was cut has none.
+        let Abridged { text, cuts } = abridge(text, host.passed_on(), LONG)?;
+        if cuts.is_empty() {
+            return None;
+        }
+        let [event] = <[Event; 1]>::try_from(host.decode(text.as_bytes(), caller).ok()?).ok()?;
+        drop(text);
+        // A person may be asked about a permission, and would have to see all of it.
+        let is_plain = matches!(
+            event.kind,
+            EventKind::BeforeTool | EventKind::AfterTool | EventKind::AfterToolFailure
+        );
+        let call = event.tool.as_ref().filter(|_| is_plain)?;
+        // Without an id, a call is known by all of its input; a patch is made of what is in its text.
+        if call.use_id.is_none() || call.fixed.is_some() {
+            return None;
+        }
+        let leaves = OnceCell::from(leaves(call, &cuts));
+        let scene = self.peek(&event, &leaves);
+        let plan = Plan::new(&scene.installed, &event);
+        let leaves = leaves.into_inner()?;
+        if plan.steps.iter().any(|step| may_match(step, call, &leaves)) {
+            return None;
+        }
+        let about = about(&event, &cuts);
+        Some((event, Known { scene, about }))
+    }
+}
+
+/// Returns the texts of a call of which something was left out.
+///
+/// What was left out is taken as one text, with the names and signs between its values: that finds a
+/// literal where there is none, which costs a tree, and misses none that is there.
+fn leaves<'call>(call: &'call ToolCall, cuts: &[Cut<'call>]) -> Leaves<'call> {
+    let mut leaves = Leaves::of(call);
+    for cut in cuts.iter().filter(|cut| cut.role != Role::Other) {
+        leaves.add_json_string(cut.raw);
+    }
+    leaves
+}
+
+/// Tells whether a hook may have its turn.
+fn may_match(step: &PlannedStep<'_>, call: &ToolCall, leaves: &Leaves<'_>) -> bool {
+    let is_asked = !matches!(step.broken, Some(Broken::Unusable(_)));
+    !is_asked || step.hook.matcher.may_match(call, leaves)
+}

@@ -1,0 +1,291 @@
+//! The literals that a text must hold for an expression to match.
+
+use regex_syntax::hir::{Class, Hir, HirKind, Look};
+
+use super::expression::Extent;
+
+/// How many literals stand for an expression, at most.
+const MOST_LITERALS: usize = 128;
+
+/// How many literals come of a sequence of small classes, at most: `(?i)rm` is four.
+const MOST_PRODUCTS: usize = 64;
+
+/// How many bytes the literals of an expression have together, at most.
+const MOST_BYTES: usize = 4096;
+
+/// How much of a literal is looked for: more would not say more.
+const LONGEST_NEED: usize = 32;
+
+/// How many characters a class has that is taken for literals, at most: the cases of a letter.
+const LARGEST_CLASS: usize = 4;
+
+/// From this length on, a literal is as telling as a longer one.
+const TELLING: usize = 4;
+
+/// What a text must hold for an expression to match.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// The text matches if it is one of these, or holds one, as the expression's extent says; and
+    /// only then.
+    Exactly(Vec<String>),
+    /// The text does not match unless it holds one of these.
+    AnyOf(Vec<String>),
+    /// Nothing is known: any text may match.
+    Nothing,
+}
+
+impl Needs {
+    /// Returns the needs of a text that is an expression without anything to read in it.
+    pub(super) fn of_plain(expression: &str, extent: Extent) -> Option<Self> {
+        let is_read = |byte: u8| br"\.+*?()[]{}^$".contains(&byte);
+        if expression.len() > MOST_BYTES || expression.bytes().any(is_read) {
+            return None;
+        }
+        let literals: Vec<_> = expression.split('|').map(str::to_owned).collect();
+        (literals.len() <= MOST_LITERALS).then(|| Self::Exactly(normal(literals, extent)))
+    }
+
+    /// Returns the needs of an expression; one for a whole text has its anchors.
+    pub(super) fn of(hir: &Hir, extent: Extent) -> Self {
+        let facts = match (extent, hir.kind()) {
+            (Extent::Whole, HirKind::Concat(parts)) => of_concat(without_anchors(parts)),
+            _ => of(hir),
+        };
+        match facts.texts {
+            Some(Texts { list, sure: true }) if extent == Extent::Anywhere || is_anchored(hir) => {
+                Self::Exactly(normal(list, extent))
+            }
+            texts => better(texts.and_then(|texts| needed(texts.list)), facts.needed)
+                .map_or(Self::Nothing, Self::AnyOf),
+        }
+    }
+}
+
+/// What is known of the texts that a part of an expression matches.
+#[derive(Default)]
+struct Facts {
+    /// All texts it matches, if they are few.
+    texts: Option<Texts>,
+    /// Literals of which each text has one.
+    needed: Option<Vec<String>>,
+}
+
+/// All texts that a part of an expression matches.
+struct Texts {
+    list: Vec<String>,
+    /// Whether each of them matches wherever it stands: an anchor, for one, also asks where.
+    sure: bool,
+}
+
+impl Texts {
+    fn one(text: &str) -> Self {
+        Self { list: vec![text.to_owned()], sure: true }
+    }
+
+    fn is_small(&self, most: usize) -> bool {
+        self.list.len() <= most && self.list.iter().map(String::len).sum::<usize>() <= MOST_BYTES
+    }
+
+    /// Returns each of these texts followed by each of those, if they are few.
+    fn followed_by(&self, next: &Self) -> Option<Self> {
+        let most = if next.list.len() == 1 { MOST_LITERALS } else { MOST_PRODUCTS };
+        if self.list.len().saturating_mul(next.list.len()) > most {
+            return None;
+        }
+        if let [end] = &*next.list
+            && end.is_empty()
+        {
+            return Some(Self { list: self.list.clone(), sure: self.sure && next.sure });
+        }
+        let list = self
+            .list
+            .iter()
+            .flat_map(|start| next.list.iter().map(move |end| [start.as_str(), end].concat()))
+            .collect();
+        Some(Self { list, sure: self.sure && next.sure }).filter(|texts| texts.is_small(most))
+    }
+}
+
+impl From<Texts> for Facts {
+    fn from(texts: Texts) -> Self {
+        Self { texts: Some(texts), needed: None }
+    }
+}
+
+impl Facts {
+    /// Returns literals of which each text has one; `None` if there are no such.
+    fn into_needed(self) -> Option<Vec<String>> {
+        better(self.texts.and_then(|texts| needed(texts.list)), self.needed)
+    }
+}
+
+fn of(hir: &Hir) -> Facts {
+    match hir.kind() {
+        HirKind::Empty => Texts::one("").into(),
+        HirKind::Look(_) => Texts { sure: false, ..Texts::one("") }.into(),
+        HirKind::Literal(literal) => match std::str::from_utf8(&literal.0) {
+            Ok(text) if text.len() <= MOST_BYTES => Texts::one(text).into(),
+            Ok(text) => Facts { texts: None, needed: needed(vec![text.to_owned()]) },
+            Err(_) => Facts::default(),
+        },
+        HirKind::Class(class) => {
+            let texts = characters(class).map(|list| Texts { list, sure: true });
+            Facts { texts, needed: None }
+        }
+        HirKind::Capture(capture) => of(&capture.sub),
+        HirKind::Repetition(repetition) => {
+            let sub = of(&repetition.sub);
+            match (repetition.min, repetition.max) {
+                (0, Some(1)) => {
+                    let texts = sub.texts.map(|mut texts| {
+                        texts.list.push(String::new());
+                        texts
+                    });
+                    Facts { texts, needed: None }
+                }
+                (0, _) => Facts::default(),
+                (1, Some(1)) => sub,
+                _ => Facts { texts: None, needed: sub.into_needed() },
+            }
+        }
+        HirKind::Concat(parts) => of_concat(parts),
+        HirKind::Alternation(parts) => of_alternation(parts),
+    }
+}
+
+/// Puts neighbours together to texts as long as can be, and takes the best of these.
+fn of_concat(parts: &[Hir]) -> Facts {
+    let mut best = None;
+    let mut run = Texts::one("");
+    let mut is_whole = true;
+    for part in parts {
+        let facts = of(part);
+        if let Some(texts) = &facts.texts
+            && let Some(longer) = run.followed_by(texts)
+        {
+            run = longer;
+            continue;
+        }
+        is_whole = false;
+        best = better(best, needed(run.list));
+        best = better(best, facts.needed);
+        run = facts.texts.unwrap_or_else(|| Texts::one(""));
+    }
+    if is_whole {
+        run.into()
+    } else {
+        Facts { texts: None, needed: better(best, needed(run.list)) }
+    }
+}
+
+fn of_alternation(parts: &[Hir]) -> Facts {
+    let mut texts = Some(Texts { list: Vec::new(), sure: true });
+    let mut needs = Some(Vec::new());
+    for part in parts {
+        let facts = of(part);
+        texts = texts.zip(facts.texts.as_ref()).and_then(|(mut texts, more)| {
+            texts.list.extend(more.list.iter().cloned());
+            texts.sure &= more.sure;
+            Some(texts).filter(|texts| texts.is_small(MOST_LITERALS))
+        });
+        needs = needs.zip(facts.into_needed()).map(|(mut needs, more)| {
+            needs.extend(more);
+            needs
+        });
+    }
+    let needed = needs.map(|needs| normal(needs, Extent::Anywhere));
+    Facts { texts, needed: needed.filter(|needed| needed.len() <= MOST_LITERALS) }
+}
+
+/// Returns the characters of a small class.
+fn characters(class: &Class) -> Option<Vec<String>> {
+    let mut characters = Vec::new();
+    let ranges: Vec<(char, char)> = match class {
+        Class::Unicode(class) => {
+            class.ranges().iter().map(|range| (range.start(), range.end())).collect()
+        }
+        Class::Bytes(class) if class.is_ascii() => class
+            .ranges()
+            .iter()
+            .map(|range| (char::from(range.start()), char::from(range.end())))
+            .collect(),
+        Class::Bytes(_) => return None,
+    };
+    for (start, end) in ranges {
+        for character in start..=end {
+            characters.push(character.to_string());
+            if characters.len() > LARGEST_CLASS {
+                return None;
+            }
+        }
+    }
+    Some(characters)
+}
+
+/// Returns the literals that tell that one of the texts is there; `None` if nothing tells.
+fn needed(mut texts: Vec<String>) -> Option<Vec<String>> {
+    for text in &mut texts {
+        if text.len() > LONGEST_NEED {
+            let mut end = LONGEST_NEED;
+            while !text.is_char_boundary(end) {
+                end -= 1;
+            }
+            text.truncate(end);
+        }
+    }
+    let literals = normal(texts, Extent::Anywhere);
+    (!literals.iter().any(String::is_empty)).then_some(literals)
+}
+
+/// Returns the list without what is said twice: a literal that holds another is found with it.
+fn normal(mut literals: Vec<String>, extent: Extent) -> Vec<String> {
+    literals.sort_unstable_by(|one, other| (one.len(), one).cmp(&(other.len(), other)));
+    literals.dedup();
+    let are_equally_long = literals.first().map(String::len) == literals.last().map(String::len);
+    if extent == Extent::Whole || are_equally_long {
+        return literals;
+    }
+    let mut kept: Vec<String> = Vec::with_capacity(literals.len());
+    for literal in literals {
+        if !kept.iter().any(|shorter| literal.contains(shorter.as_str())) {
+            kept.push(literal);
+        }
+    }
+    kept
+}
+
+/// Returns which of two lists tells more: longer literals, then fewer.
+fn better(one: Option<Vec<String>>, other: Option<Vec<String>>) -> Option<Vec<String>> {
+    let worth = |literals: &Vec<String>| {
+        let shortest = literals.iter().map(String::len).min().unwrap_or(usize::MAX);
+        (shortest.min(TELLING), std::cmp::Reverse(literals.len()), shortest)
+    };
+    match (one, other) {
+        (Some(one), Some(other)) if worth(&other) > worth(&one) => Some(other),
+        (Some(one), _) => Some(one),
+        (None, other) => other,
+    }
+}
+
+/// Tells whether the expression matches a text from its start to its end.
+fn is_anchored(hir: &Hir) -> bool {
+    let properties = hir.properties();
+    properties.look_set_prefix().contains(Look::Start)
+        && properties.look_set_suffix().contains(Look::End)
+}
+
+/// Returns the parts between the anchors of an expression for a whole text.
+fn without_anchors(mut parts: &[Hir]) -> &[Hir] {
+    let is = |hir: &Hir, look| matches!(hir.kind(), HirKind::Look(found) if *found == look);
+    while let [first, rest @ ..] = parts
+        && is(first, Look::Start)
+    {
+        parts = rest;
+    }
+    while let [rest @ .., last] = parts
+        && is(last, Look::End)
+    {
+        parts = rest;
+    }
+    parts
+}

@@ -1,0 +1,102 @@
+//! Whether a hook's matcher fits a tool call, found out with as little as the call needs.
+//!
+//! Compiling a regular expression takes about 100 µs, the first of a process ten times as much;
+//! a thousand hooks would take longer than the tool they guard. So:
+//!
+//! - what is read from a HOOK.md is only parsed, which finds every mistake ([`Expression::whole`],
+//!   [`Expression::anywhere`]);
+//! - the parsed expression tells which literals a text must hold to match ([`Needs`]). A tool's
+//!   name and most guards' words are nothing but literals, and need no expression at all;
+//! - a short text that holds what is needed is walked through with the parsed expression;
+//! - the expression is compiled for a long one, once.
+//!
+//! Reading 1,000 matchers, each of a tool and a pattern, takes 14 ms instead of 318 (measured on a busy
+//! machine, in one run); asking them all about an event of 1 KB, 27 µs.
+//!
+//! A literal that a match can do without would switch off a guard, silently. The law is in the
+//! tests: whatever the expression and the text, the answer is that of the plain expression.
+
+mod compiled;
+mod escaped;
+mod expression;
+mod leaves;
+mod literals;
+mod size;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use anyhook_model::json::any_leaf;
+use anyhook_model::{SkipReason, ToolCall};
+
+pub use expression::{Expression, Extent};
+pub use leaves::Leaves;
+pub use literals::Needs;
+
+/// The expressions of a hook's matcher. The default matches every call.
+#[derive(Clone, Debug, Default)]
+pub struct Matcher {
+    tool: Option<Expression>,
+    pattern: Option<Expression>,
+}
+
+impl Matcher {
+    /// Makes a matcher of expressions that are known to be sound.
+    pub fn from_parts(tool: Option<Expression>, pattern: Option<Expression>) -> Self {
+        Self { tool, pattern }
+    }
+
+    /// Sets the expression for the whole tool name. The error says what is wrong with it.
+    pub fn set_tool(&mut self, expression: &str) -> Result<(), String> {
+        self.tool = Some(Expression::whole(expression)?);
+        Ok(())
+    }
+
+    /// Sets the expression searched in the input's values. The error says what is wrong with it.
+    pub fn set_pattern(&mut self, expression: &str) -> Result<(), String> {
+        self.pattern = Some(Expression::anywhere(expression)?);
+        Ok(())
+    }
+
+    /// Returns the expression for the whole tool name.
+    pub fn tool(&self) -> Option<&Expression> {
+        self.tool.as_ref()
+    }
+
+    /// Returns the expression searched in the input's values.
+    pub fn pattern(&self) -> Option<&Expression> {
+        self.pattern.as_ref()
+    }
+
+    /// Returns why the call does not match, or `None` if it does.
+    pub fn mismatch(&self, call: &ToolCall) -> Option<SkipReason> {
+        if !self.tool_matches(call) {
+            return Some(SkipReason::Tool);
+        }
+        let Some(pattern) = &self.pattern else { return None };
+        let mut found = |leaf: &str| pattern.is_match(leaf);
+        let matches = any_leaf(&call.input, &mut found)
+            || call.native.as_ref().is_some_and(|native| any_leaf(&native.tool_input, &mut found));
+        (!matches).then_some(SkipReason::Pattern)
+    }
+
+    /// Tells whether the call may match; only then is [`Matcher::mismatch`] worth asking.
+    ///
+    /// The tool is asked for good. The pattern is not compiled: its literals decide.
+    pub fn may_match(&self, call: &ToolCall, leaves: &Leaves) -> bool {
+        self.tool_matches(call)
+            && self.pattern.as_ref().is_none_or(|pattern| match pattern.needs() {
+                Needs::Nothing => true,
+                Needs::Exactly(literals) | Needs::AnyOf(literals) => {
+                    leaves.contains_any(literals.iter().map(String::as_str))
+                }
+            })
+    }
+
+    fn tool_matches(&self, call: &ToolCall) -> bool {
+        self.tool.as_ref().is_none_or(|tool| {
+            tool.is_match(&call.name)
+                || call.native.as_ref().is_some_and(|native| tool.is_match(&native.tool_name))
+        })
+    }
+}

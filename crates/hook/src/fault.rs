@@ -1,0 +1,28 @@
+//! Our own faults: a panic ends in an exit code that means nothing else.
+
+use std::io::{self, Write};
+use std::panic::{PanicHookInfo, set_hook};
+
+use anyhook_model::exit_code;
+
+/// Makes a panic our own fault: exit 70, never a code that means something else.
+pub fn exit_on_panic() {
+    set_hook(Box::new(|panic| {
+        tell(panic);
+        #[expect(clippy::exit, reason = "a panic must not end in another exit code")]
+        std::process::exit(i32::from(exit_code::FAULT));
+    }));
+}
+
+/// Makes a panic end what its thread does, and nothing else.
+pub fn survive_panics() {
+    set_hook(Box::new(tell));
+}
+
+fn tell(panic: &PanicHookInfo<'_>) {
+    // Whether anybody reads it changes nothing.
+    let _ = writeln!(
+        io::stderr(),
+        "anyhook: our own fault: {panic}\nhint: please report this with the command and its input"
+    );
+}

@@ -1,0 +1,24 @@
+//! The hook path: what an agent calls at every step, and waits for. Short, synchronous, without an
+//! argument parser.
+//!
+//! It is a crate of its own so that a small program can do it: starting `anyhook`, which can do
+//! everything else as well, costs more than the decision. Both answer by the same function.
+//!
+//! ```text
+//!  agent ──▶ anyhook-hook hook HOST ──┐
+//!                                     ├──▶ answer ──▶ Engine::dispatch ──▶ reply
+//!  agent ──▶ anyhook hook HOST ───────┘
+//! ```
+
+mod answer;
+pub mod beside;
+pub mod environment;
+pub mod fault;
+mod payload;
+pub mod person;
+mod request;
+pub mod starter;
+
+pub use answer::answer;
+pub use environment::Environment;
+pub use request::{Request, find_host};

@@ -1,0 +1,70 @@
+//! The event on standard input.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use rustix::buffer::spare_capacity;
+use rustix::io::{Errno, read};
+
+/// Events larger than this are refused, not read to the end of memory.
+const LIMIT: usize = 64 * 1024 * 1024;
+
+/// Most events fit into this, so that one read gets them and the next finds the end.
+const USUAL: usize = 8 * 1024;
+
+/// Reads an event to its end. Returns what came of it, and what is wrong with it, if anything.
+///
+/// Not by the standard library's handle: that has a buffer of its own, and tries with a few bytes
+/// first.
+pub fn receive(input: impl AsFd) -> (Vec<u8>, Option<String>) {
+    let mut payload = Vec::with_capacity(USUAL);
+    let trouble = loop {
+        if payload.len() == payload.capacity() {
+            // Twice as much each time: few reads, and linear time.
+            payload.reserve(payload.len());
+        }
+        match read(&input, spare_capacity(&mut payload)) {
+            Ok(0) => break None,
+            Ok(_) if payload.len() > LIMIT => break Some("is larger than 64 MiB".to_owned()),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => break Some(format!("cannot be read: {}", io::Error::from(error))),
+        }
+    };
+    (payload, trouble)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::Write;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn an_event_comes_whole_however_it_drips() {
+        for length in [0, 1, USUAL - 1, USUAL, USUAL + 1, 1 << 20] {
+            let sent: Vec<u8> = (0u8..=250).cycle().take(length).collect();
+            let (end, mut begin) = io::pipe().unwrap();
+            thread::scope(|scope| {
+                let parts = sent.chunks(977);
+                scope.spawn(move || parts.for_each(|part| begin.write_all(part).unwrap()));
+                assert_eq!(receive(&end), (sent.clone(), None), "{length}");
+            });
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_why() {
+        let (payload, trouble) = receive(File::open("/").unwrap());
+        assert_eq!(payload, b"");
+        assert_eq!(trouble.as_deref(), Some("cannot be read: Is a directory (os error 21)"));
+    }
+
+    #[test]
+    fn no_event_fills_the_memory() {
+        let (payload, trouble) = receive(File::open("/dev/zero").unwrap());
+        assert_eq!(trouble.as_deref(), Some("is larger than 64 MiB"));
+        assert!(payload.len() <= 2 * LIMIT);
+    }
+}

@@ -1,0 +1,91 @@
+//! A person who is asked through the daemon.
+
+use std::os::unix::net::UnixStream;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhook_engine::Places;
+use anyhook_engine::person::Person;
+use anyhook_engine::run::descendants::release_orphans;
+use anyhook_hosts::happening;
+use anyhook_model::bus::AgentReport;
+use anyhook_model::daemon::Ask;
+use anyhook_model::{Happening, Inquiry, PromptType, Record, Resolution};
+use anyhook_socket::{Client, ClientError, Folder};
+use signal_hook::consts::SIGTERM;
+use signal_hook::low_level::pipe;
+
+use crate::starter::start;
+
+/// One who has to start the daemon, or waits for it to come back, waits so long.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A daemon that cannot take a question is asked again for so long; then the agent's own dialog
+/// stands.
+const REFUSED_LIMIT: Duration = Duration::from_secs(2);
+
+/// A hook process that lost the daemon asks again after so long.
+const ASK_AGAIN: Duration = Duration::from_millis(50);
+
+/// A person who is reached through the daemon, which is found, or started.
+#[derive(Debug)]
+pub struct ThroughDaemon;
+
+impl Person for ThroughDaemon {
+    fn ask(&self, places: &Places, inquiry: &Inquiry, record: &Record) -> Option<Resolution> {
+        let folder = Folder::of_state(places.state.as_deref()?);
+        let told = happening::of_record(record);
+        // A question has answers of its own, which only the agent's dialog can take.
+        if matches!(&told, Some(Happening::AgentPrompt(prompt)) if prompt.prompt_type == PromptType::Question)
+        {
+            return None;
+        }
+        let ask = Ask { inquiry: inquiry.clone(), report: report(told, inquiry) };
+        let wait = inquiry.until?.duration_since(inquiry.created);
+        // The daemon says when the time is over; it may be a moment late.
+        let limit = Instant::now() + Duration::try_from(wait).ok()? + Duration::from_millis(500);
+        // A host that needs no answer any more says so by a signal: what happened is then journaled.
+        let (interrupted, signalled) = UnixStream::pair().ok()?;
+        pipe::register(SIGTERM, signalled).ok()?;
+        // The hooks are done, and a daemon that we start is not to come to us.
+        release_orphans();
+        let mut starts = true;
+        let mut refused: Option<Instant> = None;
+        loop {
+            let left = limit.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return None;
+            }
+            let client = if starts {
+                Client::connect_or(&folder, left, || start(places, &folder))
+            } else {
+                Client::connect_within(&folder, left.min(PATIENCE))
+            };
+            let left = limit.saturating_duration_since(Instant::now());
+            match client.and_then(|mut client| client.ask(&ask, left, &interrupted)) {
+                Ok(resolution) => return Some(resolution),
+                // It may come back, and then it still knows what was asked.
+                Err(error) if error.may_pass() => {
+                    if matches!(error, ClientError::Refused(_)) {
+                        let since = *refused.get_or_insert_with(Instant::now);
+                        if since.elapsed() > REFUSED_LIMIT {
+                            return None;
+                        }
+                    }
+                    starts = false;
+                    thread::sleep(ASK_AGAIN.min(left));
+                }
+                Err(_) => return None,
+            }
+        }
+    }
+}
+
+/// Tells of the agent what its record will tell when it is written.
+fn report(told: Option<Happening>, inquiry: &Inquiry) -> AgentReport {
+    let mut report = told.and_then(|told| told.report().cloned()).unwrap_or_default();
+    report.agent.clone_from(&inquiry.agent);
+    report.tool.clone_from(&inquiry.tool);
+    report.about.clone_from(&inquiry.about);
+    report
+}

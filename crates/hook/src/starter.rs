@@ -1,0 +1,67 @@
+//! How the daemon is started, by whoever needs it first.
+
+use std::env;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::process::{Child, Command, Stdio};
+
+use anyhook_engine::Places;
+use anyhook_socket::Folder;
+
+/// The argument that makes the program start the daemon and end when it listens.
+pub const STARTER: &str = "__start-daemon";
+
+/// What the daemon gets of its starter's environment: where things are and how to reach the
+/// person, and nothing that only concerns an agent or a terminal.
+const KEPT_VARIABLES: [&str; 18] = [
+    "HOME",
+    "PATH",
+    "USER",
+    "LOGNAME",
+    "LANG",
+    "TMPDIR",
+    "XDG_CONFIG_HOME",
+    "XDG_STATE_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+    "GEMINI_CLI_HOME",
+    "ANYHOOK_FAULT",
+    "RUST_BACKTRACE",
+];
+
+/// A log that is longer is put aside when the daemon starts.
+const LOG_LIMIT: u64 = 4 * 1024 * 1024;
+
+/// Starts the daemon by a process between. Does not wait for it: the process between ends well when
+/// the daemon listens, and badly if it ended before.
+///
+/// An agent that no longer needs a hook ends it with all that comes from it. The daemon may have been
+/// started by one, and must not come from it.
+pub fn start(places: &Places, folder: &Folder) -> io::Result<Child> {
+    let log = open_log(folder)?;
+    let binary = places.binary.as_deref().ok_or(io::ErrorKind::NotFound)?;
+    let kept = KEPT_VARIABLES.iter().filter_map(|name| Some((name, env::var_os(name)?)));
+    Command::new(binary)
+        .arg(STARTER)
+        .env_clear()
+        .envs(kept)
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(log.try_clone()?)
+        .stderr(log)
+        .spawn()
+}
+
+fn open_log(folder: &Folder) -> io::Result<File> {
+    let path = folder.log();
+    if path.metadata().is_ok_and(|metadata| metadata.len() > LOG_LIMIT) {
+        std::fs::rename(&path, path.with_extension("log.1"))?;
+    }
+    OpenOptions::new().create(true).append(true).mode(0o600).open(path)
+}

@@ -1,0 +1,78 @@
+//! A JSON object without the blanks in it, as it was written otherwise.
+
+use super::tokens::Tokens;
+
+/// Adds an object to `compact`, without the blanks between its tokens and without a tree.
+///
+/// Returns whether it did: what is no plain object, or has characters written as numbers, which a
+/// tree would resolve, is left to the plain way.
+pub fn push_compact(text: &str, compact: &mut String) -> bool {
+    let start = compact.len();
+    let is_object = text.trim_start().starts_with('{');
+    let done = is_object && push_tokens(text, compact).is_some();
+    if !done {
+        compact.truncate(start);
+    }
+    done
+}
+
+fn push_tokens(text: &str, compact: &mut String) -> Option<()> {
+    let mut tokens = Tokens::new(text);
+    // From here to there nothing has to be left out.
+    let (mut from, mut to) = (0, 0);
+    while let Some(token) = tokens.next().ok()? {
+        let between = &text[to..token.start];
+        if between.bytes().any(|byte| byte.is_ascii_whitespace()) {
+            compact.push_str(&text[from..to]);
+            compact.extend(between.chars().filter(|character| !character.is_ascii_whitespace()));
+            from = token.start;
+        }
+        to = token.end;
+    }
+    compact.push_str(&text[from..to]);
+    (!tokens.has_codes).then_some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn only_blanks_between_tokens_go() {
+        for (text, compact) in [
+            (" {\n\t\"a b\" : [ 1.50 ,true ] , \"c\":{ } }\r\n", r#"{"a b":[1.50,true],"c":{}}"#),
+            (r#"{"a":"x\n \\","a":1}"#, r#"{"a":"x\n \\","a":1}"#),
+        ] {
+            let mut written = "before".to_owned();
+            assert!(push_compact(text, &mut written), "{text}");
+            assert_eq!(written, format!("before{compact}"));
+        }
+    }
+
+    #[test]
+    fn what_a_tree_would_change_is_left_alone() {
+        for text in ["", "[1]", "\"a\"", "{", r#"{"a":"\u0061"}"#, r#"{"a":"\/"}"#, r#"{"a":1e5}"#]
+        {
+            let mut written = "before".to_owned();
+            assert!(!push_compact(text, &mut written), "{text}");
+            assert_eq!(written, "before");
+        }
+    }
+
+    proptest! {
+        /// It is what a tree of it would be written as.
+        #[test]
+        fn it_is_what_a_tree_says(
+            key in "[a-z ]{0,6}", text in "[^\\x00-\\x1f\\x7f]{0,20}", blanks in "[ \n\t\r]{0,3}",
+        ) {
+            let value = json!({key: [text, {"n": 1.5}, null], "z": true});
+            let spread = serde_json::to_string_pretty(&value).unwrap().replace('\n', &format!("\n{blanks}"));
+            let mut compact = String::new();
+            prop_assert!(push_compact(&spread, &mut compact));
+            prop_assert_eq!(&compact, &serde_json::from_str::<Value>(&spread).unwrap().to_string());
+        }
+    }
+}

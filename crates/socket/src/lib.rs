@@ -1,0 +1,12 @@
+//! The daemon's socket, as far as both sides need it: where it is, the frames that go over it, who
+//! is at the other end, and a client.
+//!
+//! Synchronous and small: it is part of every hook process.
+
+pub mod client;
+pub mod folder;
+pub mod frame;
+pub mod peer;
+
+pub use client::{Client, ClientError};
+pub use folder::{Folder, FolderError};

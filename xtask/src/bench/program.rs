@@ -1,0 +1,63 @@
+//! The program that is measured: as it is shipped, unless another is asked for.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+
+use super::options::{Build, SHIPPED};
+use crate::Workspace;
+use crate::dist::binary;
+use crate::dist::package::{NAME, SMALL};
+use crate::dist::platform::{Libc, Platform};
+
+/// The built programs and how they were built.
+pub struct Program {
+    /// The one that agents call.
+    pub hook: PathBuf,
+    /// The one that can do everything.
+    pub whole: PathBuf,
+    /// In a few words, for whoever reads the figures.
+    pub build: String,
+}
+
+/// Builds the programs, or takes the finished ones.
+pub fn find(workspace: &Workspace, build: &Build) -> Result<Program> {
+    match build {
+        Build::Profile(profile) if profile == SHIPPED => {
+            let build = format!("profile {SHIPPED}, {}, static", target()?);
+            let whole = binary::build(workspace, Libc::Musl, NAME)?;
+            Ok(Program { hook: shipped_hook(workspace)?, whole, build })
+        }
+        Build::Profile(profile) => {
+            let whole = workspace.build_program(NAME, profile)?;
+            let hook = workspace.build_program(SMALL, profile)?;
+            Ok(Program { hook, whole, build: format!("profile {profile}") })
+        }
+        Build::Binary(path) => {
+            let hook = path.canonicalize();
+            let hook = hook.with_context(|| format!("{build:?} is no program"))?;
+            let beside = hook.with_file_name(NAME);
+            let whole = if beside.is_file() { beside } else { hook.clone() };
+            Ok(Program { hook, whole, build: "given with --binary".to_owned() })
+        }
+    }
+}
+
+/// Builds the program that agents call alone, or takes the finished one.
+pub fn find_hook(workspace: &Workspace, build: &Build) -> Result<PathBuf> {
+    match build {
+        Build::Profile(profile) if profile == SHIPPED => shipped_hook(workspace),
+        Build::Profile(profile) => workspace.build_program(SMALL, profile),
+        Build::Binary(_) => Ok(find(workspace, build)?.hook),
+    }
+}
+
+/// The target of the shipped programs.
+pub fn target() -> Result<String> {
+    Ok(Platform::here()?.target(Libc::Musl))
+}
+
+/// Builds the program that agents call as it is shipped, and returns its path.
+pub fn shipped_hook(workspace: &Workspace) -> Result<PathBuf> {
+    binary::build(workspace, Libc::Musl, SMALL)
+}

@@ -1,0 +1,144 @@
+//! All that one run of the benchmark found, as it is printed and kept.
+
+use serde_json::Value;
+
+use super::contenders::{LIMIT, TRUE};
+use super::goals::{Goal, Outcome};
+use super::machine::Machine;
+use super::measure::{Kind, Measured, rounded};
+use super::memory::Peak;
+use super::stations::Station;
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Report {
+    pub date: String,
+    pub machine: Machine,
+    /// How the program was built.
+    pub build: String,
+    pub program_bytes: u64,
+    pub goals: Vec<Goal>,
+    pub times: Vec<Row>,
+    pub memory: Vec<Peak>,
+    /// Where the time goes.
+    pub stations: Vec<Station>,
+    /// What could not be measured, and why.
+    pub left_out: Vec<String>,
+    /// What was measured inside a process: the journal, the store, the SDK, `serve`.
+    pub inside: Value,
+}
+
+/// The times of one contender.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Row {
+    pub name: String,
+    pub kind: Kind,
+    pub turns: usize,
+    pub median_us: f64,
+    pub p95_us: f64,
+    pub times_true: f64,
+    pub times_limit: f64,
+}
+
+/// The rows of the table, with the multiples of the two yardsticks.
+pub fn rows(measured: &[Measured]) -> Vec<Row> {
+    let median = |name: &str| {
+        measured.iter().find(|one| one.name == name).map_or(f64::NAN, |one| one.median)
+    };
+    let (plain, limit) = (median(TRUE), median(LIMIT));
+    let row = |one: &Measured| Row {
+        name: one.name.clone(),
+        kind: one.kind,
+        turns: one.turns,
+        median_us: rounded(one.median),
+        p95_us: rounded(one.percentile_95),
+        times_true: rounded(one.median / plain),
+        times_limit: rounded(one.median / limit),
+    };
+    measured.iter().map(row).collect()
+}
+
+impl Report {
+    /// Whether every goal is reached.
+    pub fn reaches_all(&self) -> bool {
+        self.goals.iter().all(|goal| goal.outcome == Outcome::Pass)
+    }
+}
+
+/// A report for the tests of what is made of one.
+#[cfg(test)]
+pub fn example() -> Report {
+    let one = |name: &str, kind, median| Measured {
+        name: name.to_owned(),
+        kind,
+        turns: 1000,
+        median,
+        percentile_95: median * 1.5,
+    };
+    let goal = |what: &str, measured, outcome| Goal {
+        what: what.to_owned(),
+        unit: "× /bin/true".to_owned(),
+        measured,
+        wanted: 0.5,
+        at_least: false,
+        outcome,
+    };
+    Report {
+        date: "2026-01-01".to_owned(),
+        machine: Machine {
+            processor: "A <fast> one".to_owned(),
+            cores: 2,
+            kernel: "Linux 6.1".to_owned(),
+        },
+        build: "profile dist".to_owned(),
+        program_bytes: 5_000_000,
+        goals: vec![
+            goal("10 hooks", Some(0.3), Outcome::Pass),
+            goal("100 hooks", Some(1.25), Outcome::Fail),
+            goal("the index", None, Outcome::NotMeasured),
+        ],
+        times: rows(&[
+            one(LIMIT, Kind::Yardstick, 138.0),
+            one(TRUE, Kind::Yardstick, 690.0),
+            one("anyhook, 10 hooks, none matches", Kind::Anyhook, 207.0),
+            one("a Node hook", Kind::Peer, 69_000.0),
+        ]),
+        memory: vec![Peak { name: "anyhook".to_owned(), event_bytes: 1024, bytes: 2_500_000 }],
+        stations: vec![Station {
+            name: "the journal".to_owned(),
+            system_calls: 7,
+            microseconds: 21.5,
+        }],
+        left_out: vec!["prek: no network".to_owned()],
+        inside: Value::Null,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_compared_with_both_yardsticks() {
+        let report = example();
+        let node = &report.times[3];
+        assert_eq!((node.times_true, node.times_limit), (100.0, 500.0));
+        assert_eq!((node.median_us, node.p95_us), (69_000.0, 103_500.0));
+    }
+
+    #[test]
+    fn a_goal_not_measured_is_not_reached() {
+        let mut report = example();
+        assert!(!report.reaches_all());
+        report.goals.retain(|goal| goal.outcome != Outcome::Fail);
+        assert!(!report.reaches_all());
+        report.goals.retain(|goal| goal.outcome == Outcome::Pass);
+        assert!(report.reaches_all());
+    }
+
+    #[test]
+    fn a_report_is_read_as_it_was_written() {
+        let text = serde_json::to_string(&example()).unwrap();
+        assert_eq!(serde_json::from_str::<Report>(&text).unwrap(), example());
+    }
+}

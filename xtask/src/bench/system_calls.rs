@@ -1,0 +1,120 @@
+//! Which system calls the path takes on which no hook matches.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+
+use anyhow::{Context as _, Result};
+
+use super::dispatches::{Dispatches, USUAL};
+use crate::tools;
+
+/// How often each is called, by name.
+pub type Calls = BTreeMap<String, u64>;
+
+/// Counts them with `strace`.
+pub fn count(dispatches: &Dispatches) -> Result<Calls> {
+    Ok(tally(&trace(dispatches)?))
+}
+
+/// The lines of `strace`, with the paths of open files.
+pub fn trace(dispatches: &Dispatches) -> Result<String> {
+    let strace = tools::on_path("strace").context("strace is missing")?;
+    let report = dispatches.report();
+    let arguments = ["-f", "-y", "-o"].map(OsStr::new).into_iter().chain([report.as_os_str()]);
+    dispatches.run(dispatches.find(USUAL)?, Some(&strace), arguments)?;
+    Ok(fs::read_to_string(&report)?)
+}
+
+/// Prints the table.
+pub fn print(calls: &Calls) {
+    print!("\n{}", table(calls));
+}
+
+/// The table, those that are called most often first.
+pub fn table(calls: &Calls) -> String {
+    let mut list: Vec<_> = calls.iter().collect();
+    list.sort_by(|one, other| other.1.cmp(one.1).then(one.0.cmp(other.0)));
+    let mut table = "| system call | times |\n|---|--:|\n".to_owned();
+    for (name, times) in list {
+        table.push_str(&format!("| `{name}` | {times} |\n"));
+    }
+    table.push_str(&format!("| together | {} |\n", calls.values().sum::<u64>()));
+    table
+}
+
+/// Says what differs, or nothing.
+pub fn difference(committed: &Calls, found: &Calls) -> Option<String> {
+    let names: std::collections::BTreeSet<_> = committed.keys().chain(found.keys()).collect();
+    let differ: Vec<_> = names
+        .into_iter()
+        .filter_map(|name| {
+            let times = |calls: &Calls| calls.get(name).copied().unwrap_or(0);
+            let (before, now) = (times(committed), times(found));
+            (before != now).then(|| format!("{name} {before} → {now}"))
+        })
+        .collect();
+    (!differ.is_empty()).then(|| differ.join(", "))
+}
+
+fn tally(trace: &str) -> Calls {
+    let mut calls = Calls::new();
+    for name in trace.lines().filter_map(name) {
+        *calls.entry(name.to_owned()).or_default() += 1;
+    }
+    calls
+}
+
+/// The system call that a line begins, after the process's number. Lines about signals, ends and
+/// calls that go on are none.
+pub fn name(line: &str) -> Option<&str> {
+    let line = line.trim_start_matches(|letter: char| letter.is_ascii_digit()).trim_start();
+    let (name, _) = line.split_once('(')?;
+    let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    (!name.is_empty() && name.bytes().all(is_name)).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TRACE: &str = "\
+7  execve(\"/a\", [\"/a\"], 0x7f /* 4 vars */) = 0
+7  read(0</tmp/event.json>, \"{\\\"a(b)\\\"\"..., 8192) = 201
+7  wait4(8, <unfinished ...>
+8  read(3</x>, \"\", 32) = 0
+8  +++ exited with 0 +++
+7  <... wait4 resumed>NULL, 0, NULL) = 8
+7  --- SIGCHLD {si_signo=SIGCHLD} ---
+7  exit_group(0) = ?
+7  +++ exited with 0 +++
+";
+
+    fn calls(list: &[(&str, u64)]) -> Calls {
+        list.iter().map(|&(name, times)| (name.to_owned(), times)).collect()
+    }
+
+    #[test]
+    fn every_call_is_counted_once() {
+        let wanted = calls(&[("execve", 1), ("exit_group", 1), ("read", 2), ("wait4", 1)]);
+        assert_eq!(tally(TRACE), wanted);
+    }
+
+    #[test]
+    fn the_table_begins_with_the_most_frequent() {
+        assert_eq!(
+            table(&calls(&[("brk", 1), ("read", 2), ("mmap", 1)])),
+            "| system call | times |\n|---|--:|\n| `read` | 2 |\n| `brk` | 1 |\n| `mmap` | 1 |\n\
+             | together | 4 |\n"
+        );
+    }
+
+    #[test]
+    fn a_difference_names_both_counts() {
+        let before = calls(&[("brk", 1), ("read", 2)]);
+        assert_eq!(difference(&before, &before), None);
+        let now = calls(&[("read", 3), ("stat", 1)]);
+        let words = difference(&before, &now).unwrap();
+        assert_eq!(words, "brk 1 → 0, read 2 → 3, stat 0 → 1");
+    }
+}

@@ -1,0 +1,91 @@
+//! Builds the program as it is shipped. The flags of the static one are in `.cargo/config.toml`,
+//! the profile is in `Cargo.toml`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+
+use super::package::SMALL;
+use super::platform::{Libc, Platform};
+use crate::{Workspace, process, tools};
+
+/// The profile of what is shipped.
+pub const PROFILE: &str = "dist";
+
+/// Builds a program for this machine's kind and returns where it is.
+///
+/// Whoever wants a shipped binary asks here: with other flags cargo would build it all again. One
+/// call a program: in a common one each would get the features that the other wants.
+pub fn build(workspace: &Workspace, libc: Libc, program: &str) -> Result<PathBuf> {
+    let platform = Platform::here()?;
+    let target = platform.target(libc);
+    ensure_target(&target)?;
+    let mut command = workspace.cargo();
+    command.args(["build", "--locked", "--package", program, "--profile", PROFILE]);
+    command.args(["--target", &target]);
+    command.args(["--config", &remap(&target)?]);
+    // A person's own flags would replace ours.
+    command.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
+    match libc {
+        Libc::Musl => {
+            tools::ensure_programs(&tools::FOR_STATIC)?;
+            // Not every architecture's musl compiler has the long name that is looked for.
+            let compiler = format!("CC_{}", target.replace('-', "_"));
+            if std::env::var_os(&compiler).is_none() {
+                command.env(compiler, "musl-gcc");
+            }
+        }
+        // Here the dynamic loader alone takes longer than what optimising across crates saves,
+        // which takes minutes of building.
+        Libc::Gnu => {
+            command.args(["--config", "profile.dist.lto=false"]);
+            command.args(["--config", "profile.dist.codegen-units=16"]);
+        }
+    }
+    if libc == Libc::Musl && program != SMALL {
+        // What agents wait for is the small one; this one is five times as large, and optimised
+        // across all crates at once it would take ten minutes to build.
+        command.args(["--config", "profile.dist.lto=\"thin\""]);
+        command.args(["--config", "profile.dist.codegen-units=16"]);
+    }
+    process::run(&mut command)?;
+    Ok(platform.built(&workspace.target, libc).join(program))
+}
+
+/// Takes cargo's folder on this machine out of what panics say: it is nobody's business, and
+/// another machine builds the same bytes. Our own crates are named from the repository's top anyway.
+fn remap(target: &str) -> Result<String> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
+    let home = home.context("cargo's home is not known: neither CARGO_HOME nor HOME is set")?;
+    let flags = [format!("--remap-path-prefix={}=/cargo", home.display())];
+    // JSON's strings are TOML's, too.
+    Ok(format!("target.{target}.rustflags={}", serde_json::to_string(&flags)?))
+}
+
+/// Says whether the static programs can be built here, and gets what is missing.
+pub fn ensure_static() -> Result<()> {
+    tools::ensure_programs(&tools::FOR_STATIC)?;
+    ensure_target(&Platform::here()?.target(Libc::Musl))
+}
+
+/// Makes sure that the standard library is there for the target.
+fn ensure_target(target: &str) -> Result<()> {
+    if has_target(target) {
+        return Ok(());
+    }
+    println!("Rust's standard library for {target} is missing: adding it");
+    let added = process::run(Command::new("rustup").args(["target", "add", target]));
+    if !has_target(target) {
+        let why = added.err().map(|error| format!(": {error:#}")).unwrap_or_default();
+        bail!("Rust's standard library for {target} is missing and cannot be added{why}");
+    }
+    Ok(())
+}
+
+fn has_target(target: &str) -> bool {
+    let mut command = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    command.args(["--print", "target-libdir", "--target", target]);
+    process::output(&mut command).is_ok_and(|folder| Path::new(folder.trim()).is_dir())
+}

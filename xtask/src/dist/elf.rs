@@ -1,0 +1,89 @@
+//! Looks at a binary: whether it is as static, as bare and as soon at `main` as it should be.
+
+use anyhow::{Context as _, Result, bail};
+use object::elf::{ET_EXEC, FileHeader64, PT_DYNAMIC, PT_INTERP};
+use object::read::elf::{ElfFile, FileHeader as _, ProgramHeader as _};
+use object::{Endianness, Object as _, ObjectSection as _};
+
+/// Functions that the C library's own start files bring along: one, which does nothing here.
+const KNOWN_STARTERS: u64 = 1;
+
+/// What was found in a binary.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Has a fixed address, so nothing must be moved at its start.
+    fixed: bool,
+    /// Asks for a loader, or for libraries.
+    dynamic: bool,
+    /// Still has the names of its functions.
+    symbols: bool,
+    /// Functions that run before `main`.
+    starters: u64,
+}
+
+/// Reads a binary of this machine's kind.
+pub fn look(bytes: &[u8]) -> Result<Found> {
+    let header = FileHeader64::<Endianness>::parse(bytes).context("no ELF file of 64 bits")?;
+    let endian = header.endian()?;
+    let segments = header.program_headers(endian, bytes)?;
+    let file = ElfFile::<FileHeader64<Endianness>>::parse(bytes)?;
+    let size = |name| file.section_by_name(name).map_or(0, |section| section.size());
+    Ok(Found {
+        fixed: header.e_type(endian) == ET_EXEC,
+        dynamic: segments
+            .iter()
+            .any(|segment| matches!(segment.p_type(endian), PT_INTERP | PT_DYNAMIC)),
+        symbols: file.section_by_name(".symtab").is_some(),
+        starters: size(".init_array") / 8 + size(".preinit_array") / 8,
+    })
+}
+
+impl Found {
+    /// Fails unless it is what the static packages promise.
+    pub fn must_be_static(&self) -> Result<()> {
+        let mut faults = Vec::new();
+        if !self.fixed {
+            faults.push("it is position-independent".to_owned());
+        }
+        if self.dynamic {
+            faults.push("it needs a loader or libraries".to_owned());
+        }
+        if self.symbols {
+            faults.push("it is not stripped".to_owned());
+        }
+        if self.starters > KNOWN_STARTERS {
+            faults.push(format!("{} functions run before `main`", self.starters));
+        }
+        if !faults.is_empty() {
+            bail!("the static binary is not as it should be: {}", faults.join(", "));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn our_own_test_program_is_none() {
+        let bytes = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        let error = look(&bytes).unwrap().must_be_static().unwrap_err().to_string();
+        assert!(error.contains("it needs a loader or libraries"), "{error}");
+        assert!(error.contains("it is not stripped"), "{error}");
+    }
+
+    #[test]
+    fn each_fault_is_named() {
+        let good = Found { fixed: true, dynamic: false, symbols: false, starters: 1 };
+        good.must_be_static().unwrap();
+        let error = Found { starters: 3, ..good }.must_be_static().unwrap_err().to_string();
+        assert!(error.ends_with("3 functions run before `main`"), "{error}");
+    }
+
+    #[test]
+    fn what_is_no_elf_file_is_refused() {
+        assert!(look(b"#!/bin/sh\n").is_err());
+    }
+}

@@ -1,0 +1,165 @@
+//! `cargo xtask dist`: what is shipped, one file a kind of package.
+//!
+//! The static binaries are in all packages; an archive with dynamic ones is beside them. The files
+//! come out the same for the same commit and toolchain. `trial` installs and runs them all.
+
+mod archive;
+pub mod binary;
+mod checksums;
+mod contents;
+mod debian;
+mod elf;
+mod notices;
+mod npm;
+pub mod package;
+pub mod platform;
+mod tarball;
+pub mod trial;
+mod wheel;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, bail};
+
+use self::contents::Contents;
+use self::package::{NAME, PROGRAMS, Programs};
+use self::platform::{Libc, Platform};
+use crate::{Ending, Workspace, tools};
+
+/// What the arguments ask for.
+#[derive(Debug, PartialEq, Eq)]
+struct Options {
+    out: Option<PathBuf>,
+    only: Option<Libc>,
+}
+
+/// Makes the packages.
+pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<Ending> {
+    let options = Options::parse(arguments)?;
+    let out = options.out.unwrap_or_else(|| default_folder(workspace));
+    let libcs = options.only.map_or_else(|| Libc::ALL.to_vec(), |only| vec![only]);
+    make(workspace, &out, &libcs)?;
+    Ok(Ending::Good)
+}
+
+/// Where packages go unless somebody says otherwise; cargo has a `dist` folder of its own.
+pub fn default_folder(workspace: &Workspace) -> PathBuf {
+    workspace.target.join("packages")
+}
+
+/// Builds the binaries, writes every package that carries them, and the list of checksums.
+pub fn make(workspace: &Workspace, out: &Path, libcs: &[Libc]) -> Result<()> {
+    let platform = Platform::here()?;
+    let time = archive::time(workspace)?;
+    fs::create_dir_all(out).with_context(|| format!("{} cannot be made", out.display()))?;
+    let mut shelf = Shelf { out, sums: String::new() };
+    for &libc in libcs {
+        let mut programs = Programs::new();
+        for name in PROGRAMS {
+            let what = format!("{name} for {}", platform.target(libc));
+            let built = timed(&what, || binary::build(workspace, libc, name))?;
+            let bytes = fs::read(&built)?;
+            if libc == Libc::Musl {
+                elf::look(&bytes)?.must_be_static().context(what)?;
+            }
+            programs.insert(name, bytes);
+        }
+        let anyhook = platform.built(&workspace.target, libc).join(NAME);
+        let contents = timed("completions, manual, licences", || {
+            Contents::gather(workspace, platform, &anyhook)
+        })?;
+        shelf.put(|| tarball::write(platform, libc, &programs, &contents, time))?;
+        if libc == Libc::Musl {
+            shelf.put(|| npm::write(platform, &programs, &contents, time))?;
+            shelf.put(|| wheel::write(platform, &programs, &contents))?;
+            match tools::ensure_programs(&tools::FOR_DEBIAN) {
+                Ok(()) => shelf.put(|| debian::write(platform, &programs, &contents, time))?,
+                Err(error) => println!("no Debian package: {error:#}"),
+            }
+        }
+    }
+    fs::write(out.join(checksums::NAME), &shelf.sums)?;
+    println!("{}", out.join(checksums::NAME).display());
+    Ok(())
+}
+
+/// The folder that packages are put into.
+struct Shelf<'a> {
+    out: &'a Path,
+    sums: String,
+}
+
+impl Shelf<'_> {
+    /// Makes a package and says how long that took.
+    fn put(&mut self, make: impl FnOnce() -> Result<(String, Vec<u8>)>) -> Result<()> {
+        let start = Instant::now();
+        let (name, bytes) = make()?;
+        let path = self.out.join(&name);
+        fs::write(&path, &bytes)
+            .with_context(|| format!("{} cannot be written", path.display()))?;
+        self.sums.push_str(&checksums::line(&name, &bytes));
+        let (length, seconds) = (bytes.len().div_ceil(1024), start.elapsed().as_secs_f64());
+        println!("{}  {length} KiB, {seconds:.1} s", path.display());
+        Ok(())
+    }
+}
+
+/// Does something and says how long it took.
+fn timed<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    println!("{what} …");
+    let start = Instant::now();
+    let done = work().with_context(|| what.to_owned())?;
+    println!("{what}: {:.1} s", start.elapsed().as_secs_f64());
+    Ok(done)
+}
+
+impl Options {
+    fn parse(arguments: &[String]) -> Result<Self> {
+        let mut options = Self { out: None, only: None };
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
+            let mut value =
+                || arguments.next().with_context(|| format!("{argument} needs a value"));
+            match argument.as_str() {
+                "--out" => options.out = Some(value()?.into()),
+                "--only" => {
+                    let name = value()?;
+                    let known = Libc::ALL.into_iter().find(|libc| libc.name() == name);
+                    options.only = Some(known.with_context(|| {
+                        format!("--only takes `musl` or `gnu`, but got `{name}`")
+                    })?);
+                }
+                other => bail!("`dist` takes --out and --only, but got `{other}`"),
+            }
+        }
+        Ok(options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(arguments: &[&str]) -> Result<Options> {
+        Options::parse(&arguments.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn arguments_are_read() {
+        let found = parse(&["--only", "gnu", "--out", "/somewhere"]).unwrap();
+        assert_eq!(found, Options { out: Some("/somewhere".into()), only: Some(Libc::Gnu) });
+    }
+
+    #[test]
+    fn wrong_arguments_are_refused() {
+        for (arguments, error) in [
+            (&["--only", "uclibc"][..], "--only takes `musl` or `gnu`, but got `uclibc`"),
+            (&["--out"], "--out needs a value"),
+            (&["--fast"], "`dist` takes --out and --only, but got `--fast`"),
+        ] {
+            assert_eq!(parse(arguments).unwrap_err().to_string(), error);
+        }
+    }
+}

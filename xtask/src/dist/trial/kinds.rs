@@ -1,0 +1,90 @@
+//! What each kind of package puts where.
+
+use std::path::{Path, PathBuf};
+
+use super::super::package::PROGRAMS;
+
+/// A kind of package. Paths are relative to the account's folder.
+pub struct Kind {
+    pub name: &'static str,
+    /// The heading in the page.
+    pub section: &'static str,
+    /// How its commands differ from those in the page.
+    pub adapt: fn(&str) -> String,
+    /// Where the programs are then.
+    pub programs: &'static str,
+    /// Where pages of the manual are, and how their names end.
+    manual: (&'static str, &'static str),
+    /// Where completions are.
+    completions: &'static str,
+    /// The folder of zsh's below that.
+    zsh: &'static str,
+}
+
+const USUAL_ZSH: &str = "zsh/site-functions";
+
+/// Every kind.
+pub const KINDS: [Kind; 5] = [
+    Kind {
+        name: "musl archive",
+        section: "Archive",
+        adapt: str::to_owned,
+        programs: "home/.local/bin",
+        manual: ("home/.local/share/man/man1", "1"),
+        completions: "home/.local/share",
+        zsh: USUAL_ZSH,
+    },
+    Kind {
+        name: "gnu archive",
+        section: "Archive",
+        adapt: |block| block.replace("linux-musl", "linux-gnu"),
+        programs: "home/.local/bin",
+        manual: ("home/.local/share/man/man1", "1"),
+        completions: "home/.local/share",
+        zsh: USUAL_ZSH,
+    },
+    Kind {
+        name: "npm",
+        section: "npm",
+        adapt: str::to_owned,
+        programs: "npm/bin",
+        manual: ("npm/share/man/man1", "1"),
+        completions: "npm/lib/node_modules/anyhook/share",
+        zsh: USUAL_ZSH,
+    },
+    Kind {
+        name: "Python",
+        section: "Python",
+        adapt: str::to_owned,
+        programs: "home/.venvs/anyhook/bin",
+        manual: ("home/.venvs/anyhook/share/man/man1", "1"),
+        completions: "home/.venvs/anyhook/share",
+        zsh: USUAL_ZSH,
+    },
+    Kind {
+        name: "Debian",
+        section: "Debian",
+        adapt: str::to_owned,
+        programs: "root/usr/bin",
+        manual: ("root/usr/share/man/man1", "1.gz"),
+        completions: "root/usr/share",
+        zsh: "zsh/vendor-completions",
+    },
+];
+
+impl Kind {
+    /// The files that must be there when it is installed, and gone when it is not.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let (pages, ending) = self.manual;
+        let shells = Path::new(self.completions);
+        let mut files = vec![
+            Path::new(pages).join(format!("anyhook.{ending}")),
+            Path::new(pages).join(format!("anyhook-hook.{ending}")),
+            shells.join("bash-completion/completions/anyhook"),
+            shells.join(self.zsh).join("_anyhook"),
+            shells.join("fish/vendor_completions.d/anyhook.fish"),
+        ];
+        files.extend(PROGRAMS.map(|name| Path::new(self.programs).join(name)));
+        files
+    }
+}

@@ -1,0 +1,76 @@
+//! The suite `dist`: every package is made, installed, run, and taken away again.
+//!
+//! What is typed is what the page tells people to type: `docs/guide/get-anyhook.md`, its blocks
+//! marked `sh dist`. Each kind of package gets a fresh account.
+
+mod account;
+mod kinds;
+mod page;
+mod start;
+
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result};
+
+use self::account::Account;
+use self::kinds::{KINDS, Kind};
+use self::page::Page;
+use super::package::PROGRAMS;
+use super::platform::Libc;
+use crate::suites::Outcome;
+use crate::{Workspace, tools};
+
+/// Makes all packages and tries each of them.
+pub fn suite(workspace: &Workspace) -> Result<Outcome> {
+    if let Err(error) = tools::ensure_programs(&tools::FOR_PACKAGES) {
+        return Ok(Outcome::Skipped(format!("{error:#}")));
+    }
+    if let Err(error) = tools::ensure_programs(&tools::FOR_STATIC) {
+        return Ok(Outcome::Skipped(format!("{error:#}")));
+    }
+    if let Err(error) = tools::ensure_venv() {
+        return Ok(Outcome::Skipped(format!("{error:#}")));
+    }
+    let out = super::default_folder(workspace);
+    // What an earlier version left would be installed in place of this one's.
+    if out.exists() {
+        std::fs::remove_dir_all(&out)?;
+    }
+    super::make(workspace, &out, &Libc::ALL)?;
+
+    let page = Page::read(workspace)?;
+    let mut times = Vec::new();
+    let checked = Account::new(&out)?;
+    checked.play(&page.only("Check what you have")?)?;
+    for kind in &KINDS {
+        let start = Instant::now();
+        try_out(&Account::new(&out)?, kind, &page)
+            .with_context(|| format!("the {} package", kind.name))?;
+        times.push((kind.name, start.elapsed()));
+    }
+    let account = Account::new(&out)?;
+    account.play(&page.first("Archive")?)?;
+    start::try_out(&account)?;
+    for (name, time) in times {
+        println!("{name}: installed, run and taken away in {:.1} s", time.as_secs_f64());
+    }
+    Ok(Outcome::Passed)
+}
+
+/// Installs a package, uses it, takes it away.
+fn try_out(account: &Account, kind: &Kind, page: &Page) -> Result<()> {
+    let [install, uninstall] = page.pair(kind.section)?;
+    account.play(&(kind.adapt)(&install))?;
+    for file in kind.files() {
+        account.must_have(&file)?;
+    }
+    for name in PROGRAMS {
+        account.guards(&Path::new(kind.programs).join(name)).context(name)?;
+    }
+    account.play(&(kind.adapt)(&uninstall))?;
+    for file in kind.files() {
+        account.must_not_have(&file)?;
+    }
+    Ok(())
+}
