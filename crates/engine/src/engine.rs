@@ -472,13 +472,9 @@ impl Engine {
         let root = self.root(event, session.as_ref(), &mut trouble);
         event.project_dir.clone_from(&root);
         let (scene, told) = known.map(|known| (known.scene, known.about)).unzip();
-        let scene = scene.filter(|scene| scene.root == root).unwrap_or_else(|| {
-            if by_index {
-                self.meet(root, event, &OnceCell::new())
-            } else {
-                self.scene(root, &event.work_dir, Reading::WhatMayRun)
-            }
-        });
+        let scene = scene
+            .filter(|scene| scene.root == root)
+            .unwrap_or_else(|| self.meet(root, event, by_index, &OnceCell::new()));
         Opened {
             id: new_id(),
             scene,
@@ -565,12 +561,7 @@ impl Engine {
         event: &'event Event,
         leaves: &OnceCell<Leaves<'event>>,
     ) -> Scene {
-        let root = self.known_root(event);
-        if self.by_index {
-            self.meet(root, event, leaves)
-        } else {
-            self.scene(root, &event.work_dir, Reading::WhatMayRun)
-        }
+        self.meet(self.known_root(event), event, self.by_index, leaves)
     }
 
     /// Returns the project root without pinning it.
@@ -626,13 +617,17 @@ impl Engine {
         }
     }
 
-    /// Finds the hooks of an event by the index.
+    /// Finds the hooks of an event: by the index, or by reading them.
     fn meet<'event>(
         &self,
         root: Option<PathBuf>,
         event: &'event Event,
+        by_index: bool,
         leaves: &OnceCell<Leaves<'event>>,
     ) -> Scene {
+        if !by_index {
+            return self.scene(root, &event.work_dir, Reading::WhatMayRun);
+        }
         let Met { installed, journal } = index::meet(&self.places, root.as_deref(), event, leaves);
         if let Some(journal) = journal {
             let _ = self.journal_settings.set(journal);

@@ -3,14 +3,14 @@
 //! The hook path reads it where it may matter and needs no daemon for it: at a stop, and where a
 //! person could be asked, of an agent that has an id.
 
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use anyhook_model::instructions::{INSTRUCTIONS_VERSION, Instructions};
 use anyhook_model::{Effect, Event, EventKind, Verdict};
 
+use crate::aside::make_private;
 use crate::hook::read_regular;
 use crate::settings::{DecisionSettings, WaitFor};
 use crate::trust::short_hash;
@@ -32,7 +32,7 @@ pub fn path(state: &Path, agent: &str) -> PathBuf {
 pub fn write(state: &Path, instructions: &Instructions) -> io::Result<()> {
     let path = path(state, &instructions.agent);
     let folder = path.parent().unwrap_or(state);
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    make_private(folder)?;
     // A temporary file is its owner's alone, and stays so.
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(&serde_json::to_vec(instructions)?)?;

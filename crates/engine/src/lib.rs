@@ -44,6 +44,7 @@
 
 mod about;
 pub mod alarms;
+mod aside;
 pub mod definition;
 mod digest;
 pub mod discover;

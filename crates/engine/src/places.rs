@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 /// The folders the engine works with.
 #[derive(Clone, Debug)]
@@ -67,6 +68,20 @@ pub fn nearest_existing(folder: &Path) -> PathBuf {
         .ancestors()
         .find(|ancestor| fs::metadata(ancestor).is_ok_and(|metadata| metadata.is_dir()))
         .map_or_else(|| PathBuf::from("/"), Path::to_owned)
+}
+
+/// Returns what is in a folder and was not changed for so long; nothing of one that is not there.
+pub(crate) fn silent_for(
+    folder: &Path,
+    age: Duration,
+    now: SystemTime,
+) -> impl Iterator<Item = PathBuf> {
+    let is_silent = move |entry: &fs::DirEntry| {
+        let modified = entry.metadata().and_then(|metadata| metadata.modified());
+        modified.is_ok_and(|time| now.duration_since(time).is_ok_and(|silent| silent > age))
+    };
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter(is_silent).map(|entry| entry.path())
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ use std::time::{Duration, SystemTime};
 use jiff::Timestamp;
 use rustix::fs::{Mode, OFlags};
 
+use crate::places::silent_for;
 use crate::trust::short_hash;
 
 /// A session that was silent for so long is forgotten.
@@ -190,14 +191,9 @@ fn read_short(path: &Path) -> io::Result<Vec<u8>> {
 
 /// Forgets some of the sessions that were silent for a month.
 pub fn forget_old(state: &Path, now: SystemTime) {
-    let Ok(entries) = fs::read_dir(state.join("sessions")) else { return };
-    let is_old = |entry: &fs::DirEntry| {
-        let modified = entry.metadata().and_then(|metadata| metadata.modified());
-        modified.is_ok_and(|time| now.duration_since(time).is_ok_and(|age| age > FORGET_AFTER))
-    };
-    for entry in entries.flatten().filter(is_old).take(FORGET_AT_ONCE) {
+    for session in silent_for(&state.join("sessions"), FORGET_AFTER, now).take(FORGET_AT_ONCE) {
         // Another process may be quicker; then there is nothing left to do.
-        let _ = fs::remove_dir_all(entry.path());
+        let _ = fs::remove_dir_all(session);
     }
 }
 

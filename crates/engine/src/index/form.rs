@@ -12,14 +12,14 @@
 //! Numbers are little-endian; a text is its length and its bytes. Only the head is read at every
 //! event.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::ops::Range;
 use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::run::process::random_bits;
+use crate::aside::{self, make_private};
 
 /// What every index begins with.
 const MAGIC: &[u8; 8] = b"anyhook\0";
@@ -61,40 +61,23 @@ pub fn head_end(bytes: &[u8]) -> Option<usize> {
     is_ours.then_some(HEAD.checked_add(length)?)
 }
 
-/// Returns the head of an index whose beginning was read, if it is whole.
-pub fn head(bytes: &[u8]) -> Option<&[u8]> {
+/// Returns where the head is of an index whose beginning was read, if it is whole.
+pub fn head(bytes: &[u8]) -> Option<Range<usize>> {
     let sum = Reader(bytes.get(HEAD - size_of::<u64>()..)?).mark()?;
-    let head = bytes.get(HEAD..head_end(bytes)?)?;
-    (checksum(head) == sum).then_some(head)
+    let head = HEAD..head_end(bytes)?;
+    (checksum(bytes.get(head.clone())?) == sum).then_some(head)
 }
 
 /// Writes an index that is complete from the moment it can be seen.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let unfinished = path.with_extension(format!("{:016x}", random_bits()));
-    let open = || OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished);
-    let mut file = open().or_else(|error| {
-        if error.kind() != io::ErrorKind::NotFound {
-            return Err(error);
-        }
-        make_folder(path.parent().unwrap_or(path))?;
-        open()
-    })?;
-    let written = file.write_all(bytes).and_then(|()| fs::rename(&unfinished, path));
-    if written.is_err() {
-        // The disk is full: no half indexes on top.
-        let _ = fs::remove_file(&unfinished);
-    }
-    written
+    let folder = path.parent().unwrap_or(path);
+    aside::write(path, bytes, false, || make_private(folder))
 }
 
 /// Tells whether an index could be written; leaves nothing behind.
 pub fn try_writing(folder: &Path) -> io::Result<()> {
-    make_folder(folder)?;
+    make_private(folder)?;
     tempfile::NamedTempFile::new_in(folder)?.write_all(&[0; 4096])
-}
-
-fn make_folder(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 /// Opens an index, if nobody but us can have written it.

@@ -34,7 +34,7 @@ use rustix::process::{getegid, geteuid};
 
 use crate::discover::{Installed, Reading};
 use crate::matcher::Leaves;
-use crate::places::Places;
+use crate::places::{Places, silent_for};
 use crate::settings::{JournalSettings, Settings};
 
 /// The folder of all indexes, in the state folder.
@@ -89,7 +89,7 @@ fn meet_at<'event>(
         // Without it the next event takes as long as this one.
         let _ = form::write(&whose.path, &bytes);
     }
-    Met { installed, journal: None }
+    Met { installed, journal: Some(settings.journal) }
 }
 
 /// Tells why no index could be written for a folder, if so.
@@ -99,14 +99,9 @@ pub fn trouble(places: &Places) -> Option<std::io::Error> {
 
 /// Forgets some of the indexes that nobody has renewed for a month.
 pub fn forget_old(state: &Path, now: SystemTime) {
-    let Ok(entries) = fs::read_dir(state.join(FOLDER)) else { return };
-    let is_old = |entry: &fs::DirEntry| {
-        let modified = entry.metadata().and_then(|metadata| metadata.modified());
-        modified.is_ok_and(|time| now.duration_since(time).is_ok_and(|age| age > FORGET_AFTER))
-    };
-    for entry in entries.flatten().filter(is_old).take(FORGET_AT_ONCE) {
+    for index in silent_for(&state.join(FOLDER), FORGET_AFTER, now).take(FORGET_AT_ONCE) {
         // Another process may be quicker; then there is nothing left to do.
-        let _ = fs::remove_file(entry.path());
+        let _ = fs::remove_file(index);
     }
 }
 

@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 use std::ffi::CStr;
 use std::fs::File;
+use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 
@@ -29,6 +30,8 @@ pub struct Index {
     file: File,
     /// The beginning of the file, with all of the head.
     bytes: Vec<u8>,
+    /// Where the head is in it.
+    head: Range<usize>,
 }
 
 /// A hook as the head of an index tells it.
@@ -130,8 +133,8 @@ impl Index {
             file.read_exact_at(&mut bytes[read..], u64::try_from(read).ok()?).ok()?;
         }
         let head = form::head(&bytes)?;
-        let is_ours = Reader(head).text()? == whose.words;
-        is_ours.then_some(Self { file, bytes })
+        let is_ours = Reader(&bytes[head.clone()]).text()? == whose.words;
+        is_ours.then_some(Self { file, bytes, head })
     }
 
     /// Tells what an event meets; nothing if something has changed.
@@ -140,7 +143,7 @@ impl Index {
         event: &'event Event,
         leaves: &OnceCell<Leaves<'event>>,
     ) -> Option<Met> {
-        let mut reader = Reader(form::head(&self.bytes)?);
+        let mut reader = Reader(&self.bytes[self.head.clone()]);
         let _whose = reader.text()?;
         let journal = serde_json::from_str(reader.text()?).ok();
         let bases = Bases::open(&mut reader)?;
@@ -179,7 +182,7 @@ impl Index {
     fn in_full(&self, due: &[Indexed<'_>]) -> Option<Vec<Standing>> {
         let end = due.iter().map(|hook| hook.rest.start + hook.rest.length).max()?;
         let mut rest = vec![0; Some(end).filter(|end| *end <= LARGEST)?];
-        let start = u64::try_from(form::head_end(&self.bytes)?).ok()?;
+        let start = u64::try_from(self.head.end).ok()?;
         self.file.read_exact_at(&mut rest, start).ok()?;
         due.iter().map(|hook| hook.in_full(&rest)).collect()
     }

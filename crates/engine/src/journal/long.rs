@@ -1,9 +1,8 @@
 //! Texts too long for a line: their beginning stays in the record, the whole goes to a file named by
 //! its content, in a folder of the hour, so that old ones go with their segments.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhook_model::json::{Object, shorten, to_spaced};
@@ -14,9 +13,9 @@ use sha2::{Digest, Sha256};
 
 use super::make_folder;
 use crate::about::ABOUT_LIMIT;
+use crate::aside;
 use crate::digest::hex;
 use crate::redact::redact;
-use crate::run::process::random_bits;
 
 /// The folder of the files.
 pub(super) const FOLDER: &str = "long";
@@ -206,27 +205,13 @@ fn write_once(folder: &Path, name: &str, bytes: &[u8], sync: bool) -> io::Result
     if fs::metadata(&path).is_ok_and(|known| known.len() == bytes.len() as u64) {
         return Ok(());
     }
-    let unfinished = folder.join(format!(".{:016x}", random_bits()));
-    let open = || OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished);
-    let mut file = open().or_else(|error| {
-        if error.kind() != io::ErrorKind::NotFound {
-            return Err(error);
-        }
+    aside::write(&path, bytes, sync, || {
         // The journal's folder, the one of long texts, the hour's.
         for above in [folder.ancestors().nth(2), folder.parent(), Some(folder)] {
             above.map_or(Ok(()), make_folder)?;
         }
-        open()
-    })?;
-    let written = file
-        .write_all(bytes)
-        .and_then(|()| if sync { file.sync_data() } else { Ok(()) })
-        .and_then(|()| fs::rename(&unfinished, &path));
-    if written.is_err() {
-        // The disk is full: no half texts on top.
-        let _ = fs::remove_file(&unfinished);
-    }
-    written
+        Ok(())
+    })
 }
 
 /// Returns the folder for the long texts of a record of that time.
