@@ -35,11 +35,37 @@ fn link(program: &Path, place: &Path) {
     if file(place) == file(program) {
         return;
     }
-    // Put there in one step: others may be about to start it.
-    let made = place.with_extension(std::process::id().to_string());
-    let _ = fs::remove_file(&made);
+    // Put there in one step: others may be about to start it. Each caller makes its own link:
+    // threads of one process come here at the same time.
+    let ours = tempfile::tempdir_in(place.parent().unwrap().parent().unwrap()).unwrap();
+    let made = ours.path().join("program");
     fs::hard_link(program, &made).unwrap();
     fs::rename(&made, place).unwrap();
-    // Whoever was quicker has linked the same file, and then renaming leaves ours.
-    let _ = fs::remove_file(&made);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_that_begin_at_the_same_time_share_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("program");
+        for version in ["first", "second"] {
+            let _ = fs::remove_file(&program);
+            fs::write(&program, version).unwrap();
+            let begin = std::sync::Barrier::new(16);
+            std::thread::scope(|scope| {
+                for _ in 0..16 {
+                    scope.spawn(|| {
+                        begin.wait();
+                        let place = alone(program.to_str().unwrap());
+                        assert_eq!(fs::read_to_string(&place).unwrap(), version);
+                        let holds = fs::read_dir(place.parent().unwrap()).unwrap().count();
+                        assert_eq!(holds, 1);
+                    });
+                }
+            });
+        }
+    }
 }
