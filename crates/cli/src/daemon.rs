@@ -38,7 +38,9 @@ pub fn folder(places: &Places) -> Result<Folder, Trouble> {
 /// Connects to the daemon; starts it if it does not run.
 pub fn connect(environment: &Environment) -> Result<Client, Trouble> {
     let folder = folder(&environment.places)?;
-    Ok(Client::connect_or(&folder, PATIENCE, || start(&environment.places, &folder))?)
+    Ok(Client::connect_or(&folder, PATIENCE, || {
+        start(environment.places.binary.as_deref(), &folder)
+    })?)
 }
 
 /// Asks the daemon something that changes nothing; starts it if it does not run.

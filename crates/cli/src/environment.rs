@@ -9,7 +9,7 @@ use anyhook_engine::Places;
 use anyhook_hosts::log::{LOG_VARIABLES, LogHomes};
 use anyhook_hosts::{AGENTS, Agent};
 
-pub use anyhook_hook::environment::{Environment, folder};
+pub use anyhook_hook::environment::{Environment, folder, running_program};
 
 /// Variables of this terminal and this process alone.
 const LEFT_OUT: [&str; 11] = [

@@ -44,7 +44,7 @@ fn main() -> ExitCode {
     match arguments.first().and_then(|argument| argument.to_str()) {
         Some("hook") => {
             if let Some(request) = hook::Request::parse(&arguments[1..]) {
-                return hook::answer(&request, environment::Environment::read());
+                return hook::answer(&request, environment::running_program).into();
             }
         }
         Some(detached::ARGUMENT) => {

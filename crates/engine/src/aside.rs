@@ -1,9 +1,10 @@
 //! Files that are written aside and renamed: whoever sees one sees all of it.
 
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::env;
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::run::process::random_bits;
 
@@ -15,8 +16,8 @@ pub(crate) fn write(
     sync: bool,
     make_folder: impl FnOnce() -> io::Result<()>,
 ) -> io::Result<()> {
-    let unfinished = path.with_file_name(format!(".{:016x}", random_bits()));
-    let open = || OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished);
+    let unfinished = unfinished_beside(path);
+    let open = || create(&unfinished);
     let mut file = open().or_else(|error| {
         if error.kind() != io::ErrorKind::NotFound {
             return Err(error);
@@ -33,6 +34,38 @@ pub(crate) fn write(
         let _ = fs::remove_file(&unfinished);
     }
     written
+}
+
+/// Writes a file unless it is there; it is complete from the moment it can be seen.
+pub(crate) fn write_once(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let unfinished = unfinished_beside(path);
+    let written = create(&unfinished)?
+        .write_all(bytes)
+        .and_then(|()| fs::hard_link(&unfinished, path))
+        .or_else(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => Ok(()),
+            _ => Err(error),
+        });
+    // One that stays harms nobody.
+    let _ = fs::remove_file(&unfinished);
+    written
+}
+
+/// Makes a file without a name.
+pub(crate) fn unnamed() -> io::Result<File> {
+    let path = unfinished_beside(&env::temp_dir().join("anyhook"));
+    let file =
+        OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
+    fs::remove_file(&path)?;
+    Ok(file)
+}
+
+fn unfinished_beside(path: &Path) -> PathBuf {
+    path.with_file_name(format!(".{:016x}", random_bits()))
+}
+
+fn create(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
 /// Makes a folder, and all above it that is missing, that nobody else can look into.

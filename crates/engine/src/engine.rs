@@ -53,6 +53,9 @@ pub struct Engine {
     person: Option<Box<dyn Person>>,
     /// Whether hooks are found by the index.
     by_index: bool,
+    /// Finds the program where the places do not name it, when it is needed.
+    find_binary: Option<fn() -> Option<PathBuf>>,
+    binary: OnceCell<Option<PathBuf>>,
     /// How the journal is kept, once an index has told.
     journal_settings: OnceCell<JournalSettings>,
     /// Payloads longer than this are read in part, if no hook needs more.
@@ -127,6 +130,8 @@ impl Engine {
             names_agent: false,
             person: None,
             by_index: false,
+            find_binary: None,
+            binary: OnceCell::new(),
             journal_settings: OnceCell::new(),
             large: LARGE,
         }
@@ -163,6 +168,16 @@ impl Engine {
     /// For a process that does nothing else: it changes whose child an orphan is.
     pub fn adopt_orphans(&mut self) {
         self.runner = Runner::adopting();
+    }
+
+    /// Has the program looked for when it is needed, where the places do not name it.
+    pub fn find_binary_by(&mut self, find: fn() -> Option<PathBuf>) {
+        self.find_binary = Some(find);
+    }
+
+    fn binary(&self) -> Option<&Path> {
+        let find = || self.places.binary.clone().or_else(|| self.find_binary?());
+        self.binary.get_or_init(find).as_deref()
     }
 
     /// Returns the places.
@@ -397,7 +412,7 @@ impl Engine {
         let journal = Journal::with(state, settings);
         if journal.append(records)? == Appended::AndClosedOne {
             // If it cannot be done now, whoever closes the next segment does it.
-            let _ = match &self.places.binary {
+            let _ = match self.binary() {
                 Some(binary) => detached::launch_keeper(binary),
                 None => journal.keep(now()).map(drop),
             };
@@ -654,8 +669,8 @@ impl Engine {
         set("ANYHOOK_PROJECT_DIR", work_dir.clone().into());
         set("ANYHOOK_SESSION_ID", text(event.session.as_deref().unwrap_or("")));
         set("ANYHOOK_HOST", text(&event.host));
-        if let Some(binary) = &self.places.binary {
-            set("ANYHOOK_BIN", binary.clone().into());
+        if let Some(binary) = self.binary() {
+            set("ANYHOOK_BIN", binary.into());
         }
         set("CLAUDE_PROJECT_DIR", work_dir.clone().into());
         if let Some(tool) = &event.tool {
@@ -714,7 +729,7 @@ impl Engine {
             journal: Settings::load(&self.places, None).journal,
             record: Self::record_of_aside(due, of, scene),
         };
-        let Some(binary) = &self.places.binary else {
+        let Some(binary) = self.binary() else {
             return RunResult::not_started("there is no program to look after it");
         };
         match detached::launch(binary, &job) {

@@ -20,6 +20,7 @@ use std::time::{Duration, SystemTime};
 use jiff::Timestamp;
 use rustix::fs::{Mode, OFlags};
 
+use crate::aside;
 use crate::places::silent_for;
 use crate::trust::short_hash;
 
@@ -78,11 +79,8 @@ impl Session {
     /// Begins a turn: counts of the turn start from zero.
     pub fn begin_turn(&self) -> io::Result<()> {
         let marks = format!("{} {}", self.length("steps"), self.length("stops"));
-        fs::create_dir_all(&self.folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-        file.write_all(marks.as_bytes())?;
-        file.persist(self.folder.join("turn"))?;
-        Ok(())
+        let turn = self.folder.join("turn");
+        aside::write(&turn, marks.as_bytes(), false, || fs::create_dir_all(&self.folder))
     }
 
     /// Counts a tool call.
@@ -168,12 +166,7 @@ impl Session {
             return Ok(());
         }
         fs::create_dir_all(&self.folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-        file.write_all(bytes)?;
-        match fs::hard_link(file.path(), &path) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-            _ => Ok(()),
-        }
+        aside::write_once(&path, bytes)
     }
 }
 

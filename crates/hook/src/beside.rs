@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use anyhook_hosts::wiring::{PROGRAM, SMALL_PROGRAM};
 use anyhook_model::exit_code;
@@ -24,7 +24,7 @@ pub fn found(beside: &Path, name: &str) -> Option<PathBuf> {
 }
 
 /// Has `anyhook` do what the arguments say, in our place; returns only where it cannot.
-pub fn hand_over(arguments: &[OsString]) -> ExitCode {
+pub fn hand_over(arguments: &[OsString]) -> u8 {
     let why = match whole() {
         Some(whole) => {
             let error = Command::new(&whole).args(arguments).exec();
@@ -38,5 +38,5 @@ pub fn hand_over(arguments: &[OsString]) -> ExitCode {
         "error: {SMALL_PROGRAM} answers agents (`hook HOST`) and hands everything else over, but {why}\n\
          hint: install anyhook again: both programs belong in one folder"
     );
-    ExitCode::from(exit_code::USAGE)
+    exit_code::USAGE
 }

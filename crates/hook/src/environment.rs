@@ -22,10 +22,10 @@ pub struct Environment {
 impl Environment {
     /// Reads `HOME`, `XDG_CONFIG_HOME` and `XDG_STATE_HOME`; the running program is `anyhook`.
     pub fn read() -> Self {
-        Self::of(Some(env::current_exe().unwrap_or_else(|_| PathBuf::from("anyhook"))))
+        Self::of(running_program())
     }
 
-    /// As [`read`](Self::read), where `anyhook` is this program, or not there at all.
+    /// As [`read`](Self::read), where `anyhook` is this program, or not known yet.
     pub fn of(anyhook: Option<PathBuf>) -> Self {
         // Without the variable, the password database knows: a missing one takes no hook away.
         let home = folder("HOME").or_else(env::home_dir).filter(|home| home.is_absolute());
@@ -59,6 +59,11 @@ impl Environment {
         find_root(&self.work_dir, self.places.home.as_deref())
             .unwrap_or_else(|| self.work_dir.clone())
     }
+}
+
+/// Returns the running program, as `anyhook`.
+pub fn running_program() -> Option<PathBuf> {
+    Some(env::current_exe().unwrap_or_else(|_| PathBuf::from("anyhook")))
 }
 
 /// Returns a folder named by a variable; a relative one does not count.

@@ -2,25 +2,27 @@
 //!
 //! Anything else it is called with is handed over to the `anyhook` beside it.
 
-use std::env;
-use std::ffi::OsString;
-use std::process::ExitCode;
+#![no_main]
 
-use anyhook_hook::{Environment, Request, answer, beside, fault};
+mod start;
+
+use std::ffi::OsString;
+
+use anyhook_hook::{Request, answer, beside, fault};
 
 /// Gets memory from the system once, where musl's own would ask a dozen times.
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 
-fn main() -> ExitCode {
+/// Does what the arguments say and returns the exit code.
+fn run(arguments: &[OsString]) -> u8 {
     fault::exit_on_panic();
-    let arguments: Vec<OsString> = env::args_os().skip(1).collect();
     if let Some((first, rest)) = arguments.split_first()
         && first == "hook"
         && let Some(request) = Request::parse(rest)
     {
-        return answer(&request, Environment::of(beside::whole()));
+        return answer(&request, beside::whole);
     }
-    beside::hand_over(&arguments)
+    beside::hand_over(arguments)
 }

@@ -10,7 +10,7 @@ use rustix::io::{Errno, read};
 const LIMIT: usize = 64 * 1024 * 1024;
 
 /// Most events fit into this, so that one read gets them and the next finds the end.
-const USUAL: usize = 8 * 1024;
+const USUAL: usize = 4 * 1024;
 
 /// Reads an event to its end. Returns what came of it, and what is wrong with it, if anything.
 ///

@@ -1,6 +1,7 @@
 //! A person who is asked through the daemon.
 
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -29,7 +30,10 @@ const ASK_AGAIN: Duration = Duration::from_millis(50);
 
 /// A person who is reached through the daemon, which is found, or started.
 #[derive(Debug)]
-pub struct ThroughDaemon;
+pub struct ThroughDaemon {
+    /// Finds the program that starts the daemon.
+    pub anyhook: fn() -> Option<PathBuf>,
+}
 
 impl Person for ThroughDaemon {
     fn ask(&self, places: &Places, inquiry: &Inquiry, record: &Record) -> Option<Resolution> {
@@ -57,7 +61,7 @@ impl Person for ThroughDaemon {
                 return None;
             }
             let client = if starts {
-                Client::connect_or(&folder, left, || start(places, &folder))
+                Client::connect_or(&folder, left, || start((self.anyhook)().as_deref(), &folder))
             } else {
                 Client::connect_within(&folder, left.min(PATIENCE))
             };

@@ -4,9 +4,9 @@ use std::env;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use anyhook_engine::Places;
 use anyhook_socket::Folder;
 
 /// The argument that makes the program start the daemon and end when it listens.
@@ -43,11 +43,11 @@ const LOG_LIMIT: u64 = 4 * 1024 * 1024;
 ///
 /// An agent that no longer needs a hook ends it with all that comes from it. The daemon may have been
 /// started by one, and must not come from it.
-pub fn start(places: &Places, folder: &Folder) -> io::Result<Child> {
+pub fn start(anyhook: Option<&Path>, folder: &Folder) -> io::Result<Child> {
     let log = open_log(folder)?;
-    let binary = places.binary.as_deref().ok_or(io::ErrorKind::NotFound)?;
+    let anyhook = anyhook.ok_or(io::ErrorKind::NotFound)?;
     let kept = KEPT_VARIABLES.iter().filter_map(|name| Some((name, env::var_os(name)?)));
-    Command::new(binary)
+    Command::new(anyhook)
         .arg(STARTER)
         .env_clear()
         .envs(kept)

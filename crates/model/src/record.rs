@@ -189,11 +189,8 @@ impl Payload {
     }
 
     /// Adds it to a text as JSON on one line, as in a record.
-    pub fn push_json(&self, text: &mut String) -> serde_json::Result<()> {
-        if !push_compact(&self.0, text) {
-            text.push_str(&serde_json::to_string(self)?);
-        }
-        Ok(())
+    pub fn push_json(&self, text: &mut Vec<u8>) -> serde_json::Result<()> {
+        if push_compact(&self.0, text) { Ok(()) } else { serde_json::to_writer(text, self) }
     }
 
     /// Takes the text out.
@@ -387,9 +384,9 @@ mod tests {
             let payload = Payload::new(sent.as_bytes());
             let text = serde_json::to_string(&payload).unwrap();
             assert_eq!(text, written);
-            let mut pushed = String::new();
+            let mut pushed = Vec::new();
             payload.push_json(&mut pushed).unwrap();
-            assert_eq!(pushed, written);
+            assert_eq!(pushed, written.as_bytes());
             let read: Payload = serde_json::from_str(&text).unwrap();
             if text.starts_with('"') {
                 assert_eq!(read, payload);

@@ -45,7 +45,7 @@ use std::time::Duration;
 use anyhook_model::exit_code;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
-use crate::environment::Environment;
+use crate::environment::{Environment, running_program};
 use crate::error::Trouble;
 use crate::hook;
 use crate::ui::{Out, Tone};
@@ -171,7 +171,7 @@ pub fn main() -> ExitCode {
     if let Command::Hook(arguments) = &cli.command
         && let Some(request) = arguments.request()
     {
-        return hook::answer(&request, Environment::read());
+        return hook::answer(&request, running_program).into();
     }
     match cli.color {
         Colour::Auto => {}

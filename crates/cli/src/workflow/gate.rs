@@ -289,7 +289,9 @@ fn ask(
         }
         let report = AgentReport::default();
         let ask = Ask { inquiry: gate.inquiry(time, until), report };
-        let client = Client::connect_or(&folder, PATIENCE, || start(&environment.places, &folder));
+        let client = Client::connect_or(&folder, PATIENCE, || {
+            start(environment.places.binary.as_deref(), &folder)
+        });
         match client.and_then(|mut client| client.ask(&ask, left, withdrawn)) {
             Ok(resolution) if resolution.ending == Ending::Chosen => return Ok(Some(resolution)),
             // Whoever asked it before us is gone, and it is still to be decided.

@@ -20,8 +20,8 @@ use crate::matcher::{self, Expression, Leaves, Matcher, Needs};
 use crate::plan::{self, Broken, Facts};
 use crate::problem::{Problem, Severity};
 
-/// So much is read at first: the head of an index of a hundred hooks.
-const FIRST_READ: usize = 16 * 1024;
+/// So much is read at first: the head of an index of a dozen hooks, and how long a longer one is.
+const FIRST_READ: usize = 2 * 1024;
 /// An index is no larger.
 const LARGEST: usize = 256 * 1024 * 1024;
 
@@ -39,6 +39,8 @@ pub struct Index {
 struct Indexed<'head> {
     rest: RestPlace,
     kinds: u32,
+    /// The kind of the event that it is asked about.
+    asked: u32,
     blocks_on_failure: bool,
     name: &'head [u8],
     base: &'head str,
@@ -85,13 +87,13 @@ impl<'head> Texts<'head> {
         Some(texts)
     }
 
-    fn iter(self) -> impl Iterator<Item = &'head str> {
+    fn iter(self) -> impl Iterator<Item = &'head [u8]> {
         let mut reader = self.reader;
-        (0..self.count).map_while(move |_| reader.text())
+        (0..self.count).map_while(move |_| reader.raw_text())
     }
 
     fn to_vec(self) -> Vec<String> {
-        self.iter().map(str::to_owned).collect()
+        self.iter().map(text).collect()
     }
 }
 
@@ -149,15 +151,18 @@ impl Index {
         let bases = Bases::open(&mut reader)?;
         bases.are_as_they_were(&mut reader)?;
         let mut passed = Passed::default();
+        // Where those who are due stand: they are read again if somebody may run.
         let (mut due, mut mismatches) = (Vec::new(), Vec::new());
         let mut may_somebody_run = false;
+        let asked = kind(&event.kind);
         for _ in 0..reader.size()? {
-            let hook = Indexed::read(&mut reader, &bases)?;
+            let place = reader;
+            let hook = Indexed::read(&mut reader, &bases, asked)?;
             match plan::due(&hook, event) {
                 Err(SkipReason::OtherEvent) => passed.other_events += 1,
                 Err(why) => passed.skipped.push(hook.skipped(why)),
                 Ok(broken) => {
-                    due.push(hook);
+                    due.push(place);
                     match hook.mismatch(event, broken.as_ref(), leaves) {
                         Some(_) if may_somebody_run => {}
                         Some(_) if mismatches.len() == MISMATCHES_NAMED => passed.more_skipped += 1,
@@ -171,7 +176,9 @@ impl Index {
         if may_somebody_run {
             // What one changes, another may match: all of them are needed.
             installed.passed.more_skipped = 0;
-            installed.hooks = self.in_full(&due)?;
+            let read = |mut place| Indexed::read(&mut place, &bases, asked);
+            let due: Option<Vec<_>> = due.into_iter().map(read).collect();
+            installed.hooks = self.in_full(&due?)?;
         } else {
             installed.passed.skipped.extend(mismatches);
         }
@@ -241,11 +248,12 @@ fn c_path<'head>(reader: &mut Reader<'head>) -> Option<&'head CStr> {
 }
 
 impl<'head> Indexed<'head> {
-    fn read(reader: &mut Reader<'head>, bases: &Bases<'head>) -> Option<Self> {
+    fn read(reader: &mut Reader<'head>, bases: &Bases<'head>, asked: u32) -> Option<Self> {
         let (start, length, sum) = (reader.size()?, reader.size()?, reader.mark()?);
         Some(Self {
             rest: RestPlace { start, length, sum },
             kinds: reader.number()?,
+            asked,
             blocks_on_failure: reader.byte()? != 0,
             name: reader.raw_text()?,
             base: bases.get(reader.byte()?)?.0,
@@ -285,8 +293,10 @@ impl<'head> Indexed<'head> {
         let call = event.tool.as_ref().filter(|_| event.kind.has_matcher())?;
         let is_named = match self.tool {
             Need::NoExpression => true,
-            Need::Exactly(names) => has_name(call, names, |name, literal| name == literal),
-            Need::AnyOf(parts) => has_name(call, parts, |name, part| name.contains(part)),
+            Need::Exactly(names) => has_name(call, names, |name, text| name.as_bytes() == text),
+            Need::AnyOf(parts) => has_name(call, parts, |name, part| {
+                str::from_utf8(part).is_ok_and(|part| name.contains(part))
+            }),
             Need::Nothing => return None,
         };
         if !is_named {
@@ -336,7 +346,7 @@ impl<'head> Indexed<'head> {
     }
 }
 
-fn has_name(call: &ToolCall, texts: Texts<'_>, is: impl Fn(&str, &str) -> bool) -> bool {
+fn has_name(call: &ToolCall, texts: Texts<'_>, is: impl Fn(&str, &[u8]) -> bool) -> bool {
     let native = call.native.as_ref().map(|native| native.tool_name.as_str());
     texts
         .iter()
@@ -354,8 +364,8 @@ impl Facts for Indexed<'_> {
         }
     }
 
-    fn waits_for(&self, event: &EventKind) -> bool {
-        self.kinds & kind(event) != 0
+    fn waits_for(&self, _: &EventKind) -> bool {
+        self.kinds & self.asked != 0
     }
 
     fn waits_for_nothing(&self) -> bool {
@@ -363,7 +373,7 @@ impl Facts for Indexed<'_> {
     }
 
     fn is_for(&self, host: &str) -> bool {
-        self.hosts.count == 0 || self.hosts.iter().any(|named| named == host)
+        self.hosts.count == 0 || self.hosts.iter().any(|named| named == host.as_bytes())
     }
 
     fn fault(&self) -> Option<String> {

@@ -74,8 +74,9 @@ impl Look {
                 stat.st_ctime_nsec.into(),
             ]);
         }
-        // Sixteen bytes each: systems disagree about which of them are signed, and how long.
-        let bytes: [[u8; 16]; 10] = seen.map(i128::to_le_bytes);
+        // Systems disagree about which of them are signed, and how long; none is longer than this.
+        let bytes: [[u8; 8]; 10] =
+            seen.map(|number: i128| *number.to_le_bytes().first_chunk().unwrap_or(&[0; 8]));
         checksum(bytes.as_flattened()).max(ABSENT + 1)
     }
 

@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::line::{Line, seal as write_line};
+use super::line::{Line, end_with_sum};
 use super::reader::read_segment;
 use super::{Journal, Position, SegmentName, follower, long, make_folder, segment};
 use crate::digest::hex;
@@ -316,11 +316,12 @@ fn day_of(segment: &SegmentName) -> Option<Timestamp> {
 /// Adds a seal, in its place in the chain.
 fn add(seals: &mut Seals, mut seal: Seal, mut file: &File) -> io::Result<()> {
     seal.chain = seal.chained(seals.chain()).unwrap_or_default();
-    let mut text = serde_json::to_string(&seal)?;
-    text.pop();
     // On a line of its own, whatever a crash has left there.
     let mut line = if file.metadata()?.len() > 0 { vec![b'\n'] } else { Vec::new() };
-    write_line(text.as_bytes(), &mut line);
+    let start = line.len();
+    serde_json::to_writer(&mut line, &seal)?;
+    line.pop();
+    end_with_sum(&mut line, start);
     file.write_all(&line)?;
     file.sync_data()?;
     seals.lines.push(seal);

@@ -17,7 +17,7 @@ pub const LINE_LIMIT: u64 = 16 * 1024 * 1024;
 
 /// A table for sixteen bytes at a time: as fast as instructions of the processor, which would first
 /// have to be looked for.
-const CRC: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
+static CRC: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
 
 /// What stands between a record and its sum.
 const SUM: &[u8] = b",\"sum\":\"";
@@ -53,36 +53,27 @@ pub fn write(mut record: Record, line: &mut Vec<u8>, folder: &Path, sync: bool) 
     let mut kinds = long::put_aside(&mut record, folder, sync)?;
     // Last, and without a tree.
     let payload = record.payload.take();
-    let length = payload.as_ref().map_or(0, |payload| payload.as_text().len());
-    let mut text = Vec::with_capacity(2048 + length);
-    serde_json::to_writer(&mut text, &record)?;
-    let mut text = String::from_utf8(text).map_err(io::Error::other)?;
+    let start = line.len();
+    serde_json::to_writer(&mut *line, &record)?;
+    line.pop();
     if let Some(payload) = payload {
-        text.pop();
-        text.push_str(",\"payload\":");
-        payload.push_json(&mut text)?;
-        text.push('}');
+        line.extend_from_slice(b",\"payload\":");
+        payload.push_json(line)?;
     }
-    if let Some(redacted) = redact(&text) {
-        text = redacted.text;
+    let text = str::from_utf8(&line[start..]).map_err(io::Error::other)?;
+    if let Some(redacted) = redact(text) {
+        line.truncate(start);
+        line.extend_from_slice(redacted.text.as_bytes());
         kinds.extend(redacted.kinds);
     }
-    text.pop();
     if !kinds.is_empty() {
         kinds.sort_unstable();
         kinds.dedup();
-        text.push_str(",\"redacted\":");
-        text.push_str(&serde_json::to_string(&kinds)?);
+        line.extend_from_slice(b",\"redacted\":");
+        serde_json::to_writer(&mut *line, &kinds)?;
     }
-    seal(text.as_bytes(), line);
-    Ok(())
-}
-
-/// Adds a JSON object that lacks its closing brace to `line`, with its sum.
-pub(super) fn seal(text: &[u8], line: &mut Vec<u8>) {
-    let start = line.len();
-    line.extend_from_slice(text);
     end_with_sum(line, start);
+    Ok(())
 }
 
 /// Ends the JSON object that begins at `start` and lacks its closing brace: with its sum, and a line

@@ -64,7 +64,7 @@ pub(super) fn put_aside(
     let texts = 4 + 5 * record.runs.len();
     let limit = (TEXTS_TOGETHER / texts).clamp(TEXT_LEAST, TEXT_LIMIT);
     let mut shelf =
-        Shelf { folder: hour_folder(folder, record.at), limit, sync, ..Shelf::default() };
+        Shelf { folder, at: record.at, limit, sync, kept: Vec::new(), kinds: Vec::new() };
     if let Some(about) = &mut record.about {
         // First the secrets: a cut might leave the half of one that nothing recognises.
         shelf.redact(about);
@@ -129,16 +129,16 @@ fn cut_names(record: &mut Record) {
 }
 
 /// Where the long texts of one record go.
-#[derive(Default)]
-struct Shelf {
-    folder: PathBuf,
+struct Shelf<'journal> {
+    folder: &'journal Path,
+    at: Timestamp,
     limit: usize,
     sync: bool,
     kept: Vec<LongText>,
     kinds: Vec<&'static str>,
 }
 
-impl Shelf {
+impl Shelf<'_> {
     fn redact(&mut self, text: &mut String) {
         if let Some(redacted) = redact(text) {
             *text = redacted.text;
@@ -191,7 +191,7 @@ impl Shelf {
     fn keep(&mut self, at: &str, mut text: String) -> io::Result<String> {
         self.redact(&mut text);
         let sha256 = hex(&Sha256::digest(text.as_bytes()));
-        write_once(&self.folder, &sha256, text.as_bytes(), self.sync)?;
+        write_once(&hour_folder(self.folder, self.at), &sha256, text.as_bytes(), self.sync)?;
         let bytes = text.len() as u64;
         self.kept.push(LongText { at: at.to_owned(), sha256, bytes });
         Ok(text)

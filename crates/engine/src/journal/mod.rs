@@ -55,6 +55,9 @@ pub struct Journal {
     settings: JournalSettings,
 }
 
+/// Most records are shorter.
+const USUAL: usize = 4 * 1024;
+
 /// What an append did beside appending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Appended {
@@ -82,7 +85,10 @@ impl Journal {
 
     /// Appends records, all with one write: nobody's record comes between.
     pub fn append(&self, records: Vec<Record>) -> io::Result<Appended> {
-        let mut lines = Vec::with_capacity(2048);
+        // On a line of its own, always: a writer beside us may be killed in the middle of its record
+        // at any moment, also after we would have looked at how the file ends.
+        let mut lines = Vec::with_capacity(USUAL);
+        lines.push(b'\n');
         let mut sync = self.settings.sync == SyncMode::Always;
         for record in records {
             sync |= self.settings.sync == SyncMode::Decisions && is_decision(&record);

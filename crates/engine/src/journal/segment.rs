@@ -131,7 +131,7 @@ pub fn current(folder: &Path) -> Option<SegmentName> {
     SegmentName::parse(fs::read_link(folder.join(CURRENT)).ok()?.to_str()?)
 }
 
-/// Appends lines to the open segment; opens the next one first if that is due.
+/// Appends lines to the open segment, the first of them empty; opens the next one first if that is due.
 pub fn append(
     folder: &Path,
     lines: &[u8],
@@ -227,17 +227,14 @@ impl Open {
     }
 
     fn append(&self, lines: &[u8]) -> io::Result<()> {
-        // On a line of its own, always: a writer beside us may be killed in the middle of its record
-        // at any moment, also after we would have looked at how the file ends.
-        let text = [b"\n", lines].concat();
         loop {
-            match (&self.file).write(&text) {
-                Ok(written) if written == text.len() => return Ok(()),
+            match (&self.file).write(lines) {
+                Ok(written) if written == lines.len() => return Ok(()),
                 // Never the rest by itself: another record may stand between.
                 Ok(written) => {
                     return Err(io::Error::new(
                         io::ErrorKind::StorageFull,
-                        format!("only {written} of {} bytes could be written", text.len()),
+                        format!("only {written} of {} bytes could be written", lines.len()),
                     ));
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -335,15 +332,15 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let settings = JournalSettings::default();
         let line = |text: &str| {
-            let mut line = Vec::new();
-            super::super::line::seal(format!("{{\"x\":\"{text}\"").as_bytes(), &mut line);
+            let mut line = format!("\n{{\"x\":\"{text}\"").into_bytes();
+            super::super::line::end_with_sum(&mut line, 1);
             line
         };
         append(scratch.path(), &line("a"), &settings, false, Timestamp::now()).unwrap();
         let other = Open::the_current(scratch.path()).unwrap();
         let path = scratch.path().join(CURRENT);
         let mut dying = OpenOptions::new().append(true).open(&path).unwrap();
-        dying.write_all(&line("torn")[..10]).unwrap();
+        dying.write_all(&line("torn")[..11]).unwrap();
         other.append(&line("b")).unwrap();
         let text = fs::read_to_string(&path).unwrap();
         let whole = text
@@ -372,7 +369,7 @@ mod tests {
     fn nobody_waits_for_a_lock_that_is_never_given_back() {
         let scratch = tempfile::tempdir().unwrap();
         let settings = JournalSettings::default();
-        let write = || append(scratch.path(), b"{}\n", &settings, false, Timestamp::now());
+        let write = || append(scratch.path(), b"\n{}\n", &settings, false, Timestamp::now());
         write().unwrap();
         let held = File::open(scratch.path().join(CURRENT)).unwrap();
         held.lock().unwrap();

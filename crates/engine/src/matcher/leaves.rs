@@ -67,14 +67,13 @@ impl<'call> Leaves<'call> {
     }
 
     /// Tells whether some text holds one of the literals.
-    pub fn contains_any<'literal>(
-        &self,
-        literals: impl IntoIterator<Item = &'literal str>,
-    ) -> bool {
-        literals.into_iter().any(|literal| self.contains(literal))
+    ///
+    /// Literals may come as bytes: most are never looked at as a text.
+    pub fn contains_any(&self, literals: impl IntoIterator<Item: AsRef<[u8]>>) -> bool {
+        literals.into_iter().any(|literal| self.contains(literal.as_ref()))
     }
 
-    fn contains(&self, literal: &str) -> bool {
+    fn contains(&self, literal: &[u8]) -> bool {
         let may_be_there = match literal.len() {
             0 | 1 => true,
             length if length >= Triples::LEAST && self.length >= MANY_BYTES => {
@@ -82,7 +81,9 @@ impl<'call> Leaves<'call> {
             }
             _ => self.pairs.get_or_init(|| Box::new(Pairs::of(&self.texts))).may_hold(literal),
         };
-        may_be_there && self.texts.iter().any(|text| text.get().contains(literal))
+        may_be_there
+            && str::from_utf8(literal)
+                .is_ok_and(|literal| self.texts.iter().any(|text| text.get().contains(literal)))
     }
 
     fn add_value(&mut self, value: &'call Value) {
@@ -144,8 +145,8 @@ impl Pairs {
         pairs
     }
 
-    fn may_hold(&self, literal: &str) -> bool {
-        literal.as_bytes().windows(2).all(|pair| self.0[Self::place(pair)])
+    fn may_hold(&self, literal: &[u8]) -> bool {
+        literal.windows(2).all(|pair| self.0[Self::place(pair)])
     }
 
     /// Returns the place of a pair: six bits of each byte tell most letters apart.
@@ -175,9 +176,9 @@ impl Triples {
         Self(places)
     }
 
-    fn may_hold(&self, literal: &str) -> bool {
+    fn may_hold(&self, literal: &[u8]) -> bool {
         let holds = |start: usize| {
-            let mut triples = literal.as_bytes()[start..].windows(3).step_by(2);
+            let mut triples = literal[start..].windows(3).step_by(2);
             triples.all(|triple| self.0[Self::place(triple)])
         };
         holds(0) || holds(1)

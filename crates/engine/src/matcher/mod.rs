@@ -87,9 +87,7 @@ impl Matcher {
         self.tool_matches(call)
             && self.pattern.as_ref().is_none_or(|pattern| match pattern.needs() {
                 Needs::Nothing => true,
-                Needs::Exactly(literals) | Needs::AnyOf(literals) => {
-                    leaves.contains_any(literals.iter().map(String::as_str))
-                }
+                Needs::Exactly(literals) | Needs::AnyOf(literals) => leaves.contains_any(literals),
             })
     }
 

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::descendants::{ASIDE, MARK};
 use super::process::{Command, Runner};
+use crate::aside;
 use crate::dispatch::RunResult;
 use crate::journal::Journal;
 use crate::output::interpret;
@@ -98,7 +99,7 @@ pub fn scratch_file() -> io::Result<File> {
     if let Ok(fd) = rustix::fs::memfd_create("anyhook-job", rustix::fs::MemfdFlags::CLOEXEC) {
         return Ok(File::from(fd));
     }
-    tempfile::tempfile()
+    aside::unnamed()
 }
 
 /// Completes the record of a hook that ran aside.

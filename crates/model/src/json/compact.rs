@@ -6,7 +6,7 @@ use super::tokens::Tokens;
 ///
 /// Returns whether it did: what is no plain object, or has characters written as numbers, which a
 /// tree would resolve, is left to the plain way.
-pub fn push_compact(text: &str, compact: &mut String) -> bool {
+pub fn push_compact(text: &str, compact: &mut Vec<u8>) -> bool {
     let start = compact.len();
     let is_object = text.trim_start().starts_with('{');
     let done = is_object && push_tokens(text, compact).is_some();
@@ -16,20 +16,21 @@ pub fn push_compact(text: &str, compact: &mut String) -> bool {
     done
 }
 
-fn push_tokens(text: &str, compact: &mut String) -> Option<()> {
+fn push_tokens(text: &str, compact: &mut Vec<u8>) -> Option<()> {
+    let bytes = text.as_bytes();
     let mut tokens = Tokens::new(text);
     // From here to there nothing has to be left out.
     let (mut from, mut to) = (0, 0);
     while let Some(token) = tokens.next().ok()? {
-        let between = &text[to..token.start];
-        if between.bytes().any(|byte| byte.is_ascii_whitespace()) {
-            compact.push_str(&text[from..to]);
-            compact.extend(between.chars().filter(|character| !character.is_ascii_whitespace()));
+        let between = &bytes[to..token.start];
+        if between.iter().any(u8::is_ascii_whitespace) {
+            compact.extend_from_slice(&bytes[from..to]);
+            compact.extend(between.iter().filter(|byte| !byte.is_ascii_whitespace()));
             from = token.start;
         }
         to = token.end;
     }
-    compact.push_str(&text[from..to]);
+    compact.extend_from_slice(&bytes[from..to]);
     (!tokens.has_codes).then_some(())
 }
 
@@ -46,9 +47,9 @@ mod tests {
             (" {\n\t\"a b\" : [ 1.50 ,true ] , \"c\":{ } }\r\n", r#"{"a b":[1.50,true],"c":{}}"#),
             (r#"{"a":"x\n \\","a":1}"#, r#"{"a":"x\n \\","a":1}"#),
         ] {
-            let mut written = "before".to_owned();
+            let mut written = b"before".to_vec();
             assert!(push_compact(text, &mut written), "{text}");
-            assert_eq!(written, format!("before{compact}"));
+            assert_eq!(written, format!("before{compact}").as_bytes());
         }
     }
 
@@ -56,9 +57,9 @@ mod tests {
     fn what_a_tree_would_change_is_left_alone() {
         for text in ["", "[1]", "\"a\"", "{", r#"{"a":"\u0061"}"#, r#"{"a":"\/"}"#, r#"{"a":1e5}"#]
         {
-            let mut written = "before".to_owned();
+            let mut written = b"before".to_vec();
             assert!(!push_compact(text, &mut written), "{text}");
-            assert_eq!(written, "before");
+            assert_eq!(written, b"before");
         }
     }
 
@@ -70,9 +71,9 @@ mod tests {
         ) {
             let value = json!({key: [text, {"n": 1.5}, null], "z": true});
             let spread = serde_json::to_string_pretty(&value).unwrap().replace('\n', &format!("\n{blanks}"));
-            let mut compact = String::new();
+            let mut compact = Vec::new();
             prop_assert!(push_compact(&spread, &mut compact));
-            prop_assert_eq!(&compact, &serde_json::from_str::<Value>(&spread).unwrap().to_string());
+            prop_assert_eq!(compact, serde_json::from_str::<Value>(&spread).unwrap().to_string().into_bytes());
         }
     }
 }

@@ -36,7 +36,9 @@ impl<'all> Orders<'all> {
     /// Asks the daemon; starts it if it does not run. None if it is away, and only for a moment.
     fn request(&mut self, request: &Request) -> Result<Option<Response>, Trouble> {
         let places = &self.environment.places;
-        let client = Client::connect_or(&self.folder, PATIENCE, || start(places, &self.folder));
+        let client = Client::connect_or(&self.folder, PATIENCE, || {
+            start(places.binary.as_deref(), &self.folder)
+        });
         match client.and_then(|mut client| client.request(request)) {
             Ok(response) => {
                 self.away_since = None;
@@ -87,7 +89,9 @@ impl<'all> Orders<'all> {
             by: format!("{} (workflow run)", person()),
         };
         let places = &self.environment.places;
-        let client = Client::connect_or(&self.folder, PATIENCE, || start(places, &self.folder));
+        let client = Client::connect_or(&self.folder, PATIENCE, || {
+            start(places.binary.as_deref(), &self.folder)
+        });
         let request = Request::CancelPipeline(order);
         match client.and_then(|mut client| client.request(&request)) {
             // It is over, or is being cancelled.
