@@ -74,8 +74,8 @@ enum Part {
 pub struct Dispatched {
     /// The verdict.
     pub verdict: Verdict,
-    /// What the journal gets.
-    pub record: Record,
+    /// What the journal gets. It is large, and handed on often.
+    pub record: Box<Record>,
     /// The event, with all input changes, and the project root its hooks were taken from.
     pub event: Event,
 }
@@ -235,7 +235,7 @@ impl Engine {
                 dispatched_events.push(dispatched.event);
             }
             verdict.join(dispatched.verdict);
-            records.push(dispatched.record);
+            records.push(*dispatched.record);
             if verdict.is_block() {
                 break;
             }
@@ -365,7 +365,7 @@ impl Engine {
         let id = new_id();
         let (verdict, _, mut record) = finish(id, finished, Duration::ZERO);
         record.verdict = verdict;
-        self.journal_answer(vec![record], Payload::new(payload), &mut reply);
+        self.journal_answer(vec![*record], Payload::new(payload), &mut reply);
         reply
     }
 
@@ -758,7 +758,7 @@ impl Engine {
         record.about = about(&event, &[]);
         record.of = Some(of.clone());
         record.project_dir = scene.root.as_ref().map(|root| root.to_string_lossy().into_owned());
-        record
+        *record
     }
 }
 
@@ -847,10 +847,10 @@ fn cap_stop(
 }
 
 /// Parts a finished dispatch into its verdict, its event, and the record, still without the verdict.
-fn finish(id: RecordId, finished: Finished, took: Duration) -> (Verdict, Event, Record) {
+fn finish(id: RecordId, finished: Finished, took: Duration) -> (Verdict, Event, Box<Record>) {
     let Finished { verdict, event, runs, skipped, more_skipped, other_events } = finished;
     let text = |path: &Path| path.to_string_lossy().into_owned();
-    let mut record = Record::new(id, now(), &event.host, event.kind.clone());
+    let mut record = Box::new(Record::new(id, now(), &event.host, event.kind.clone()));
     record.native_name.clone_from(&event.native_name);
     record.session.clone_from(&event.session);
     record.agent.clone_from(&event.agent);

@@ -53,6 +53,26 @@ pub fn without_secrets(text: String) -> String {
     }
 }
 
+/// Tells whether a text begins with the prefix of a rule. Words that begin as some do are frequent,
+/// and to take up the scan behind each of them takes longer than this.
+fn begins_a_rule(text: &[u8]) -> bool {
+    match text[0] {
+        b':' | b'-' | b'c' => return true,
+        _ => {}
+    }
+    let (from, to) = SPAN[text[0] as usize];
+    RULES[from as usize..to as usize].iter().any(|rule| match rule.shape {
+        Shape::Token(_) => text.starts_with(rule.prefix.as_bytes()),
+        Shape::Name(_) => is_name(text, rule.prefix),
+    })
+}
+
+/// Tells whether a text begins with a name, in whatever case and with `-` or `_`.
+fn is_name(text: &[u8], name: &str) -> bool {
+    let fold = |byte: u8| if byte == b'_' { b'-' } else { byte.to_ascii_lowercase() };
+    text.len() >= name.len() && text.iter().zip(name.bytes()).all(|(a, b)| fold(*a) == fold(b))
+}
+
 #[derive(Default)]
 struct Scan<'a> {
     text: &'a str,
@@ -100,9 +120,14 @@ impl Scan<'_> {
             // on. The first three begin in the word before.
             let threes = [before >> 48 | word << 16, word, word >> 16, word >> 32];
             if threes.into_iter().fold(false, |found, three| found | is_in_threes(three)) {
-                let at = 8 * index;
-                if let Some(found) = first_of(at.saturating_sub(3)..at + 5) {
-                    return announced.into_iter().chain([from + found]).min();
+                for (three, behind) in threes.into_iter().zip((8 * index..).step_by(2)) {
+                    if !is_in_threes(three) {
+                        continue;
+                    }
+                    let at = behind.saturating_sub(3)..behind.saturating_sub(1);
+                    if let Some(found) = first_of(at) {
+                        return announced.into_iter().chain([from + found]).min();
+                    }
                 }
             }
             before = word;
@@ -111,12 +136,14 @@ impl Scan<'_> {
         announced.into_iter().chain(found.map(|at| from + at)).min()
     }
 
-    /// Whether the three bytes there are those of a rule.
+    /// Whether what stands there begins as a rule does.
     fn may_begin(&self, at: usize) -> bool {
         let [first, second, third] = &LEADS;
-        match self.rest(at) {
+        let rest = self.rest(at);
+        match rest {
             [one, two, three, ..] => {
                 first[*one as usize] & second[*two as usize] & third[*three as usize] != 0
+                    && begins_a_rule(rest)
             }
             _ => false,
         }
@@ -237,10 +264,7 @@ impl Scan<'_> {
         boundary: bool,
     ) -> Option<Range<usize>> {
         let end = at + name.len();
-        let fold = |byte: u8| if byte == b'_' { b'-' } else { byte.to_ascii_lowercase() };
-        let same =
-            self.bytes.get(at..end)?.iter().zip(name.bytes()).all(|(a, b)| fold(*a) == fold(b));
-        if !same {
+        if !is_name(self.rest(at), name) {
             return None;
         }
         if let Value::Base64(min, max) = value {

@@ -20,8 +20,7 @@ pub fn receive(input: impl AsFd) -> (Vec<u8>, Option<String>) {
     let mut payload = Vec::with_capacity(USUAL);
     let trouble = loop {
         if payload.len() == payload.capacity() {
-            // Twice as much each time: few reads, and linear time.
-            payload.reserve(payload.len());
+            make_room(&mut payload);
         }
         match read(&input, spare_capacity(&mut payload)) {
             Ok(0) => break None,
@@ -31,6 +30,15 @@ pub fn receive(input: impl AsFd) -> (Vec<u8>, Option<String>) {
         }
     };
     (payload, trouble)
+}
+
+/// Makes room for the rest: for as much as is taken at all, since the system gives memory when it is
+/// written to, and then nothing is ever copied. Where it does not promise so much, twice as much as
+/// before: few reads, and linear time.
+fn make_room(payload: &mut Vec<u8>) {
+    if payload.try_reserve_exact(LIMIT + 1 - payload.len().min(LIMIT)).is_err() {
+        payload.reserve(payload.len());
+    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,13 @@ use rustix::fs::{Mode, OFlags, open};
 use rustix::stdio::{stderr, stdin, stdout};
 
 #[unsafe(no_mangle)]
-extern "C" fn main(count: c_int, words: *const *const c_char) -> c_int {
+extern "C" fn main(
+    count: c_int,
+    words: *const *const c_char,
+    variables: *const *const c_char,
+) -> c_int {
+    // SAFETY: this is what C's `main` was given.
+    unsafe { ask_for_the_time_directly(variables) };
     open_standard_streams();
     // SAFETY: no other thread runs yet, and ignoring a signal needs no handler.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
@@ -30,6 +36,35 @@ extern "C" fn main(count: c_int, words: *const *const c_char) -> c_int {
         })
         .collect();
     c_int::from(crate::run(&arguments))
+}
+
+/// Has musl ask the system for the time, as for anything else.
+///
+/// There is a quicker way, by code that the system lends to every process. It has to be looked for
+/// first, and brought into memory: worth it from the hundredth question on, and we have five.
+///
+/// # Safety
+///
+/// What is given are the variables that C's `main` gets.
+#[cfg(not(target_env = "musl"))]
+unsafe fn ask_for_the_time_directly(_: *const *const c_char) {}
+#[cfg(target_env = "musl")]
+unsafe fn ask_for_the_time_directly(variables: *const *const c_char) {
+    // SAFETY: the variables end with an empty pointer, and pairs of numbers follow that end with a
+    // zero; all of it is on our stack, and nobody else looks at it before we are done.
+    unsafe {
+        let mut place = variables;
+        while !(*place).is_null() {
+            place = place.add(1);
+        }
+        let mut pair = place.add(1).cast::<[libc::c_ulong; 2]>().cast_mut();
+        while (*pair)[0] != libc::AT_NULL {
+            if (*pair)[0] == libc::AT_SYSINFO_EHDR {
+                (*pair)[1] = 0;
+            }
+            pair = pair.add(1);
+        }
+    }
 }
 
 /// Has `/dev/null` stand for standard streams that we were not given.

@@ -292,7 +292,8 @@ impl Hooks {
                 let mut dispatched = engine.close(&OpenFormat, opened, finished);
                 engine.remember_call(&dispatched.event, &dispatched.record, &dispatched.verdict);
                 dispatched.record.payload = Some(payload);
-                let written = if writes { engine.journal(vec![dispatched.record]) } else { Ok(()) };
+                let written =
+                    if writes { engine.journal(vec![*dispatched.record]) } else { Ok(()) };
                 if let Err(error) = written {
                     let warning = format!("the journal cannot be written: {error}");
                     dispatched.verdict.warnings.push(warning);

@@ -25,7 +25,7 @@ pub struct Leaves<'call> {
     /// How many bytes the texts have together.
     length: usize,
     // Made when they are first asked for.
-    pairs: OnceCell<Box<Pairs>>,
+    pairs: OnceCell<Pairs>,
     triples: OnceCell<Triples>,
 }
 
@@ -79,7 +79,7 @@ impl<'call> Leaves<'call> {
             length if length >= Triples::LEAST && self.length >= MANY_BYTES => {
                 self.triples.get_or_init(|| Triples::of(&self.texts)).may_hold(literal)
             }
-            _ => self.pairs.get_or_init(|| Box::new(Pairs::of(&self.texts))).may_hold(literal),
+            _ => self.pairs.get_or_init(|| Pairs::of(&self.texts)).may_hold(literal),
         };
         may_be_there
             && str::from_utf8(literal)
@@ -128,30 +128,32 @@ impl Text<'_> {
     }
 }
 
-/// Which pairs of bytes occur; not all that it says do, but all that do it says.
-struct Pairs([bool; Self::PLACES]);
+/// Which pairs of bytes occur; not all that it says do, but all that do it says. A bit each: small
+/// enough to cost no memory of its own.
+struct Pairs([u64; 64]);
 
 impl Pairs {
-    /// As many as fit in one page of memory.
-    const PLACES: usize = 1 << 12;
-
     fn of(texts: &[Text]) -> Self {
-        let mut pairs = Self([false; Self::PLACES]);
+        let mut pairs = Self([0; 64]);
         for text in texts {
             for pair in text.get().as_bytes().windows(2) {
-                pairs.0[Self::place(pair)] = true;
+                let (word, bit) = Self::place(pair);
+                pairs.0[word] |= bit;
             }
         }
         pairs
     }
 
     fn may_hold(&self, literal: &[u8]) -> bool {
-        literal.windows(2).all(|pair| self.0[Self::place(pair)])
+        literal.windows(2).all(|pair| {
+            let (word, bit) = Self::place(pair);
+            self.0[word] & bit != 0
+        })
     }
 
     /// Returns the place of a pair: six bits of each byte tell most letters apart.
-    fn place(pair: &[u8]) -> usize {
-        usize::from(pair[0] & 0x3f) << 6 | usize::from(pair[1] & 0x3f)
+    fn place(pair: &[u8]) -> (usize, u64) {
+        (usize::from(pair[0] & 0x3f), 1 << (pair[1] & 0x3f))
     }
 }
 
