@@ -40,6 +40,7 @@ tasks:
   dist [--only musl|gnu] [--out DIR]    what is shipped: the static and the dynamic binary, archives,
                                         packages for npm, Python and Debian, checksums; in
                                         target/packages
+  layout                                write anew which functions of the small program lie together
   help                                  this text
 
 With --strict (or ANYHOOK_STRICT=1) a suite that had to be skipped is a failure.
@@ -74,6 +75,7 @@ fn dispatch(arguments: &[String]) -> Result<Ending> {
         "check" => check::run(&Workspace::find()?, rest),
         "generate" => generate::run(&Workspace::find()?, rest),
         "dist" => dist::run(&Workspace::find()?, rest),
+        "layout" => dist::layout::run(&Workspace::find()?, rest),
         "bench" => bench::run(&Workspace::find()?, rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}{}", test::suite_list());

@@ -9,7 +9,7 @@
 mod agents;
 mod contenders;
 mod daemon;
-mod dispatches;
+pub mod dispatches;
 mod events;
 mod goals;
 pub mod instructions;

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
+use super::layout;
 use super::package::SMALL;
 use super::platform::{Libc, Platform};
 use crate::{Workspace, process, tools};
@@ -18,12 +19,21 @@ pub const PROFILE: &str = "dist";
 /// Whoever wants a shipped binary asks here: with other flags cargo would build it all again. One
 /// call a program: in a common one each would get the features that the other wants.
 pub fn build(workspace: &Workspace, libc: Libc, program: &str) -> Result<PathBuf> {
+    build_with(workspace, libc, program, &[])
+}
+
+/// Builds the small static program with the names of its functions in it.
+pub fn build_with_names(workspace: &Workspace) -> Result<PathBuf> {
+    build_with(workspace, Libc::Musl, SMALL, &["--config", "profile.dist.strip=\"none\""])
+}
+
+fn build_with(workspace: &Workspace, libc: Libc, program: &str, more: &[&str]) -> Result<PathBuf> {
     let platform = Platform::here()?;
     let target = platform.target(libc);
     ensure_target(&target)?;
     let mut command = workspace.cargo();
-    command.args(["build", "--locked", "--package", program, "--profile", PROFILE]);
-    command.args(["--target", &target]);
+    command.args(["rustc", "--locked", "--package", program, "--bin", program]);
+    command.args(["--profile", PROFILE, "--target", &target]).args(more);
     command.args(["--config", &remap(&target)?]);
     // A person's own flags would replace ours.
     command.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
@@ -48,6 +58,9 @@ pub fn build(workspace: &Workspace, libc: Libc, program: &str) -> Result<PathBuf
         // across all crates at once it would take ten minutes to build.
         command.args(["--config", "profile.dist.lto=\"thin\""]);
         command.args(["--config", "profile.dist.codegen-units=16"]);
+    }
+    if layout::concerns(libc, program) {
+        command.arg("--").args(layout::arguments(workspace)?);
     }
     process::run(&mut command)?;
     Ok(platform.built(&workspace.target, libc).join(program))

@@ -38,6 +38,12 @@ pub fn look(bytes: &[u8]) -> Result<Found> {
     })
 }
 
+/// Returns how large a section is; one that is not there has no bytes.
+pub fn section_size(bytes: &[u8], name: &str) -> Result<u64> {
+    let file = ElfFile::<FileHeader64<Endianness>>::parse(bytes)?;
+    Ok(file.section_by_name(name).map_or(0, |section| section.size()))
+}
+
 impl Found {
     /// Fails unless it is what the static packages promise.
     pub fn must_be_static(&self) -> Result<()> {

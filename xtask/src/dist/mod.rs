@@ -9,6 +9,7 @@ mod checksums;
 mod contents;
 mod debian;
 mod elf;
+pub mod layout;
 mod notices;
 mod npm;
 pub mod package;
@@ -63,6 +64,9 @@ pub fn make(workspace: &Workspace, out: &Path, libcs: &[Libc]) -> Result<()> {
             let bytes = fs::read(&built)?;
             if libc == Libc::Musl {
                 elf::look(&bytes)?.must_be_static().context(what)?;
+            }
+            if layout::concerns(libc, name) {
+                layout::must_be_in_place(&bytes)?;
             }
             programs.insert(name, bytes);
         }

@@ -1,0 +1,192 @@
+//! `cargo xtask layout`: which functions of the small program lie together.
+//!
+//! A program's pages come into memory when they are first touched, a few at a time, and every such
+//! time costs as much as a system call. What an ordinary event needs is a tenth of the program, but
+//! as compiled it lies all over it. So the linker is told to put it in one place, by a script that
+//! is written here and committed: `callgrind` tells which functions the standard dispatches call.
+//!
+//! The script names functions by patterns that hold for any version of the crates and the compiler.
+//! One that it does not find is not missed: the program is the same, and a little slower to start.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail};
+
+use super::binary;
+use super::platform::Libc;
+use crate::bench::dispatches::Dispatches;
+use crate::{Ending, Workspace, tools};
+
+/// Where the script is, in the repository.
+const FILE: &str = "crates/hook/layout.ld";
+/// The section that gets what an ordinary event needs.
+pub const FIRST: &str = ".text.first";
+
+/// What is called before `main`, or has no name that `callgrind` could tell.
+const OF_THE_C_LIBRARY: &str = "    *crt1.o(.text .text.*)
+    *libc.a:memcpy.lo(.text .text.*)
+    *libc.a:memmove.lo(.text .text.*)
+    *libc.a:memset.lo(.text .text.*)
+    *libc.a:__set_thread_area.lo(.text .text.*)
+    *(.text.__libc_start_main .text.libc_start_main_stage2 .text.static_init_tls .text.strcmp)
+";
+/// Tables without a name of a function, which nearly every function looks into, and those of crates
+/// that an ordinary event goes through.
+const TABLES: &str = "    *(.rodata.cst4 .rodata.cst8 .rodata.cst16 .rodata.cst32)
+    *(.rodata._RN*Cs*_14anyhook_engine6redact* .rodata._RN*Cs*_14anyhook_engine7journal*)
+    *(.rodata._RN*Cs*_10serde_json* .rodata._RN*Cs*_4itoa* .rodata._RN*Cs*_12xxhash_rust*)
+    *(.rodata..Lswitch.table*)
+";
+
+/// Writes the script anew.
+pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<Ending> {
+    if !arguments.is_empty() {
+        bail!("usage: cargo xtask layout");
+    }
+    tools::ensure_programs(&tools::FOR_COUNTING)?;
+    let program = binary::build_with_names(workspace)?;
+    let names = called(&Dispatches::make(&program)?)?;
+    fs::write(workspace.root.join(FILE), script(&names))?;
+    eprintln!("wrote {FILE}: {} functions", names.len());
+    Ok(Ending::Good)
+}
+
+/// What the compiler is told when it links the small static program.
+pub fn arguments(workspace: &Workspace) -> Result<Vec<String>> {
+    let path = workspace.root.join(FILE);
+    let script = fs::read(&path).with_context(|| format!("{FILE} cannot be read"))?;
+    // Its content is an argument, too: otherwise cargo would not see that it has changed.
+    let content = crc(&script);
+    let arguments = [
+        format!("-Wl,-T,{}", path.display()),
+        format!("-Wl,--defsym=anyhook_layout={content:#x}"),
+        // Tables are small, texts are large: each kind with its own.
+        "-Wl,--sort-section=alignment".to_owned(),
+        // One segment to map instead of three; nothing is ever protected afterwards.
+        "-Wl,-z,noseparate-code,-z,norelro".to_owned(),
+    ];
+    Ok(arguments.into_iter().flat_map(|one| ["-C".to_owned(), format!("link-arg={one}")]).collect())
+}
+
+/// A number that differs if the bytes do.
+fn crc(bytes: &[u8]) -> u32 {
+    let mut crc = flate2::Crc::new();
+    crc.update(bytes);
+    crc.sum()
+}
+
+/// The functions that the standard dispatches call, each once, in the order of the dispatches.
+fn called(dispatches: &Dispatches) -> Result<Vec<String>> {
+    let valgrind = tools::on_path("valgrind").context("valgrind is missing")?;
+    let report: PathBuf = dispatches.report();
+    let mut out = OsString::from("--callgrind-out-file=");
+    out.push(&report);
+    let mut seen = BTreeSet::new();
+    let mut names = Vec::new();
+    for dispatch in &dispatches.list {
+        let flags = ["--tool=callgrind", "--demangle=no", "-q", "--trace-children=no"];
+        let flags = flags.iter().map(OsStr::new).chain([out.as_os_str()]);
+        dispatches.run(dispatch, Some(&valgrind), flags)?;
+        let text = fs::read_to_string(&report)?;
+        names.extend(functions(&text).map(pattern).filter(|name| seen.insert(name.clone())));
+    }
+    Ok(names)
+}
+
+/// The functions in a report of `callgrind`: each is named where it is first met.
+fn functions(report: &str) -> impl Iterator<Item = &str> {
+    report.lines().filter_map(|line| {
+        let line = line.strip_prefix('c').unwrap_or(line).strip_prefix("fn=(")?;
+        let (_, name) = line.split_once(") ")?;
+        // One that calls itself is several to `callgrind`.
+        let name = name.split('\'').next()?;
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$');
+        (name.bytes().all(is_name) && !name.starts_with("0x")).then_some(name)
+    })
+}
+
+/// A name without what differs from build to build: the marks of crates, and those of copies.
+fn pattern(name: &str) -> String {
+    let name = name.split_once(".llvm.").map_or(name, |(name, _)| name);
+    let mut parts = name.split("Cs");
+    let mut pattern = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let mark = part.bytes().take_while(u8::is_ascii_alphanumeric).count();
+        let is_mark = mark > 0 && part.as_bytes().get(mark) == Some(&b'_');
+        pattern.push_str("Cs");
+        if is_mark {
+            pattern.push('*');
+        }
+        pattern.push_str(if is_mark { &part[mark..] } else { part });
+    }
+    pattern
+}
+
+/// The script for the linker.
+fn script(names: &[String]) -> String {
+    let each = |kind: &str| {
+        let line = |name: &String| format!("    *(.{kind}.{name})\n");
+        names.iter().map(line).collect::<Vec<_>>().concat()
+    };
+    format!(
+        "/* Written by `cargo xtask layout`: what an ordinary event needs lies together. */\n\
+         SECTIONS\n{{\n  {FIRST} :\n  {{\n{OF_THE_C_LIBRARY}{}  }}\n}}\nINSERT BEFORE .text;\n\
+         SECTIONS\n{{\n  .rodata.first :\n  {{\n{TABLES}{}  }}\n}}\nINSERT BEFORE .rodata;\n",
+        each("text"),
+        each("rodata"),
+    )
+}
+
+/// Says whether a program was laid out by the script. Without, it would start more slowly, and
+/// nothing else would tell.
+pub fn must_be_in_place(bytes: &[u8]) -> Result<()> {
+    let size = super::elf::section_size(bytes, FIRST)?;
+    if size < 64 * 1024 {
+        bail!("{FIRST} has {size} bytes: {FILE} does not find the functions any more");
+    }
+    Ok(())
+}
+
+/// Whether it concerns a program.
+pub fn concerns(libc: Libc, program: &str) -> bool {
+    cfg!(target_os = "linux") && libc == Libc::Musl && program == super::package::SMALL
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_without_what_differs_from_build_to_build() {
+        let report = "fn=(12) _RNvMs_NtCs3QynLdzqT3v_14anyhook_engine6engineNtB4_6Engine6answer\n\
+                      cfn=(14) memcmp\ncfn=(14)\nfn=(1) (below main)\nfn=(2) 0x0000000000633bf0\n\
+                      cfn=(8) _RNvNtCs2_5alloc3fmt6format'2\nfn=(9) _RNvCsa_1b1c.llvm.123\n";
+        let found: Vec<String> = functions(report).map(pattern).collect();
+        assert_eq!(
+            found,
+            [
+                "_RNvMs_NtCs*_14anyhook_engine6engineNtB4_6Engine6answer",
+                "memcmp",
+                "_RNvNtCs*_5alloc3fmt6format",
+                "_RNvCs*_1b1c",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_script_has_both_kinds_of_sections() {
+        let script = script(&["memcmp".to_owned()]);
+        assert!(script.contains("    *(.text.memcmp)\n"), "{script}");
+        assert!(script.contains("    *(.rodata.memcmp)\n"), "{script}");
+    }
+
+    #[test]
+    fn a_program_without_it_is_found_out() {
+        let bytes = fs::read(std::env::current_exe().unwrap()).unwrap();
+        let error = must_be_in_place(&bytes).unwrap_err().to_string();
+        assert!(error.starts_with(".text.first has 0 bytes"), "{error}");
+    }
+}
