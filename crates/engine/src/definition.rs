@@ -3,6 +3,8 @@
 //! A guard is not switched off by a cosmetic mistake: what can be given a sensible meaning gets it,
 //! and the finding is reported. Only a [`Severity::Unusable`] finding keeps a hook from running.
 
+use std::borrow::Cow;
+
 use anyhook_model::hook::limits;
 use anyhook_model::host::HOST_IDS;
 use anyhook_model::{EventKind, FailMode, HookDefinition, Matcher, Mode, StdoutUse, Trigger};
@@ -209,12 +211,12 @@ impl Reader<'_> {
             let problem = self.at(node, "name", Severity::Error, "`name` is not a text");
             return self.report(problem.hint(format!("write `name: {folder_name}`")));
         };
-        let normal: String = name.trim().nfkc().collect();
+        let normal = nfkc(name.trim());
         if let Some(fault) = name_fault(name) {
             let problem = self.at(node, "name", Severity::Error, format!("`name` {fault}"));
             self.report(problem.hint("use lowercase letters, digits and single hyphens inside"));
         }
-        if normal != folder_name.nfkc().collect::<String>() {
+        if normal != nfkc(folder_name) {
             let problem = self.at(
                 node,
                 "name-differs",
@@ -592,6 +594,11 @@ impl Reader<'_> {
     }
 }
 
+/// Returns a text in Unicode's normal form NFKC; most are in ASCII, and so in it.
+fn nfkc(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() { text.into() } else { text.nfkc().collect() }
+}
+
 /// Returns what is wrong with a name, if anything.
 pub fn name_fault(name: &str) -> Option<&'static str> {
     let is_letter = |letter: char| {
@@ -601,7 +608,7 @@ pub fn name_fault(name: &str) -> Option<&'static str> {
     };
     if name.is_empty() || name.chars().count() > limits::NAME {
         Some("has not 1 to 64 characters")
-    } else if name.nfkc().ne(name.chars()) {
+    } else if nfkc(name) != name {
         Some("is not in Unicode's normal form NFKC")
     } else if !name.chars().all(is_letter) {
         Some("has other characters than lowercase letters, digits and hyphens")

@@ -129,7 +129,10 @@ impl Finder {
             };
             let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
             // A plain file beside the hooks is nobody's hook; a broken link or loop is somebody's mistake.
-            let is_file = fs::metadata(entry.path()).is_ok_and(|metadata| !metadata.is_dir());
+            let is_file = match entry.file_type() {
+                Ok(kind) if !kind.is_symlink() => !kind.is_dir(),
+                _ => fs::metadata(entry.path()).is_ok_and(|metadata| !metadata.is_dir()),
+            };
             if hidden || is_file {
                 continue;
             }
@@ -278,16 +281,10 @@ pub(crate) fn not_roots_alone(path: &Path) -> Option<String> {
 
 /// Puts hooks in order and decides which stand where several have one name.
 fn settle(mut hooks: Vec<Hook>) -> Vec<Standing> {
-    hooks.sort_by(|one, other| {
-        let key = |hook: &Hook| (std::cmp::Reverse(hook.definition.priority), hook.level);
-        let place = |hook: &Hook| {
-            (
-                hook.folder.file_name().map(std::ffi::OsStr::to_owned),
-                hook.nesting,
-                hook.folder.clone(),
-            )
-        };
-        key(one).cmp(&key(other)).then_with(|| place(one).cmp(&place(other)))
+    hooks.sort_by_cached_key(|hook| {
+        let name = hook.folder.file_name().map(std::ffi::OsStr::to_owned);
+        let priority = std::cmp::Reverse(hook.definition.priority);
+        (priority, hook.level, name, hook.nesting, hook.folder.clone())
     });
     let mut by_name: HashMap<&str, Vec<&Hook>> = HashMap::new();
     for hook in &hooks {

@@ -65,6 +65,26 @@ pub fn large_event(data: &[u8]) {
     }
 }
 
+/// Takes bytes for an index whose sums are right, the first two for the length of its head: whatever
+/// it says, it is read or refused.
+pub fn index(data: &[u8]) {
+    use anyhook_model::{Event, EventKind, ToolCall};
+    let Some(([low, high], bytes)) = data.split_first_chunk() else { return };
+    let length = usize::from(u16::from_le_bytes([*low, *high])).min(bytes.len());
+    let (head, rest) = bytes.split_at(length);
+    let nowhere = std::path::Path::new("/nowhere");
+    let mut event = Event::new(EventKind::BeforeTool, "agent-hooks", nowhere, crate::now());
+    event.tool = Some(ToolCall {
+        name: "Shell".to_owned(),
+        input: serde_json::json!({"command": "echo"}),
+        use_id: None,
+        files: serde_json::Value::Null,
+        native: None,
+        fixed: None,
+    });
+    let _ = crate::index::read_bytes(head, rest, &event);
+}
+
 /// Takes the secrets out of bytes, as they are and as a JSON string.
 pub fn redact(data: &[u8]) {
     let is_json = |text: &str| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();

@@ -203,10 +203,13 @@ pub(crate) fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
     // Without NONBLOCK, opening a named pipe would wait for a writer.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    if !file.metadata()?.is_file() {
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
     }
-    let mut bytes = Vec::new();
+    // All of it at once, and the end with it.
+    let length = usize::try_from(metadata.len().min(FILE_LIMIT)).unwrap_or_default();
+    let mut bytes = Vec::with_capacity(length + 1);
     file.take(FILE_LIMIT).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
@@ -219,8 +222,12 @@ fn find_entry(folder: &Path) -> Result<Entry, Problem> {
     for (name, interpreter) in ENTRIES {
         let script = scripts.join(name);
         // A `run` that may not be run is left for the next; the others say by their name what they are.
-        if script.is_file() && (name != run || may_run(&script)) {
-            let by_itself = may_run(&script) && starts_by_itself(&script);
+        if !script.is_file() {
+            continue;
+        }
+        let may_run = may_run(&script);
+        if name != run || may_run {
+            let by_itself = may_run && starts_by_itself(&script);
             return Ok(Entry { script, interpreter: (!by_itself).then_some(interpreter) });
         }
     }
@@ -241,8 +248,9 @@ pub(crate) fn interpreter(name: &str) -> Option<&'static str> {
 /// Tells whether the system can start a file: it has a shebang or is a compiled program.
 fn starts_by_itself(path: &Path) -> bool {
     let mut head = [0; 4];
-    let Ok(mut file) = File::open(path) else { return true };
-    let length = file.read(&mut head).unwrap_or(0);
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let Ok(file) = rustix::fs::open(path, flags, Mode::empty()) else { return true };
+    let length = rustix::io::read(file, &mut head).unwrap_or(0);
     let head = &head[..length];
     head.starts_with(b"#!")
         || head == b"\x7fELF"

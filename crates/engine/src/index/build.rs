@@ -5,8 +5,9 @@
 //! reading began. Whoever edits hooks waits for nothing by that; the next event makes the index.
 
 use std::collections::HashMap;
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -142,11 +143,14 @@ fn needs(expression: Option<&Expression>, head: &mut Writer) {
 
 /// Writes a path by the folder it is below, or in full.
 fn based(full: &Path, bases: &[(PathBuf, u64)], writer: &mut Writer) -> Option<()> {
-    let known = bases.iter().position(|(base, _)| full.starts_with(base));
-    let base = known.and_then(|place| u8::try_from(place).ok()).filter(|place| *place < u8::MAX);
-    writer.byte(base.unwrap_or(u8::MAX));
-    let below = base.and_then(|place| full.strip_prefix(&bases[usize::from(place)].0).ok());
-    path(writer, below.unwrap_or(full))
+    let known = (0..u8::MAX).zip(bases).find_map(|(place, (base, _))| {
+        // As bytes: what is below a folder was named by it. Anything else is written in full.
+        let below = full.as_os_str().as_bytes().strip_prefix(base.as_os_str().as_bytes())?;
+        Some((place, Path::new(OsStr::from_bytes(below.strip_prefix(b"/")?))))
+    });
+    let (base, below) = known.unwrap_or((u8::MAX, full));
+    writer.byte(base);
+    path(writer, below)
 }
 
 /// Writes a path with the byte that ends it for the system.

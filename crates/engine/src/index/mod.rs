@@ -92,6 +92,11 @@ fn meet_at<'event>(
     Met { installed, journal: Some(settings.journal) }
 }
 
+/// Reads bytes as an index for an event.
+pub(crate) fn read_bytes(head: &[u8], rest: &[u8], event: &Event) -> Option<Met> {
+    read::Index::of_bytes(head, rest)?.meet(event, &OnceCell::new())
+}
+
 /// Tells why no index could be written for a folder, if so.
 pub fn trouble(places: &Places) -> Option<std::io::Error> {
     form::try_writing(&places.state.as_deref()?.join(FOLDER)).err()

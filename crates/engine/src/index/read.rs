@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 use std::ffi::CStr;
 use std::fs::File;
+use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
@@ -137,6 +138,15 @@ impl Index {
         let head = form::head(&bytes)?;
         let is_ours = Reader(&bytes[head.clone()]).text()? == whose.words;
         is_ours.then_some(Self { file, bytes, head })
+    }
+
+    /// Takes bytes for an index whose sums are right: it may say anything, and nothing comes of it.
+    pub(super) fn of_bytes(head: &[u8], rest: &[u8]) -> Option<Self> {
+        let bytes = form::assemble(head, rest)?;
+        let mut file = crate::aside::unnamed().ok()?;
+        io::Write::write_all(&mut file, &bytes).ok()?;
+        let head = form::head(&bytes)?;
+        Some(Self { file, bytes, head })
     }
 
     /// Tells what an event meets; nothing if something has changed.

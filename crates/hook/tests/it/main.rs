@@ -6,6 +6,7 @@ mod alone;
 mod equal;
 mod fast_and_plain;
 mod install;
+mod streams;
 
 use std::path::{Path, PathBuf};
 
