@@ -24,16 +24,22 @@ pub fn build(workspace: &Workspace, libc: Libc, program: &str) -> Result<PathBuf
 
 /// Builds the small static program with the names of its functions in it.
 pub fn build_with_names(workspace: &Workspace) -> Result<PathBuf> {
-    build_with(workspace, Libc::Musl, SMALL, &["--config", "profile.dist.strip=\"none\""])
+    // Not by the profile: with another one, everything would be compiled to something else.
+    build_with(workspace, Libc::Musl, SMALL, &["-C", "strip=none"])
 }
 
-fn build_with(workspace: &Workspace, libc: Libc, program: &str, more: &[&str]) -> Result<PathBuf> {
+fn build_with(
+    workspace: &Workspace,
+    libc: Libc,
+    program: &str,
+    for_the_compiler: &[&str],
+) -> Result<PathBuf> {
     let platform = Platform::here()?;
     let target = platform.target(libc);
     ensure_target(&target)?;
     let mut command = workspace.cargo();
     command.args(["rustc", "--locked", "--package", program, "--bin", program]);
-    command.args(["--profile", PROFILE, "--target", &target]).args(more);
+    command.args(["--profile", PROFILE, "--target", &target]);
     command.args(["--config", &remap(&target)?]);
     // A person's own flags would replace ours.
     command.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
@@ -59,8 +65,9 @@ fn build_with(workspace: &Workspace, libc: Libc, program: &str, more: &[&str]) -
         command.args(["--config", "profile.dist.lto=\"thin\""]);
         command.args(["--config", "profile.dist.codegen-units=16"]);
     }
+    command.arg("--").args(for_the_compiler);
     if layout::concerns(libc, program) {
-        command.arg("--").args(layout::arguments(workspace)?);
+        command.args(layout::arguments(workspace)?);
     }
     process::run(&mut command)?;
     Ok(platform.built(&workspace.target, libc).join(program))

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, bail};
 use object::elf::{ET_EXEC, FileHeader64, PT_DYNAMIC, PT_INTERP};
 use object::read::elf::{ElfFile, FileHeader as _, ProgramHeader as _};
-use object::{Endianness, Object as _, ObjectSection as _};
+use object::{Endianness, Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind};
 
 /// Functions that the C library's own start files bring along: one, which does nothing here.
 const KNOWN_STARTERS: u64 = 1;
@@ -42,6 +42,13 @@ pub fn look(bytes: &[u8]) -> Result<Found> {
 pub fn section_size(bytes: &[u8], name: &str) -> Result<u64> {
     let file = ElfFile::<FileHeader64<Endianness>>::parse(bytes)?;
     Ok(file.section_by_name(name).map_or(0, |section| section.size()))
+}
+
+/// Returns the names of a binary's functions, and where each is.
+pub fn functions(bytes: &[u8]) -> Result<Vec<(String, u64)>> {
+    let file = ElfFile::<FileHeader64<Endianness>>::parse(bytes)?;
+    let functions = file.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text);
+    functions.map(|symbol| Ok((symbol.name()?.to_owned(), symbol.address()))).collect()
 }
 
 impl Found {

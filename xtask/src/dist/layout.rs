@@ -8,7 +8,7 @@
 //! The script names functions by patterns that hold for any version of the crates and the compiler.
 //! One that it does not find is not missed: the program is the same, and a little slower to start.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::PathBuf;
@@ -48,7 +48,8 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<Ending> {
     }
     tools::ensure_programs(&tools::FOR_COUNTING)?;
     let program = binary::build_with_names(workspace)?;
-    let names = called(&Dispatches::make(&program)?)?;
+    let aliases = Aliases::of(&fs::read(&program)?)?;
+    let names = called(&Dispatches::make(&program)?, &aliases)?;
     fs::write(workspace.root.join(FILE), script(&names))?;
     eprintln!("wrote {FILE}: {} functions", names.len());
     Ok(Ending::Good)
@@ -79,7 +80,7 @@ fn crc(bytes: &[u8]) -> u32 {
 }
 
 /// The functions that the standard dispatches call, each once, in the order of the dispatches.
-fn called(dispatches: &Dispatches) -> Result<Vec<String>> {
+fn called(dispatches: &Dispatches, aliases: &Aliases) -> Result<Vec<String>> {
     let valgrind = tools::on_path("valgrind").context("valgrind is missing")?;
     let report: PathBuf = dispatches.report();
     let mut out = OsString::from("--callgrind-out-file=");
@@ -91,9 +92,33 @@ fn called(dispatches: &Dispatches) -> Result<Vec<String>> {
         let flags = flags.iter().map(OsStr::new).chain([out.as_os_str()]);
         dispatches.run(dispatch, Some(&valgrind), flags)?;
         let text = fs::read_to_string(&report)?;
-        names.extend(functions(&text).map(pattern).filter(|name| seen.insert(name.clone())));
+        let found = functions(&text).flat_map(|name| aliases.all(name)).map(|name| pattern(&name));
+        names.extend(found.filter(|name| seen.insert(name.clone())));
     }
     Ok(names)
+}
+
+/// Names of one and the same function: the compiler makes one of functions that do the same, and what
+/// is linked has the name of any of them.
+struct Aliases {
+    places: BTreeMap<String, u64>,
+    names: BTreeMap<u64, Vec<String>>,
+}
+
+impl Aliases {
+    fn of(program: &[u8]) -> Result<Self> {
+        let mut aliases = Self { places: BTreeMap::new(), names: BTreeMap::new() };
+        for (name, place) in super::elf::functions(program)? {
+            aliases.names.entry(place).or_default().push(name.clone());
+            aliases.places.insert(name, place);
+        }
+        Ok(aliases)
+    }
+
+    fn all(&self, name: &str) -> Vec<String> {
+        let known = self.places.get(name).and_then(|place| self.names.get(place));
+        known.cloned().unwrap_or_else(|| vec![name.to_owned()])
+    }
 }
 
 /// The functions in a report of `callgrind`: each is named where it is first met.
@@ -108,9 +133,14 @@ fn functions(report: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A name without what differs from build to build: the marks of crates, and those of copies.
+/// A name without what differs from build to build: the marks of crates, and the numbers of copies.
 fn pattern(name: &str) -> String {
-    let name = name.split_once(".llvm.").map_or(name, |(name, _)| name);
+    let copy = name.find(".llvm.").or_else(|| {
+        let (before, number) = name.rsplit_once('.')?;
+        (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+            .then_some(before.len())
+    });
+    let (name, copies) = copy.map_or((name, ""), |at| (&name[..at], ".*"));
     let mut parts = name.split("Cs");
     let mut pattern = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -122,7 +152,7 @@ fn pattern(name: &str) -> String {
         }
         pattern.push_str(if is_mark { &part[mark..] } else { part });
     }
-    pattern
+    pattern + copies
 }
 
 /// The script for the linker.
@@ -163,7 +193,8 @@ mod tests {
     fn names_are_found_without_what_differs_from_build_to_build() {
         let report = "fn=(12) _RNvMs_NtCs3QynLdzqT3v_14anyhook_engine6engineNtB4_6Engine6answer\n\
                       cfn=(14) memcmp\ncfn=(14)\nfn=(1) (below main)\nfn=(2) 0x0000000000633bf0\n\
-                      cfn=(8) _RNvNtCs2_5alloc3fmt6format'2\nfn=(9) _RNvCsa_1b1c.llvm.123\n";
+                      cfn=(8) _RNvNtCs2_5alloc3fmt6format'2\nfn=(9) _RNvCsa_1b1c.llvm.123\n\
+                      fn=(3) _RNvCsa_1b1d.7\n";
         let found: Vec<String> = functions(report).map(pattern).collect();
         assert_eq!(
             found,
@@ -171,9 +202,23 @@ mod tests {
                 "_RNvMs_NtCs*_14anyhook_engine6engineNtB4_6Engine6answer",
                 "memcmp",
                 "_RNvNtCs*_5alloc3fmt6format",
-                "_RNvCs*_1b1c",
+                "_RNvCs*_1b1c.*",
+                "_RNvCs*_1b1d.*",
             ]
         );
+    }
+
+    #[test]
+    fn a_function_has_all_its_names() {
+        let aliases = Aliases {
+            places: [("one".to_owned(), 1), ("two".to_owned(), 1)].into(),
+            names: [(1, vec!["one".to_owned(), "two".to_owned()])].into(),
+        };
+        assert_eq!(aliases.all("two"), ["one", "two"]);
+        assert_eq!(aliases.all("three"), ["three"]);
+        let bytes = fs::read(std::env::current_exe().unwrap()).unwrap();
+        let own = Aliases::of(&bytes).unwrap();
+        assert!(own.places.keys().any(|name| name.contains("a_function_has_all_its_names")));
     }
 
     #[test]
