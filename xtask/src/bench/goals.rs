@@ -198,8 +198,12 @@ mod tests {
             time(ONE, 1200.0),
             time(REBUILT, 25_001.0),
         ];
-        let peak =
-            |name: &str, event_bytes, bytes| Peak { name: name.to_owned(), event_bytes, bytes };
+        let peak = |name: &str, event_bytes, bytes| Peak {
+            name: name.to_owned(),
+            event_bytes,
+            bytes,
+            page_faults: 40,
+        };
         let memory = [
             peak(memory::SMALL, 1024, 3_000_000),
             peak(memory::LONG_TEXT, 1000, 4000),

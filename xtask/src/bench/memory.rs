@@ -28,6 +28,9 @@ pub struct Peak {
     /// The size of the event.
     pub event_bytes: u64,
     pub bytes: u64,
+    /// How often a page had to be brought in, or made, before the program went on: the least.
+    #[serde(default)]
+    pub page_faults: u64,
 }
 
 /// Measures all of them.
@@ -46,43 +49,49 @@ pub fn measure(place: &Place, anyhook: &Path, limit: &Path) -> Result<Vec<Peak>>
         (LONG_TEXT, anyhook, &HOOK[..], &text),
         (SMALL_VALUES, anyhook, &HOOK[..], &values),
     ] {
-        let mut bytes = 0;
+        let (mut bytes, mut page_faults) = (0, u64::MAX);
         // The first turn makes what the later ones find.
         for turn in 0..=TURNS {
-            let once = peak(place, program, arguments, &home, event)?;
+            let (peak, faults) = once(place, program, arguments, &home, event)?;
             if turn > 0 {
-                bytes = bytes.max(once);
+                bytes = bytes.max(peak);
+                page_faults = page_faults.min(faults);
             }
         }
         let event_bytes = event.metadata()?.len();
-        peaks.push(Peak { name: name.to_owned(), event_bytes, bytes });
+        peaks.push(Peak { name: name.to_owned(), event_bytes, bytes, page_faults });
     }
     Ok(peaks)
 }
 
-/// Runs a program once and returns its peak in bytes.
-fn peak(
+/// Runs a program once and returns its peak in bytes, and its page faults.
+fn once(
     place: &Place,
     program: &Path,
     arguments: &[&str],
     home: &Path,
     event: &Path,
-) -> Result<u64> {
+) -> Result<(u64, u64)> {
     let report = home.join("peak");
     let time = tools::on_path("time").context("GNU time is missing")?;
     let mut command: Command = place.command(&time, home);
-    command.arg("--format=%M").arg("--output").arg(&report);
+    command.arg("--format=%M %R").arg("--output").arg(&report);
     let status = command.arg(program).args(arguments).stdin(open(event)?).status()?;
     if !status.success() {
         bail!("`{}` ended with {status}, so its memory means nothing", program.display());
     }
-    kilobytes(&std::fs::read_to_string(&report)?).map(|number| number * 1024)
+    let (kilobytes, faults) = numbers(&std::fs::read_to_string(&report)?)?;
+    Ok((kilobytes * 1024, faults))
 }
 
-/// Reads what `time` writes: a number in kilobytes, after lines about how the program ended.
-fn kilobytes(report: &str) -> Result<u64> {
-    let number = report.lines().last().and_then(|line| line.trim().parse().ok());
-    number.with_context(|| format!("`time` wrote no number: {report}"))
+/// Reads what `time` writes: kilobytes and page faults, after lines about how the program ended.
+fn numbers(report: &str) -> Result<(u64, u64)> {
+    let read = |line: &str| {
+        let (kilobytes, faults) = line.trim().split_once(' ')?;
+        Some((kilobytes.parse().ok()?, faults.parse().ok()?))
+    };
+    let numbers = report.lines().last().and_then(read);
+    numbers.with_context(|| format!("`time` wrote no numbers: {report}"))
 }
 
 #[cfg(test)]
@@ -90,10 +99,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_line_is_the_number() {
-        assert_eq!(kilobytes("1076\n").unwrap(), 1076);
-        assert_eq!(kilobytes("Command exited with non-zero status 2\n488\n").unwrap(), 488);
-        assert!(kilobytes("").is_err());
-        assert!(kilobytes("time: cannot run x\n").is_err());
+    fn the_last_line_has_the_numbers() {
+        assert_eq!(numbers("1076 51\n").unwrap(), (1076, 51));
+        assert_eq!(numbers("Command exited with non-zero status 2\n488 7\n").unwrap(), (488, 7));
+        assert!(numbers("").is_err());
+        assert!(numbers("time: cannot run x\n").is_err());
     }
 }

@@ -103,7 +103,12 @@ pub fn example() -> Report {
             one("anyhook, 10 hooks, none matches", Kind::Anyhook, 207.0),
             one("a Node hook", Kind::Peer, 69_000.0),
         ]),
-        memory: vec![Peak { name: "anyhook".to_owned(), event_bytes: 1024, bytes: 2_500_000 }],
+        memory: vec![Peak {
+            name: "anyhook".to_owned(),
+            event_bytes: 1024,
+            bytes: 2_500_000,
+            page_faults: 40,
+        }],
         stations: vec![Station {
             name: "the journal".to_owned(),
             system_calls: 7,

@@ -71,9 +71,9 @@ pub fn memory(peaks: &[Peak]) -> String {
         let event = megabytes(peak.event_bytes);
         let most = megabytes(peak.bytes);
         let times = if event < 1.0 { String::new() } else { format!("{:.2}", most / event) };
-        vec![peak.name.clone(), format!("{most:.2}"), times]
+        vec![peak.name.clone(), format!("{most:.2}"), times, peak.page_faults.to_string()]
     });
-    let head = [Text("what"), Number("peak MB"), Number("× the event")];
+    let head = [Text("what"), Number("peak MB"), Number("× the event"), Number("page faults")];
     columns(&head, &cells.collect::<Vec<_>>())
 }
 
@@ -203,7 +203,8 @@ mod tests {
 
     #[test]
     fn memory_is_compared_with_an_event_that_is_large() {
-        let peak = |event_bytes, bytes| Peak { name: "a".to_owned(), event_bytes, bytes };
+        let peak =
+            |event_bytes, bytes| Peak { name: "a".to_owned(), event_bytes, bytes, page_faults: 40 };
         let text = memory(&[peak(1024, 2_500_000), peak(10_000_000, 40_000_000)]);
         assert!(text.contains("| a    |    2.50 |             |\n"), "{text}");
         assert!(text.contains("| a    |   40.00 |        4.00 |\n"), "{text}");
