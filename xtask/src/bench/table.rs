@@ -206,8 +206,8 @@ mod tests {
         let peak =
             |event_bytes, bytes| Peak { name: "a".to_owned(), event_bytes, bytes, page_faults: 40 };
         let text = memory(&[peak(1024, 2_500_000), peak(10_000_000, 40_000_000)]);
-        assert!(text.contains("| a    |    2.50 |             |\n"), "{text}");
-        assert!(text.contains("| a    |   40.00 |        4.00 |\n"), "{text}");
+        assert!(text.contains("| a    |    2.50 |             |          40 |\n"), "{text}");
+        assert!(text.contains("| a    |   40.00 |        4.00 |          40 |\n"), "{text}");
     }
 
     #[test]
