@@ -109,11 +109,7 @@ pub fn example() -> Report {
             bytes: 2_500_000,
             page_faults: 40,
         }],
-        stations: vec![Station {
-            name: "the journal".to_owned(),
-            system_calls: 7,
-            microseconds: 21.5,
-        }],
+        stations: vec![Station { name: "the journal".to_owned(), percent: 21.5 }],
         left_out: vec!["prek: no network".to_owned()],
         inside: Value::Null,
     }
