@@ -14,6 +14,8 @@ mod process;
 mod suites;
 mod test;
 mod tools;
+#[cfg(test)]
+mod unsafe_code;
 mod workspace;
 
 use std::process::ExitCode;

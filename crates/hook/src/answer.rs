@@ -32,6 +32,9 @@ pub fn answer(request: &Request, anyhook: fn() -> Option<PathBuf>) -> u8 {
 fn write_all(stream: impl AsFd, mut bytes: &[u8]) -> Result<(), Errno> {
     while !bytes.is_empty() {
         let written = retry_on_intr(|| write(&stream, bytes))?;
+        if written == 0 {
+            return Err(Errno::IO);
+        }
         bytes = &bytes[written..];
     }
     Ok(())

@@ -61,9 +61,13 @@ impl Environment {
     }
 }
 
-/// Returns the running program, as `anyhook`.
+/// Returns the running program, as `anyhook`; of one that was replaced meanwhile, the new one.
 pub fn running_program() -> Option<PathBuf> {
-    Some(env::current_exe().unwrap_or_else(|_| PathBuf::from("anyhook")))
+    let Ok(program) = env::current_exe() else { return Some(PathBuf::from("anyhook")) };
+    match program.to_str().and_then(|path| path.strip_suffix(" (deleted)")) {
+        Some(path) if !program.exists() => Some(PathBuf::from(path)),
+        _ => Some(program),
+    }
 }
 
 /// Returns a folder named by a variable; a relative one does not count.

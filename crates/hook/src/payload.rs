@@ -12,6 +12,9 @@ const LIMIT: usize = 64 * 1024 * 1024;
 /// Most events fit into this, so that one read gets them and the next finds the end.
 const USUAL: usize = 4 * 1024;
 
+/// Less than what systems give in one piece where they give large pages: a longer event may get one.
+const LONG: usize = 1536 * 1024;
+
 /// Reads an event to its end. Returns what came of it, and what is wrong with it, if anything.
 ///
 /// Not by the standard library's handle: that has a buffer of its own, and tries with a few bytes
@@ -32,11 +35,13 @@ pub fn receive(input: impl AsFd) -> (Vec<u8>, Option<String>) {
     (payload, trouble)
 }
 
-/// Makes room for the rest: for as much as is taken at all, since the system gives memory when it is
-/// written to, and then nothing is ever copied. Where it does not promise so much, twice as much as
-/// before: few reads, and linear time.
+/// Makes room for the rest: first for nearly all events that are longer than usual, then for as much
+/// as is taken at all. The system gives memory when it is written to, so neither costs more than what
+/// comes, and little is copied. Where it does not promise so much, twice as much as before: few reads,
+/// and linear time.
 fn make_room(payload: &mut Vec<u8>) {
-    if payload.try_reserve_exact(LIMIT + 1 - payload.len().min(LIMIT)).is_err() {
+    let room = if payload.len() < LONG { LONG } else { LIMIT + 1 };
+    if payload.try_reserve_exact(room.saturating_sub(payload.len()).max(1)).is_err() {
         payload.reserve(payload.len());
     }
 }
@@ -51,7 +56,7 @@ mod tests {
 
     #[test]
     fn an_event_comes_whole_however_it_drips() {
-        for length in [0, 1, USUAL - 1, USUAL, USUAL + 1, 1 << 20] {
+        for length in [0, 1, USUAL - 1, USUAL, USUAL + 1, LONG - 1, LONG, LONG + 1] {
             let sent: Vec<u8> = (0u8..=250).cycle().take(length).collect();
             let (end, mut begin) = io::pipe().unwrap();
             thread::scope(|scope| {

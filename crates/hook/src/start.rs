@@ -11,8 +11,9 @@ use std::ffi::{CStr, OsStr, OsString, c_char, c_int};
 use std::os::fd::IntoRawFd;
 use std::os::unix::ffi::OsStrExt;
 
-use rustix::event::{PollFd, PollFlags, poll};
+use anyhook_model::exit_code;
 use rustix::fs::{Mode, OFlags, open};
+use rustix::io::{Errno, fcntl_getfd};
 use rustix::stdio::{stderr, stdin, stdout};
 
 #[unsafe(no_mangle)]
@@ -23,7 +24,10 @@ extern "C" fn main(
 ) -> c_int {
     // SAFETY: this is what C's `main` was given.
     unsafe { ask_for_the_time_directly(variables) };
-    open_standard_streams();
+    if open_standard_streams().is_err() {
+        // There is nobody to tell it to but by the exit code.
+        return c_int::from(exit_code::FAULT);
+    }
     // SAFETY: no other thread runs yet, and ignoring a signal needs no handler.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
     let count = usize::try_from(count).unwrap_or_default();
@@ -67,20 +71,14 @@ unsafe fn ask_for_the_time_directly(variables: *const *const c_char) {
     }
 }
 
-/// Has `/dev/null` stand for standard streams that we were not given.
-fn open_standard_streams() {
-    let streams = [stdin(), stdout(), stderr()];
-    let mut looks = streams.each_ref().map(|stream| PollFd::new(stream, PollFlags::empty()));
-    let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
-    if poll(&mut looks, Some(&at_once)) == Ok(0) {
-        return;
-    }
-    for look in looks {
-        if look.revents().contains(PollFlags::NVAL) {
-            // The lowest number that is free: they are looked at in order.
-            if let Ok(null) = open("/dev/null", OFlags::RDWR, Mode::empty()) {
-                let _ = null.into_raw_fd();
-            }
+/// Has `/dev/null` stand for standard streams that we were not given. Without it a file of ours would
+/// get the number of one, and what is said to the agent would be written into it.
+fn open_standard_streams() -> Result<(), Errno> {
+    // The lowest number that is free is given: they are looked at in order.
+    for stream in [stdin(), stdout(), stderr()] {
+        if fcntl_getfd(stream) == Err(Errno::BADF) {
+            let _ = open("/dev/null", OFlags::RDWR, Mode::empty())?.into_raw_fd();
         }
     }
+    Ok(())
 }

@@ -28,7 +28,8 @@ pub struct Peak {
     /// The size of the event.
     pub event_bytes: u64,
     pub bytes: u64,
-    /// How often a page had to be brought in, or made, before the program went on: the least.
+    /// How often a page that was in memory had to be mapped, or made, before the program went on: the
+    /// least, with those of `time` before it becomes the program.
     #[serde(default)]
     pub page_faults: u64,
 }

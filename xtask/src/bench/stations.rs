@@ -16,7 +16,8 @@ use crate::{process, tools};
 
 /// How often the path is taken. Each time with the event from its beginning: opening the standard
 /// input again does that.
-const LOOP: &str = "i=0; while [ $i -lt 3000 ]; do \"$0\" \"$@\" < /dev/stdin; i=$((i+1)); done";
+const LOOP: &str =
+    "i=0; while [ $i -lt 3000 ]; do \"$0\" \"$@\" < /dev/stdin || exit; i=$((i+1)); done";
 /// How often `perf` looks, a second.
 const FREQUENCY: &str = "5000";
 /// Fewer looks than this tell nothing.
@@ -102,9 +103,8 @@ fn way(stack: &str) -> Option<usize> {
     stack.lines().find_map(|line| {
         let function = line.split_whitespace().nth(1)?;
         WAYS.iter().position(|(_, functions)| {
-            functions.iter().any(|known| {
-                function == *known || function.strip_prefix("__do_sys_") == Some(known)
-            })
+            let bare = function.strip_prefix("__do_sys_").or(function.strip_prefix("__x64_sys_"));
+            functions.iter().any(|known| function == *known || bare == Some(known))
         })
     })
 }

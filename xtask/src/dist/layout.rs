@@ -62,7 +62,8 @@ pub fn arguments(workspace: &Workspace) -> Result<Vec<String>> {
     // Its content is an argument, too: otherwise cargo would not see that it has changed.
     let content = crc(&script);
     let arguments = [
-        format!("-Wl,-T,{}", path.display()),
+        "-T".to_owned(),
+        path.display().to_string(),
         format!("-Wl,--defsym=anyhook_layout={content:#x}"),
         // Tables are small, texts are large: each kind with its own.
         "-Wl,--sort-section=alignment".to_owned(),
@@ -209,6 +210,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(target_os = "linux")]
     fn a_function_has_all_its_names() {
         let aliases = Aliases {
             places: [("one".to_owned(), 1), ("two".to_owned(), 1)].into(),
@@ -229,6 +231,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(target_os = "linux")]
     fn a_program_without_it_is_found_out() {
         let bytes = fs::read(std::env::current_exe().unwrap()).unwrap();
         let error = must_be_in_place(&bytes).unwrap_err().to_string();

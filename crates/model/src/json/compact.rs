@@ -55,8 +55,16 @@ mod tests {
 
     #[test]
     fn what_a_tree_would_change_is_left_alone() {
-        for text in ["", "[1]", "\"a\"", "{", r#"{"a":"\u0061"}"#, r#"{"a":"\/"}"#, r#"{"a":1e5}"#]
-        {
+        for text in [
+            "",
+            "[1]",
+            "\"a\"",
+            "{",
+            r#"{"a":"\u0061"}"#,
+            r#"{"a":"\/"}"#,
+            r#"{"a":1e5}"#,
+            r#"{"a":1.5E-7}"#,
+        ] {
             let mut written = b"before".to_vec();
             assert!(!push_compact(text, &mut written), "{text}");
             assert_eq!(written, b"before");

@@ -181,13 +181,14 @@ impl<'text> Tokens<'text> {
             self.at += 1;
             self.digits()?;
         }
-        if let Some(b'e' | b'E') = bytes.get(self.at) {
-            // Without a sign the parser would give it one.
-            if !matches!(bytes.get(self.at + 1), Some(b'+' | b'-')) {
-                return Err(Odd);
+        match bytes.get(self.at..).unwrap_or_default() {
+            [b'e', b'+' | b'-', ..] => {
+                self.at += 2;
+                self.digits()?;
             }
-            self.at += 2;
-            self.digits()?;
+            // Without a sign the parser would give it one, and a small letter.
+            [b'e' | b'E', ..] => return Err(Odd),
+            _ => {}
         }
         Ok(self.at - start)
     }
