@@ -10,6 +10,7 @@ mod check;
 mod dist;
 mod fuzz;
 mod generate;
+mod keep;
 mod process;
 mod suites;
 mod test;
@@ -56,6 +57,13 @@ enum Ending {
 }
 
 fn main() -> ExitCode {
+    let mut given = std::env::args_os().skip(1);
+    if given.next().is_some_and(|task| task == keep::TASK) {
+        return keep::run(&given.collect::<Vec<_>>()).unwrap_or_else(|error| {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        });
+    }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match dispatch(&arguments) {
         Ok(Ending::Good) => ExitCode::SUCCESS,

@@ -1,10 +1,13 @@
 //! Runs programs, always showing what is run.
 
-use std::process::{Command, Stdio};
+use std::fs;
+use std::process::{Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
+
+use crate::keep;
 
 /// How many characters of a command line are shown.
 const LONGEST: usize = 200;
@@ -17,6 +20,36 @@ pub fn run(command: &mut Command) -> Result<()> {
         bail!("`{}` ended with {status}", program(command));
     }
     Ok(())
+}
+
+/// Runs the command as [`run`] does, and also fails if a process outlives it that it has started.
+/// Such a process is ended.
+///
+/// The command must neither have its streams set nor its environment cleared.
+pub fn run_tests(command: &mut Command) -> Result<()> {
+    eprintln!("$ {}", shown(command));
+    let report = tempfile::NamedTempFile::new()?;
+    let status = keep::kept(command, report.path()).status();
+    let status = status.with_context(|| cannot_start(command))?;
+    let left = fs::read_to_string(report.path())?;
+    ended(&program(command), status.success().then_some(()).ok_or(status), &left)
+}
+
+/// Says what was wrong with a command's end, if anything.
+fn ended(program: &str, status: Result<(), ExitStatus>, left: &str) -> Result<()> {
+    let mut wrong = Vec::new();
+    if let Err(status) = status {
+        wrong.push(format!("`{program}` ended with {status}"));
+    }
+    if !left.is_empty() {
+        wrong.push(format!(
+            "`{program}` has started processes that outlived it; they were ended now:\n{}\n\
+             hint: a test must end what it starts, also when it fails: `TestEnv` ends what works \
+             in its folders",
+            left.trim_end()
+        ));
+    }
+    if wrong.is_empty() { Ok(()) } else { bail!("{}", wrong.join("\n")) }
 }
 
 /// Runs the command as [`run`] does, and ends it when it takes longer than `limit`.
@@ -88,6 +121,24 @@ mod tests {
         let mut command = Command::new("/usr/bin/cargo");
         command.args(["build", "--locked"]);
         assert_eq!(shown(&command), "cargo build --locked");
+    }
+
+    #[test]
+    fn a_process_left_behind_is_a_failure_beside_any_other() {
+        use std::os::unix::process::ExitStatusExt as _;
+        assert!(ended("cargo", Ok(()), "").is_ok());
+        let left = "pid 7: sh -c while [ ! -e go ]; do :; done\n";
+        let error = ended("cargo", Ok(()), left).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "`cargo` has started processes that outlived it; they were ended now:\n\
+             pid 7: sh -c while [ ! -e go ]; do :; done\n\
+             hint: a test must end what it starts, also when it fails: `TestEnv` ends what works \
+             in its folders"
+        );
+        let failed = Err(ExitStatus::from_raw(100 << 8));
+        let both = ended("cargo", failed, left).unwrap_err().to_string();
+        assert_eq!(both, format!("`cargo` ended with exit status: 100\n{error}"));
     }
 
     #[test]

@@ -49,17 +49,17 @@ pub fn tests(workspace: &Workspace) -> Result<Outcome> {
             command.args(["nextest", "run", "--workspace", FEATURES, "--locked", "--no-fail-fast"]);
             // The real agents and the clients are suites of their own.
             command.args(["--filterset", "not (binary(bed) | test(/^(agents|clients)::/))"]);
-            process::run(&mut command)?;
+            process::run_tests(&mut command)?;
             Ok(Outcome::Passed)
         }
         // Every test runs under plain cargo too, only not in a process of its own.
         Err(error) => {
             println!("without cargo-nextest: {error:#}");
             // The documentation's examples are a suite of their own.
-            cargo(
-                workspace,
-                &["test", "--workspace", FEATURES, "--locked", "--all-targets", "--no-fail-fast"],
-            )
+            let mut command = workspace.cargo();
+            command.args(["test", "--workspace", FEATURES, "--locked"]);
+            process::run_tests(command.args(["--all-targets", "--no-fail-fast"]))?;
+            Ok(Outcome::Passed)
         }
     }
 }
@@ -84,7 +84,7 @@ pub fn agents(workspace: &Workspace) -> Result<Outcome> {
         let [package, target, filter] = tests;
         let mut command = workspace.cargo();
         command.args(["test", "--locked", "--package", package, "--test", target, "--", filter]);
-        process::run(command.env("ANYHOOK_STRICT", "1"))?;
+        process::run_tests(command.env("ANYHOOK_STRICT", "1"))?;
     }
     Ok(Outcome::Passed)
 }
@@ -101,12 +101,19 @@ pub fn clients(workspace: &Workspace) -> Result<Outcome> {
     }
     let mut command = workspace.cargo();
     command.args(["test", "--locked", "--package", "anyhook", "--test", "it", "--", "clients::"]);
-    process::run(command.env("ANYHOOK_STRICT", "1"))?;
+    process::run_tests(command.env("ANYHOOK_STRICT", "1"))?;
     Ok(Outcome::Passed)
 }
 
 pub fn doctests(workspace: &Workspace) -> Result<Outcome> {
-    cargo(workspace, &["test", "--workspace", FEATURES, "--locked", "--doc"])
+    process::run_tests(workspace.cargo().args([
+        "test",
+        "--workspace",
+        FEATURES,
+        "--locked",
+        "--doc",
+    ]))?;
+    Ok(Outcome::Passed)
 }
 
 pub fn docs(workspace: &Workspace) -> Result<Outcome> {
@@ -142,7 +149,7 @@ pub fn examples(workspace: &Workspace) -> Result<Outcome> {
         {
             command.env(variable, home.path().join(folder));
         }
-        process::run(&mut command)?;
+        process::run_tests(&mut command)?;
     }
     Ok(Outcome::Passed)
 }

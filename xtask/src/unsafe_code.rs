@@ -1,12 +1,12 @@
-//! Where unsafe code may be: in one file.
+//! Where unsafe code may be: at the beginning of the small program, and in its signal handler.
 
 use std::fs;
 use std::path::Path;
 
 use crate::Workspace;
 
-/// The file, from the repository's top.
-const PLACE: &str = "crates/hook/src/start.rs";
+/// The files, from the repository's top.
+const PLACES: [&str; 2] = ["crates/hook/src/start.rs", "crates/hook/src/watchdog.rs"];
 
 /// Collects the files in a folder that let themselves have unsafe code: the lint refuses all others.
 fn collect(folder: &Path, found: &mut Vec<String>, root: &Path) {
@@ -28,11 +28,12 @@ fn collect(folder: &Path, found: &mut Vec<String>, root: &Path) {
 }
 
 #[test]
-fn it_is_in_one_place() {
+fn it_is_where_it_may_be() {
     let root = Workspace::find().unwrap().root;
     let mut found = Vec::new();
     for folder in ["crates", "xtask", "fuzz/fuzz_targets"] {
         collect(&root.join(folder), &mut found, &root);
     }
-    assert_eq!(found, [PLACE]);
+    found.sort();
+    assert_eq!(found, PLACES);
 }

@@ -123,7 +123,9 @@ impl TestEnv {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("LANG", "C.UTF-8")
             .env("COLUMNS", "100")
-            .env("NO_COLOR", "1");
+            .env("NO_COLOR", "1")
+            // Whoever runs the tests may be an agent; what they run is a person's.
+            .env("ANYHOOK_TOP_PROCESS", std::process::id().to_string());
         command
     }
 
@@ -165,8 +167,17 @@ impl TestEnv {
         files
     }
 
-    /// Returns the journal's records as they stand there, but for their checksums.
+    /// Returns the journal's records of events: those of [all](Self::all_records) but for those of
+    /// commands that people ran.
     pub fn journal(&self) -> Vec<Value> {
+        let is_event = |record: &Value| {
+            !record["event"].as_str().is_some_and(|event| event.starts_with("command:"))
+        };
+        self.all_records().into_iter().filter(is_event).collect()
+    }
+
+    /// Returns the journal's records as they stand there, but for their checksums.
+    pub fn all_records(&self) -> Vec<Value> {
         self.segments()
             .iter()
             .flat_map(|file| {
@@ -186,6 +197,32 @@ impl TestEnv {
     pub fn normal(&self, text: &str) -> String {
         let text = text.replace(&self.path.to_string_lossy().into_owned(), "[ROOT]");
         text.replace(&self.root.path().to_string_lossy().into_owned(), "[ROOT]")
+    }
+
+    /// Returns a text without what differs from one world to another: the folder's name, and the ids of
+    /// records.
+    pub fn comparable(&self, text: &str) -> String {
+        let mut text = self.normal(text);
+        for record in self.journal() {
+            text = text.replace(record["id"].as_str().unwrap(), "[ID]");
+        }
+        text
+    }
+
+    /// Returns the journal without what differs from one world to another, and without some further
+    /// members of its records.
+    pub fn comparable_journal(&self, without: &[&str]) -> Vec<Value> {
+        let text = Value::from(self.journal()).to_string();
+        let mut records: Vec<Value> = serde_json::from_str(&self.comparable(&text)).unwrap();
+        for record in &mut records {
+            for key in ["at", "took_us", "counted"].iter().chain(without) {
+                record.as_object_mut().unwrap().shift_remove(*key);
+            }
+            for run in record["runs"].as_array_mut().into_iter().flatten() {
+                run.as_object_mut().unwrap().shift_remove("took_us");
+            }
+        }
+        records
     }
 
     /// Makes everything belong to another user and returns the program to be run by that user.
@@ -238,8 +275,9 @@ impl TestEnv {
     /// Ends the daemon that runs here as nothing else would: by `kill -9`.
     pub fn kill_daemon(&self) {
         let Some(process) = self.daemon() else { return };
-        let status = Command::new("kill").args(["-9", &process.to_string()]).status().unwrap();
-        assert!(status.success());
+        // It may be gone by now.
+        let mut kill = Command::new("kill");
+        kill.args(["-9", &process.to_string()]).stderr(Stdio::null()).status().unwrap();
         // One that waits for the disk ends when the disk has answered.
         let limit = Duration::from_secs(60);
         wait_within(limit, "the daemon to be gone", || self.daemon() != Some(process));
@@ -255,29 +293,43 @@ impl TestEnv {
         assert!(status.success(), "chown works as root only");
     }
 
-    /// Ends everything that was started for pipelines here and outlives the daemon.
-    fn end_tasks(&self) {
-        let is_ours = |arguments: &[u8]| {
-            let path = self.path.as_os_str().as_encoded_bytes();
-            arguments.windows(path.len()).any(|part| part == path)
-        };
-        for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-            let arguments = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            let of_keeper = [&b"__keeper"[..], b"__terminal", b"new-session"];
-            let has = |word: &[u8]| arguments.split(|byte| *byte == 0).any(|other| other == word);
-            if of_keeper.into_iter().any(has) && is_ours(&arguments) {
-                // With all it has started, as far as that is in its group.
-                let name = entry.file_name().to_string_lossy().into_owned();
-                let _ = Command::new("kill").args(["-9", "--", &name]).status();
+    /// Ends everything that works in these folders or was started with them: hooks that a test
+    /// holds up, keepers and terminals, which outlive the daemon.
+    fn end_processes(&self) {
+        let own = std::process::id().to_string();
+        // What is told to end may just be starting something.
+        for _ in 0..10 {
+            let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+            let names = processes.map(|entry| entry.file_name().to_string_lossy().into_owned());
+            let ours: Vec<String> = names
+                .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()) && *name != own)
+                .filter(|name| self.has_process(Path::new("/proc").join(name).as_path()))
+                .collect();
+            if ours.is_empty() {
+                return;
             }
+            let _ =
+                Command::new("kill").args(["-9", "--"]).args(&ours).stderr(Stdio::null()).status();
         }
+    }
+
+    /// Tells whether a process has our folder in its arguments or its variables, or works there.
+    fn has_process(&self, process: &Path) -> bool {
+        let path = self.path.as_os_str().as_encoded_bytes();
+        let names_us = |file: &str| {
+            let text = fs::read(process.join(file)).unwrap_or_default();
+            text.windows(path.len()).any(|part| part == path)
+        };
+        let works_here =
+            || fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(&self.path));
+        works_here() || names_us("cmdline") || names_us("environ")
     }
 }
 
 impl Drop for TestEnv {
     fn drop(&mut self) {
         self.kill_daemon();
-        self.end_tasks();
+        self.end_processes();
         // Trusted copies are read-only, and only root can remove what it may not write.
         let _ = Command::new("chmod")
             .args(["-R", "u+w"])

@@ -1,26 +1,35 @@
 //! The standard dispatches: the same event to the same hooks, where nothing differs from one time
 //! to the next but the time itself and a few random numbers.
 
-use std::ffi::OsStr;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 
 use super::events;
-use super::place::{Hook, Place, open};
+use super::place::{Hook, Place, index_folder, open};
 use crate::dist::package::SMALL;
 
 /// Not where `TMPDIR` says: a longer path takes more instructions.
 const FOLDER: &str = "/tmp";
 /// What programs are searched in by everybody, everywhere.
 const SEARCH: &str = "/usr/bin:/bin";
-/// So often each is run before anything is counted: what is made at first is there then.
-const WARM_UP: usize = 3;
+/// No index is written for files that changed within the last 2.1 s, on the coarsest of disks; a
+/// busy machine takes longer.
+const READY_WITHIN: Duration = Duration::from_secs(30);
+/// How often it is tried whether an index is written by now.
+const TRY_EVERY: Duration = Duration::from_millis(20);
 
 /// The dispatch on which none of 100 hooks matches: what an agent waits for most often.
 pub const USUAL: &str = "100 hooks, none matches";
+/// The dispatch on which a hook runs.
+pub const MATCHING: &str = "one matching sh hook";
 
 /// One event to one set of hooks.
 pub struct Dispatch {
@@ -41,6 +50,10 @@ pub struct Dispatches {
 impl Dispatches {
     /// Makes the folders, and runs each dispatch until it finds everything in place.
     pub fn make(anyhook: &Path) -> Result<Self> {
+        Self::make_within(READY_WITHIN, anyhook)
+    }
+
+    fn make_within(limit: Duration, anyhook: &Path) -> Result<Self> {
         let folder =
             tempfile::Builder::new().prefix("anyhook-").rand_bytes(6).tempdir_in(FOLDER)?;
         let program = folder.path().join(SMALL);
@@ -50,12 +63,40 @@ impl Dispatches {
         place.search = SEARCH.into();
         let list = list(&place)?;
         let dispatches = Self { list, program, place, folder };
+        // It is made now, not by the first count: that would change a folder that may be watched.
+        fs::write(dispatches.report(), "")?;
         for dispatch in &dispatches.list {
-            for _ in 0..WARM_UP {
-                dispatches.run(dispatch, None, [])?;
-            }
+            dispatches.warm_up(dispatch, limit)?;
         }
         Ok(dispatches)
+    }
+
+    /// Runs a dispatch until it finds an index and leaves it as it is.
+    ///
+    /// An index is only written when everything it watches changed a while ago, so how many runs
+    /// this takes depends on the machine.
+    fn warm_up(&self, dispatch: &Dispatch, limit: Duration) -> Result<()> {
+        let start = Instant::now();
+        loop {
+            let before = indexes(&dispatch.home);
+            self.run(dispatch, None, [])?;
+            let after = indexes(&dispatch.home);
+            if !after.is_empty() && before == after {
+                return Ok(());
+            }
+            if start.elapsed() > limit {
+                bail!(
+                    "the dispatch `{}` still has no index to rely on after {} s: {} has {} files\n\
+                     hint: see why with `anyhook doctor`; an index is not written for hooks that \
+                     changed a moment ago, so a clock that runs backwards prevents it",
+                    dispatch.name,
+                    limit.as_secs(),
+                    index_folder(&dispatch.home).display(),
+                    after.len()
+                );
+            }
+            sleep(TRY_EVERY);
+        }
     }
 
     /// The dispatch of that name.
@@ -100,6 +141,15 @@ impl Dispatches {
     }
 }
 
+/// The index files in a home, each with its number: one that is written anew is another file.
+fn indexes(home: &Path) -> BTreeSet<(OsString, u64)> {
+    let Ok(entries) = index_folder(home).read_dir() else { return BTreeSet::new() };
+    entries
+        .flatten()
+        .filter_map(|entry| Some((entry.file_name(), entry.metadata().ok()?.ino())))
+        .collect()
+}
+
 /// The five.
 fn list(place: &Place) -> Result<Vec<Dispatch>> {
     let project = &place.project;
@@ -120,7 +170,7 @@ fn list(place: &Place) -> Result<Vec<Dispatch>> {
         dispatch("no hooks", "agent-hooks", &none, &small),
         dispatch(USUAL, "agent-hooks", &hundred, &small),
         dispatch("100 hooks, 1 MB for another tool", "agent-hooks", &hundred, &large),
-        dispatch("one matching sh hook", "agent-hooks", &one, &small),
+        dispatch(MATCHING, "agent-hooks", &one, &small),
         dispatch("100 hooks, from Claude Code", "claude-code", &hundred, &claude),
     ])
 }
@@ -129,23 +179,50 @@ fn list(place: &Place) -> Result<Vec<Dispatch>> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn there_are_five_and_each_is_run_as_a_hook() {
-        let folder = tempfile::tempdir().unwrap();
-        // It stands for the program: it only says how it is called.
-        let program = folder.path().join("called");
-        let script = "#!/bin/sh\n[ \"$1\" = hook ] && echo \"$2\" >> \"$HOME/called\"\n";
+    /// A script that stands for the program: it notes how it is called, and the rest is given.
+    fn stand_in(folder: &Path, rest: &str) -> PathBuf {
+        let program = folder.join("called");
+        let script = format!(
+            "#!/bin/sh\n[ \"$1\" = hook ] && echo \"$2\" >> \"$HOME/called\"\n\
+             index=\"$XDG_STATE_HOME/anyhook/index\"; mkdir -p \"$index\"\n{rest}\n"
+        );
         fs::write(&program, script).unwrap();
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         fs::set_permissions(&program, mode).unwrap();
+        program
+    }
+
+    #[test]
+    fn there_are_five_and_each_is_run_until_its_index_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        // The fourth run of a home writes its index, the fifth replaces it, the sixth leaves it.
+        let program = stand_in(
+            folder.path(),
+            "case $(wc -l < \"$HOME/called\") in\n4) echo > \"$index/a\" ;;\n\
+             5) echo > \"$index/.new\"; mv \"$index/.new\" \"$index/a\" ;;\nesac",
+        );
 
         let dispatches = Dispatches::make(&program).unwrap();
         assert_eq!(dispatches.list.len(), 5);
-        let usual = dispatches.find(USUAL).unwrap();
-        let called = fs::read_to_string(usual.home.join("called")).unwrap();
-        // Three dispatches share this home.
-        assert_eq!(called.matches("agent-hooks\n").count(), 2 * WARM_UP);
-        assert_eq!(called.matches("claude-code\n").count(), WARM_UP);
+        let called = |dispatch: &Dispatch| {
+            fs::read_to_string(dispatch.home.join("called")).unwrap().lines().count()
+        };
+        // Three dispatches share a home: the other two find its index at once.
+        let calls: Vec<usize> = dispatches.list.iter().map(called).collect();
+        assert_eq!(calls, [6, 8, 8, 6, 8]);
+        let usual =
+            fs::read_to_string(dispatches.find(USUAL).unwrap().home.join("called")).unwrap();
+        assert!(usual.ends_with("agent-hooks\nagent-hooks\nclaude-code\n"), "{usual}");
+        assert!(dispatches.report().exists());
         assert!(dispatches.find("another").is_err());
+    }
+
+    #[test]
+    fn without_an_index_nothing_is_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = stand_in(folder.path(), "true");
+        let error = Dispatches::make_within(Duration::ZERO, &program).err().unwrap().to_string();
+        assert!(error.starts_with("the dispatch `no hooks` still has no index"), "{error}");
+        assert!(error.contains("has 0 files\nhint: "), "{error}");
     }
 }

@@ -6,7 +6,7 @@ use std::fs;
 
 use anyhow::{Context as _, Result};
 
-use super::dispatches::{Dispatches, USUAL};
+use super::dispatches::{Dispatch, Dispatches, MATCHING, USUAL};
 use crate::tools;
 
 /// How often each is called, by name.
@@ -17,12 +17,22 @@ pub fn count(dispatches: &Dispatches) -> Result<Calls> {
     Ok(tally(&trace(dispatches)?))
 }
 
+/// The processes that a dispatch looks at whose hook ran and ended by itself: there must be none,
+/// for with every process on the machine it would take longer.
+pub fn looks_at_others(dispatches: &Dispatches) -> Result<Vec<String>> {
+    Ok(others(&trace_of(dispatches, dispatches.find(MATCHING)?)?))
+}
+
 /// The lines of `strace`, with the paths of open files.
 pub fn trace(dispatches: &Dispatches) -> Result<String> {
+    trace_of(dispatches, dispatches.find(USUAL)?)
+}
+
+fn trace_of(dispatches: &Dispatches, dispatch: &Dispatch) -> Result<String> {
     let strace = tools::on_path("strace").context("strace is missing")?;
     let report = dispatches.report();
     let arguments = ["-f", "-y", "-o"].map(OsStr::new).into_iter().chain([report.as_os_str()]);
-    dispatches.run(dispatches.find(USUAL)?, Some(&strace), arguments)?;
+    dispatches.run(dispatch, Some(&strace), arguments)?;
     Ok(fs::read_to_string(&report)?)
 }
 
@@ -65,6 +75,18 @@ fn tally(trace: &str) -> Calls {
     calls
 }
 
+/// The lines that look into the list of processes, or at one other than the caller.
+fn others(trace: &str) -> Vec<String> {
+    let looks = |line: &&str| {
+        line.split("\"/proc").skip(1).any(|path| {
+            // At the end of the path, in the list itself, or at a process by its number.
+            let path = path.trim_start_matches('/');
+            path.starts_with('"') || path.starts_with(|letter: char| letter.is_ascii_digit())
+        })
+    };
+    trace.lines().filter(looks).map(str::to_owned).collect()
+}
+
 /// The system call that a line begins, after the process's number. Lines about signals, ends and
 /// calls that go on are none.
 pub fn name(line: &str) -> Option<&str> {
@@ -98,6 +120,17 @@ mod tests {
     fn every_call_is_counted_once() {
         let wanted = calls(&[("execve", 1), ("exit_group", 1), ("read", 2), ("wait4", 1)]);
         assert_eq!(tally(TRACE), wanted);
+    }
+
+    #[test]
+    fn a_look_at_another_process_is_seen() {
+        assert!(others(TRACE).is_empty());
+        let own = "7  readlink(\"/proc/self/exe\", \"/a\"..., 256) = 2\n";
+        assert!(others(own).is_empty());
+        for path in ["/proc", "/proc/", "/proc/12/stat"] {
+            let line = format!("7  openat(AT_FDCWD</>, \"{path}\", O_RDONLY) = 3</proc>");
+            assert_eq!(others(&format!("{own}{line}\n")), [line]);
+        }
     }
 
     #[test]
