@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 HOOKS = {
     "deny": "echo 'not here' >&2; exit 2",
     "change": """echo '{"modified_input": {"command": "echo changed"}, "additional_context": "so"}'""",
-    "slow": "sleep 20",
+    "slow": "sleep 4",
     "kill": 'kill -9 "$PPID"; exit 0',
 }
 

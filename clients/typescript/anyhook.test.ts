@@ -12,7 +12,7 @@ import { Anyhook, AnyhookError, beforeTool } from "./anyhook.js";
 const HOOKS = {
   deny: "echo 'not here' >&2; exit 2",
   change: `echo '{"modified_input": {"command": "echo changed"}, "additional_context": "so\u2028so"}'`,
-  slow: "sleep 20",
+  slow: "sleep 4",
   kill: 'kill -9 "$PPID"; exit 0',
 };
 const home = mkdtempSync(join(tmpdir(), "anyhook-"));

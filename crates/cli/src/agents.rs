@@ -8,11 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use anyhook_engine::Places;
 use anyhook_hook::beside;
 use anyhook_hosts::wiring::{
-    Call, Edits, FOLDER_VARIABLES, Inspection, PROGRAM, SMALL_PROGRAM, Scope, SettingsError, Texts,
+    Call, Edits, FOLDER_VARIABLES, Folders, Inspection, Obstacle, PROGRAM, SMALL_PROGRAM, Scope,
+    SettingsError, Texts,
 };
 use anyhook_hosts::{AGENTS, Agent};
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::environment::{Environment, folder};
@@ -79,14 +82,70 @@ pub fn is_wired(agent: &dyn Agent, environment: &Environment) -> bool {
 /// Looks at how we are wired into an agent.
 pub fn inspect(agent: &dyn Agent, scope: &Scope) -> Result<Inspection, Trouble> {
     let mut texts = read(agent, scope)?;
-    for path in agent.further_files(scope) {
-        // They are not ours to write, and often not there.
-        if let Ok(text) = fs::read_to_string(&path) {
-            texts.insert(path, text);
+    let mut unreadable = Vec::new();
+    let mut read_further = |paths: Vec<PathBuf>, texts: &mut Texts| {
+        for path in paths {
+            match read_bounded(&path) {
+                Ok(Some(text)) => drop(texts.insert(path, text)),
+                // They are not ours to write, and often not there.
+                Ok(None) => {}
+                Err(error) => unreadable.push(Obstacle {
+                    what: format!(
+                        "`{}`, which may switch hooks off, cannot be read: {error}",
+                        path.display()
+                    ),
+                    way_out: "look at the file and its permissions".to_owned(),
+                }),
+            }
+        }
+    };
+    read_further(agent.further_files(scope), &mut texts);
+    read_further(agent.files_named_in(scope, &texts), &mut texts);
+    let mut found = agent.inspect(scope, &texts)?;
+    found.obstacles.extend(unreadable);
+    Ok(found)
+}
+
+/// Returns what keeps an agent that calls us from doing so in this project, by all settings.
+pub fn obstacles(agent: &dyn Agent, environment: &Environment) -> Vec<Obstacle> {
+    if !is_wired(agent, environment) {
+        return Vec::new();
+    }
+    let mut found: Vec<Obstacle> = Vec::new();
+    for project in [false, true] {
+        let inspected = scope(environment, project).and_then(|scope| inspect(agent, &scope));
+        let Ok(inspected) = inspected else { continue };
+        for obstacle in inspected.obstacles {
+            if !found.contains(&obstacle) {
+                found.push(obstacle);
+            }
         }
     }
-    Ok(agent.inspect(scope, &texts)?)
+    found
 }
+
+/// Reads a file that an agent reads, too; none if it is not there.
+fn read_bounded(path: &Path) -> io::Result<Option<String>> {
+    // Opened without waiting: a named pipe has nobody at its other end.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = match rustix::fs::open(path, flags, rustix::fs::Mode::empty()) {
+        Ok(file) => fs::File::from(file),
+        Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    let mut text = String::new();
+    file.take(FILE_LIMIT + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > FILE_LIMIT {
+        return Err(io::Error::other("it is too large"));
+    }
+    Ok(Some(text))
+}
+
+/// Settings files are read to this length.
+const FILE_LIMIT: u64 = 4 * 1024 * 1024;
 
 /// Asks an agent's program for its version; one that does not answer soon has none.
 pub fn version(program: &Path) -> Option<String> {
@@ -162,6 +221,9 @@ pub struct Installation {
     pub v: u32,
     /// Each file, before and after.
     pub files: BTreeMap<String, Change>,
+    /// The program that the entries call: sessions notice if it is replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<PathBuf>,
 }
 
 /// A file before and after; none for a file that is not there.
@@ -279,7 +341,12 @@ fn cannot_write(path: &Path, error: &io::Error) -> Trouble {
 pub fn call(environment: &Environment) -> Result<Call, Trouble> {
     let binary = stable_path(environment)?;
     let small = small_program(environment).map(|_| binary.with_file_name(SMALL_PROGRAM));
-    Ok(Call { binary, small })
+    let Places { home, user, state, .. } = environment.places.clone();
+    let folders = match (home, user, state) {
+        (Some(home), Some(config), Some(state)) => Some(Folders { home, config, state }),
+        _ => None,
+    };
+    Ok(Call { binary, small, folders })
 }
 
 /// Copies the running program, and the small one beside it, to a place that stays.
@@ -297,6 +364,19 @@ pub fn put_where_they_stay(environment: &Environment) -> Result<(), Trouble> {
         None if small_target.exists() => copy_program(source, &small_target),
         None => Ok(()),
     }
+}
+
+/// Tells whether copying the programs to where they stay would change one that is there.
+pub fn differs_where_they_stay(environment: &Environment) -> Result<bool, Trouble> {
+    let target = stable_path(environment)?;
+    let Some(source) = &environment.places.binary else { return Ok(true) };
+    let small = small_program(environment).unwrap_or_else(|| source.clone());
+    let differs = |source: &Path, target: &Path| {
+        target.exists()
+            && fs::canonicalize(source).ok() != fs::canonicalize(target).ok()
+            && fs::read(source).ok() != fs::read(target).ok()
+    };
+    Ok(differs(source, &target) || differs(&small, &target.with_file_name(SMALL_PROGRAM)))
 }
 
 fn copy_program(source: &Path, target: &Path) -> Result<(), Trouble> {

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::env;
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
+use anyhook_daemon::caller::{AgentAbove, Recognised};
 use anyhook_daemon::{launch, notice};
 use anyhook_engine::Places;
 use anyhook_hosts::log::{LOG_VARIABLES, LogHomes};
-use anyhook_hosts::{AGENTS, Agent};
+use anyhook_hosts::recognition;
 
 pub use anyhook_hook::environment::{Environment, folder, running_program};
 
@@ -31,6 +33,16 @@ pub fn variable(name: &str) -> Option<String> {
     env::var(name).ok()
 }
 
+/// Returns where programs are found, to be recorded for guards.
+pub fn program_path() -> OsString {
+    env::var_os("PATH").unwrap_or_default()
+}
+
+/// Returns the folders in which programs are found.
+pub fn program_folders() -> Vec<PathBuf> {
+    env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default()
+}
+
 /// Returns the address of the desktop's bus, as the session says it.
 pub fn desktop_bus() -> Option<String> {
     let told = env::var("DBUS_SESSION_BUS_ADDRESS").ok().filter(|address| !address.is_empty());
@@ -43,13 +55,17 @@ pub fn log_homes(places: &Places) -> Option<LogHomes> {
     Some(LogHomes { home: places.home.clone()?, variables: variables.collect() })
 }
 
-/// Returns the agent in whose session we were started, as far as the environment tells.
-pub fn agent_around() -> Option<String> {
-    let is_around = |agent: &&dyn Agent| {
-        agent.session_variable().is_some_and(|name| env::var_os(name).is_some())
+/// Returns the agent in whose session we were started, as far as our own environment tells.
+pub fn agent_around() -> Option<AgentAbove> {
+    let is_set = |name: &&str| env::var_os(name).is_some_and(|value| !value.is_empty());
+    let above = |title: &str, name| AgentAbove {
+        title: title.to_owned(),
+        how: Recognised::Variable(name, std::process::id()),
     };
-    let known = AGENTS.into_iter().find(is_around).map(|agent| agent.title().to_owned());
-    known.or_else(|| env::var(launch::AGENT_ID).ok().filter(|id| !id.is_empty()))
+    let known = recognition::session_variables().find(is_set);
+    let known = known.and_then(|name| Some(above(recognition::agent_of_variable(name)?, name)));
+    let given = || env::var(launch::AGENT_ID).ok().filter(|id| !id.is_empty());
+    known.or_else(|| given().map(|id| above(&id, launch::AGENT_ID)))
 }
 
 /// The variable that says which agent of a workflow a session is.
@@ -74,8 +90,8 @@ pub fn person() -> String {
 /// Returns the environment that a pipeline's commands and agents get: ours, without what belongs to
 /// this terminal, or to the agent in whose session we were started.
 pub fn variables_for_agents() -> BTreeMap<String, String> {
-    let of_agents = AGENTS.into_iter().filter_map(Agent::session_variable);
-    let left_out: Vec<&str> = LEFT_OUT.into_iter().chain(of_agents).collect();
+    let left_out: Vec<&str> =
+        LEFT_OUT.into_iter().chain(recognition::session_variables()).collect();
     let is_kept = |(name, _): &(String, String)| !left_out.contains(&name.as_str());
     env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))

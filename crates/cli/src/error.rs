@@ -126,6 +126,11 @@ impl From<TrustError> for Trouble {
 }
 
 impl Trouble {
+    /// Tells whether it is about what was typed or given: nothing was done.
+    pub fn is_about_input(&self) -> bool {
+        matches!(self.code, exit_code::USAGE | exit_code::UNUSABLE_INPUT)
+    }
+
     /// Tells whether there is nothing to tell.
     pub fn is_silent(&self) -> bool {
         self.code == exit_code::OK

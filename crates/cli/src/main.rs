@@ -3,6 +3,7 @@
 //! The hook path ([`anyhook_hook`]) is what an agent waits for: it is taken before anything else is set up.
 //! Everything a person types goes through [`commands`].
 
+mod accepted;
 mod agents;
 mod chart;
 mod commands;
@@ -19,6 +20,7 @@ mod prefix;
 mod progress;
 mod runbooks;
 mod servers;
+mod shadow;
 mod since;
 mod target;
 mod ui;

@@ -1,29 +1,126 @@
-//! What only a person may do: an agent would let itself through.
+//! What only a person may do: an agent would loosen what guards it.
 //!
-//! A net for what happens by itself, not a wall: an agent with a shell of its own and the will to
-//! hide can hide. What is decided is journaled with who did it.
+//! An agent is recognised as far as the system tells ([`anyhook_daemon::caller`]); one with a shell
+//! and the will to hide can hide. So each such command is journaled, refused or done, with the
+//! processes it came from. Which commands these are: [`crate::commands::loosening`].
 
-use anyhook_engine::process_name;
+use std::fs::File;
+
+use anyhook_daemon::caller::{self, AgentAbove, Recognised};
+use anyhook_engine::settings::{Settings, TerminalRule};
+use anyhook_engine::{Engine, process_name};
 use anyhook_model::daemon::{AgentView, Request, Response};
+use anyhook_model::{EventKind, Payload, Record, exit_code};
+use serde_json::json;
 
 use crate::daemon::connect_if_it_runs;
 use crate::environment::{Environment, agent_around};
 use crate::error::Trouble;
+use crate::ui::{Out, Tone};
 
-/// Refuses to do something in an agent's session.
-pub fn only_a_person(what: &str, environment: &Environment) -> Result<(), Trouble> {
-    no_agent(what, agent_around().or_else(|| agent_above(environment)))
+/// The events of these records begin with this.
+pub const COMMAND_EVENT: &str = "command:";
+
+/// Says that what an agent added is only watched.
+pub fn watched(agent: &AgentAbove) -> String {
+    format!("`mode: shadow`, because this is a session of {agent}")
 }
 
-/// Refuses to do something if it is an agent that wants to.
-pub fn no_agent(what: &str, agent: Option<String>) -> Result<(), Trouble> {
-    let Some(agent) = agent else { return Ok(()) };
-    let why = format!("an agent cannot {what} for a person, and this is {agent}'s session");
-    Err(Trouble::problem(why).hint(format!("{what} from a terminal of your own")))
+/// Returns the agent in whose session we were started, as far as anybody can tell.
+pub fn agent_above(environment: &Environment) -> Option<AgentAbove> {
+    agent_around()
+        .or_else(|| caller::agent_above(std::process::id()))
+        .or_else(|| known_to_daemon(environment))
+}
+
+/// Refuses a command in an agent's session, and journals that.
+///
+/// `command` is its name as it is typed after `anyhook`, such as `daemon stop`.
+pub fn only_a_person(command: &str, environment: &Environment) -> Result<(), Trouble> {
+    let why = if let Some(agent) = agent_above(environment) {
+        format!("only a person may do this, and this is a session of {agent}")
+    } else if needs_terminal(environment) && File::open("/dev/tty").is_err() {
+        "there is no terminal, and [person] in anyhook.toml requires one".to_owned()
+    } else {
+        return Ok(());
+    };
+    journal(command, &Outcome::Refused(&why), environment);
+    Err(Trouble::problem(format!("`anyhook {command}` is refused: {why}"))
+        .hint("run it in a terminal of your own"))
+}
+
+/// Does what only a person may do, and journals it.
+pub fn by_a_person(
+    command: &str,
+    environment: &Environment,
+    deed: impl FnOnce() -> Result<u8, Trouble>,
+) -> Result<u8, Trouble> {
+    only_a_person(command, environment)?;
+    let ended = deed();
+    let outcome = match &ended {
+        Ok(exit_code::OK) => Outcome::Done,
+        Ok(code) => Outcome::Failed(format!("exit code {code}")),
+        Err(trouble) if trouble.is_silent() => Outcome::Done,
+        // Nothing was done.
+        Err(trouble) if trouble.is_about_input() => return ended,
+        Err(trouble) => Outcome::Failed(trouble.message().to_owned()),
+    };
+    journal(command, &outcome, environment);
+    ended
+}
+
+/// How a command ended.
+pub enum Outcome<'why> {
+    /// It was done.
+    Done,
+    /// It was done in an agent's session, so that it counts only once a person agrees.
+    InShadow(&'why AgentAbove),
+    /// It was refused.
+    Refused(&'why str),
+    /// It was tried.
+    Failed(String),
+}
+
+/// Writes into the journal that a command was done or refused, and which processes it came from.
+///
+/// Where nothing can be journaled, as in an agent's sandbox, a warning says so.
+pub fn journal(command: &str, outcome: &Outcome<'_>, environment: &Environment) {
+    let (word, why) = match outcome {
+        Outcome::Done => ("done", None),
+        Outcome::InShadow(agent) => ("done in shadow mode", Some(format!("a session of {agent}"))),
+        Outcome::Refused(why) => ("refused", Some((*why).to_owned())),
+        Outcome::Failed(why) => ("failed", Some(why.clone())),
+    };
+    let line: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let process = caller::caller(std::process::id());
+    let kind = EventKind::Other(format!("{COMMAND_EVENT}{}", command.replace(' ', "_")));
+    let mut record = Record::new(anyhook_engine::new_id(), anyhook_engine::now(), "anyhook", kind);
+    record.work_dir = environment.work_dir.display().to_string();
+    record.project_dir = Some(environment.project_root().display().to_string());
+    let because = why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+    record.about = Some(format!("anyhook {}: {word}{because}", line.join(" ")));
+    let mut told = json!({"arguments": line, "outcome": word, "process": process});
+    if let Some(why) = why {
+        told["why"] = why.into();
+    }
+    record.payload = Some(Payload::new(told.to_string().as_bytes()));
+    let journaled = Engine::new(environment.places.clone()).journal(vec![record]);
+    // Of a command that failed the person is told why, and it is most likely the same.
+    if let Err(error) = journaled
+        && !matches!(outcome, Outcome::Failed(_))
+    {
+        let why = format!("this could not be journaled: {error}");
+        let _ = Out::stderr().line(&[(Tone::Warn, "warning: "), (Tone::Plain, &why)]);
+    }
+}
+
+fn needs_terminal(environment: &Environment) -> bool {
+    Settings::load(&environment.places, None).person.terminal == TerminalRule::Required
 }
 
 /// Returns the agent whose process we come from, as far as the daemon knows it, if it runs.
-fn agent_above(environment: &Environment) -> Option<String> {
+fn known_to_daemon(environment: &Environment) -> Option<AgentAbove> {
     let mut daemon = connect_if_it_runs(environment).ok()??;
     let Response::Agents(agents) = daemon.request(&Request::Agents).ok()? else { return None };
     let above = process_name::with_ancestors(std::process::id());
@@ -31,5 +128,6 @@ fn agent_above(environment: &Environment) -> Option<String> {
         let (Some(host), Some(known)) = (&agent.host, &agent.process) else { return false };
         anyhook_hosts::is_among(known, host, &above)
     };
-    agents.iter().find(is_it).map(|agent| agent.id.clone())
+    let found = agents.iter().find(is_it)?;
+    Some(AgentAbove { title: found.id.clone(), how: Recognised::Daemon })
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhook_engine::places::{PROJECT_LEVEL, find_root};
 use anyhook_engine::problem::Place;
+use anyhook_engine::trust::{FileTrust, TrustStore};
 use anyhook_engine::{Problem, Severity};
 use anyhook_flow::runbook::{self, Finding, Format, PromptDefinition, Runbook};
 use anyhook_model::host::HOST_IDS;
@@ -77,6 +78,92 @@ impl Found {
     pub fn problems(&self) -> Vec<Problem> {
         self.findings.iter().map(|finding| problem(finding, &self.text)).collect()
     }
+}
+
+/// A runbook that needs trust before its pipelines run: every one but the user's own.
+#[derive(Debug)]
+pub struct Foreign {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it holds: what was shown or checked is what is used.
+    pub text: String,
+    /// How it stands.
+    pub trust: FileTrust,
+}
+
+impl Foreign {
+    /// Looks at a runbook whose text was read; none if it is the user's own.
+    pub fn of(path: &Path, text: &str, environment: &Environment) -> Option<Self> {
+        let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let user = environment.places.user.as_ref().map(|user| user.join(RUNBOOKS));
+        if user.is_some_and(|user| real(path).starts_with(real(&user))) {
+            return None;
+        }
+        let trust = match &environment.places.state {
+            Some(state) => TrustStore::new(state).file_trust(path, text.as_bytes()),
+            None => FileTrust::Never,
+        };
+        Some(Self { path: path.to_owned(), text: text.to_owned(), trust })
+    }
+
+    /// Returns its path as one would write it here.
+    pub fn name(&self, environment: &Environment) -> String {
+        path_from(&self.path, environment)
+    }
+
+    /// Says why its pipelines do not run.
+    pub fn refusal(&self, environment: &Environment) -> Trouble {
+        let name = self.name(environment);
+        let why = match self.trust {
+            FileTrust::Changed => "has changed since it was trusted",
+            FileTrust::Never | FileTrust::Trusted => "is not trusted",
+        };
+        Trouble::problem(format!("`{name}` {why}, so its pipelines do not run"))
+            .hint(format!("anyhook trust {name}"))
+    }
+}
+
+/// Returns the project's runbooks, as far as they can be read.
+pub fn of_project(environment: &Environment) -> Vec<Foreign> {
+    let places = &environment.places;
+    let Some(root) = find_root(&environment.work_dir, places.home.as_deref()) else {
+        return Vec::new();
+    };
+    let files = files_in(&root.join(PROJECT_LEVEL).join(RUNBOOKS)).unwrap_or_default();
+    let read = |file: &PathBuf| {
+        let text = read_text(file).ok()?;
+        Foreign::of(file, &text, environment)
+    };
+    files.iter().filter_map(read).collect()
+}
+
+/// Reads the runbook that a word of the command line means: a file, or the name of one of the project's.
+pub fn named(word: &Path, environment: &Environment) -> Option<Result<Foreign, Trouble>> {
+    let path = is_name(word).then(|| place(word, environment)).filter(|path| path.is_file())?;
+    Some(match read_text(&path) {
+        Ok(text) => Foreign::of(&path, &text, environment).ok_or_else(|| {
+            Trouble::input(format!("`{}` is your own, and needs no trust", word.display()))
+        }),
+        Err(why) => Err(Trouble::input(format!("`{}` cannot be read: {why}", word.display()))),
+    })
+}
+
+/// Tells whether a word may be the name of a runbook.
+pub fn is_name(word: &Path) -> bool {
+    let extension = word.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| Format::of_extension(extension).is_some())
+}
+
+/// Returns the file that a word means: as it is, else in the project, where hints name it from,
+/// else among the project's runbooks.
+pub fn place(word: &Path, environment: &Environment) -> PathBuf {
+    let root = environment.project_root();
+    let inner = root.join(PROJECT_LEVEL).join(RUNBOOKS);
+    let places = [environment.work_dir.join(word), root.join(word), inner.join(word)];
+    let found = places.iter().find(|path| path.is_file()).cloned();
+    found.unwrap_or_else(|| {
+        if word.components().count() == 1 { inner.join(word) } else { root.join(word) }
+    })
 }
 
 /// Reads a file that is meant to be read by people, too.

@@ -2,18 +2,34 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhook_engine::Level;
 use anyhook_engine::discover::{Installed, Reading};
+use anyhook_engine::failure_streak::{self, FailureStreak};
 use anyhook_engine::hook::Hook;
 use anyhook_engine::places::find_root;
+use anyhook_engine::script_check;
+use anyhook_engine::{Level, Problem, Severity};
 
-use crate::environment::Environment;
+use crate::environment::{Environment, program_folders};
 use crate::error::Trouble;
 
 /// Returns all hooks that are installed for work in the current folder.
 pub fn installed(environment: &Environment) -> Installed {
     let root = find_root(&environment.work_dir, environment.places.home.as_deref());
     Installed::find(&environment.places, root.as_deref(), &environment.work_dir, Reading::All)
+}
+
+/// Returns what keeps a hook from doing its work that neither its definition nor an event shows: a
+/// script that cannot be started, a placeholder, failures at every run.
+pub fn findings(hook: &Hook, environment: &Environment) -> Vec<Problem> {
+    let mut problems = script_check::check(hook, &program_folders());
+    let state = environment.places.state.as_deref();
+    if let Some(streak) = state.and_then(|state| failure_streak::worth_telling(state, hook)) {
+        let FailureStreak { runs, cause } = streak;
+        let words = format!("it failed in all of its last {runs} runs: {cause}");
+        let hint = format!("anyhook log --hook {} --verdict failed", hook.name());
+        problems.push(Problem::new("always-fails", Severity::Error, words).hint(hint));
+    }
+    problems
 }
 
 /// Finds the hooks that `names` stand for.

@@ -394,9 +394,12 @@ impl Core {
                 continue;
             }
             let notice = crate::notice::of_name(name, &self.state);
-            // Of what an agent did while nobody looked, what it does now is enough.
+            // Of what an agent did while nobody looked, what it does now is enough. That a guard was
+            // bypassed stays worth knowing.
+            let stays_news =
+                |notice: &Notice| notice.decision.is_some() || notice.kind == NoticeKind::Alarm;
             let is_news =
-                |notice: &Notice| notice.decision.is_some() || now.duration_since(notice.at) < NEWS;
+                |notice: &Notice| stays_news(notice) || now.duration_since(notice.at) < NEWS;
             match notice.filter(is_news) {
                 Some(notice) => {
                     self.notifying.insert(name.clone());

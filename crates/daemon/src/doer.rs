@@ -11,7 +11,7 @@ use anyhook_flow::What;
 use anyhook_flow::notices::NoticeName;
 use anyhook_hosts::happening;
 use anyhook_model::notice::Notice;
-use anyhook_model::{Happening, ProcessName, Resolution};
+use anyhook_model::{Happening, ProcessName, Record, Resolution};
 use tokio::sync::mpsc as inputs;
 
 use crate::core::Input;
@@ -28,6 +28,8 @@ pub enum Deed {
     Notify(NoticeName, Box<Notice>),
     /// Write a decision down.
     Journal(Box<Resolution>),
+    /// Write down that a request was refused.
+    JournalRefusal(Box<Record>),
     /// Say when this process of an agent has ended.
     WatchProcess(String, ProcessName),
 }
@@ -94,6 +96,11 @@ fn work(deeds: &Receiver<Deed>, tools: &Tools) {
                 let _ = tools.inputs.blocking_send(Input::Did(What::NoticeLaunched(name)));
             }
             Deed::Journal(resolution) => journal(tools, &resolution),
+            Deed::JournalRefusal(record) => {
+                if let Err(error) = tools.engine.journal(vec![*record]) {
+                    tracing::error!("a refusal could not be journaled: {error}");
+                }
+            }
             Deed::WatchProcess(agent, process) => tools.processes.watch((agent, process)),
         }
     }

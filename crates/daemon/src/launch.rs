@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use anyhook_engine::places::find_root;
 use anyhook_hosts::launch::{self, Launch};
 use anyhook_hosts::wiring::{
-    self, Call, Displaced, FOLDER_VARIABLES, Injection, Inspection, SMALL_PROGRAM, Scope,
-    SettingsError, Texts,
+    self, Call, Displaced, FOLDER_VARIABLES, Folders, Injection, Inspection, Obstacle,
+    SMALL_PROGRAM, Scope, SettingsError, Texts,
 };
 use anyhook_hosts::{Agent, find};
 use anyhook_model::Host;
@@ -39,6 +39,8 @@ pub struct Start<'start> {
     pub prompt: Option<&'start str>,
     /// The session it goes on with.
     pub resume: Option<&'start str>,
+    /// The state folder, for the entries of its hooks.
+    pub state: Option<&'start Path>,
 }
 
 /// What is added to a start.
@@ -121,7 +123,7 @@ pub fn forget(own: &Path) -> io::Result<()> {
 struct Wiring {
     calls_us: bool,
     /// What keeps it from calling us.
-    obstacles: Vec<String>,
+    obstacles: Vec<Obstacle>,
     /// What keeps it from calling us until it is installed again.
     stale: Vec<String>,
 }
@@ -147,7 +149,7 @@ impl Wiring {
     fn warning(&self, agent: &dyn Agent) -> Option<Warning> {
         let name = agent.id();
         let (why, hint) = match (self.obstacles.first(), self.stale.first()) {
-            (Some(obstacle), _) => (obstacle, "anyhook doctor".to_owned()),
+            (Some(obstacle), _) => (&obstacle.what, "anyhook doctor".to_owned()),
             (None, Some(stale)) => (stale, format!("anyhook install {name}")),
             (None, None) => return None,
         };
@@ -157,7 +159,13 @@ impl Wiring {
 
 fn inspect(agent: &dyn Agent, scope: &Scope) -> Result<Inspection, SettingsError> {
     let files = agent.settings_files(scope).into_iter().chain(agent.further_files(scope));
-    let texts: Texts = files.filter_map(|path| Some((path.clone(), read(&path)?))).collect();
+    let texts_of = |files: &mut dyn Iterator<Item = PathBuf>| -> Texts {
+        files.filter_map(|path| Some((path.clone(), read(&path)?))).collect()
+    };
+    let mut files = files;
+    let mut texts = texts_of(&mut files);
+    let named = texts_of(&mut agent.files_named_in(scope, &texts).into_iter());
+    texts.extend(named);
     agent.inspect(scope, &texts)
 }
 
@@ -175,7 +183,13 @@ fn injection(
         None => None,
     };
     let small = Some(binary.with_file_name(SMALL_PROGRAM)).filter(|small| small.is_file());
-    let call = Call { binary: binary.to_owned(), small };
+    // What the daemon follows is where the agent's events are to go.
+    let folders = start.state.map(|state| Folders {
+        home: user.home.clone(),
+        config: user.config_home.join("agents"),
+        state: state.to_owned(),
+    });
+    let call = Call { binary: binary.to_owned(), small, folders };
     agent.inject(&wiring::Start {
         agent_id: start.agent_id,
         folder: own,

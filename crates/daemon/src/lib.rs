@@ -9,6 +9,7 @@
 //!                                 └──▶ doer: notices, journal, processes to watch
 //! ```
 
+pub mod caller;
 pub mod core;
 pub mod doer;
 pub mod faults;

@@ -1,67 +1,96 @@
-//! Alarms that the next session is to begin with: calls that ran although they were denied.
+//! Alarms that the next session is to begin with: calls that ran although they were denied, or
+//! although nobody was asked.
 //!
 //! `alarms.jsonl` in the state folder holds those that nobody was told of yet.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use anyhook_model::report::RanAnyway;
+use anyhook_model::{Alarm, AlarmKind, RecordId};
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
 
+use crate::aside::make_private;
+use crate::regular_file::{open_own, read_own};
 use crate::run::process::random_bits;
 
 /// The file's name.
 const FILE: &str = "alarms.jsonl";
+/// A file that is longer is not one of ours.
+const SIZE_LIMIT: u64 = 16 * 1024 * 1024;
+/// The version of a line.
+///
+/// - 1: a denied call that ran ([`RanAnyway`]), without a version.
+/// - 2: an alarm of any kind.
+const VERSION: u32 = 2;
+
+/// A line of the file.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    v: u32,
+    #[serde(flatten)]
+    alarm: Alarm,
+}
 
 /// Adds an alarm.
-pub fn raise(state: &Path, alarm: &RanAnyway) -> io::Result<()> {
-    fs::create_dir_all(state)?;
-    let mut line = serde_json::to_vec(alarm)?;
+pub fn raise(state: &Path, alarm: &Alarm) -> io::Result<()> {
+    make_private(state)?;
+    let mut line = serde_json::to_vec(&Line { v: VERSION, alarm: alarm.clone() })?;
     line.push(b'\n');
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .open(state.join(FILE))?
-        .write_all(&line)
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
+    open_own(&state.join(FILE), flags)?.write_all(&line)
 }
 
 /// Takes the alarms that nobody was told of yet; of several processes one gets them.
-pub fn take(state: &Path) -> Vec<RanAnyway> {
+pub fn take(state: &Path) -> Vec<Alarm> {
     let taken = state.join(format!(".alarms-{:016x}", random_bits()));
     if fs::rename(state.join(FILE), &taken).is_err() {
         return Vec::new();
     }
-    let text = fs::read_to_string(&taken).unwrap_or_default();
+    let bytes = read_own(&taken, SIZE_LIMIT).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
     // The journal still has them.
     let _ = fs::remove_file(&taken);
-    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    let line = |line: &str| match serde_json::from_str::<Line>(line) {
+        Ok(line) => Some(line.alarm),
+        Err(_) => serde_json::from_str::<RanAnyway>(line).ok().as_ref().map(ran_anyway),
+    };
+    text.lines().filter_map(line).collect()
 }
 
-/// Says what happened.
-pub fn words(alarm: &RanAnyway) -> String {
-    let about = [alarm.tool.as_deref(), alarm.about.as_deref()];
+/// Says that a denied call ran.
+pub fn ran_anyway(ran: &RanAnyway) -> Alarm {
+    let about = [ran.tool.as_deref(), ran.about.as_deref()];
     let about = about.into_iter().flatten().collect::<Vec<_>>().join(" ");
-    format!(
+    let text = format!(
         "denied but ran: {} ran `{}` although it was denied (anyhook log show {})",
-        alarm.host,
+        ran.host,
         anyhook_model::json::shorten(&about, 200),
-        alarm.denied,
-    )
+        ran.denied,
+    );
+    Alarm::new(AlarmKind::DeniedButRan, text)
+}
+
+/// Says that a call ran that nobody was asked about.
+pub fn ran_unasked(host: &str, about: &str, id: &RecordId) -> Alarm {
+    let text = format!(
+        "ran without being asked: {host} ran `{}` and no before_tool event came (anyhook log show {id})",
+        anyhook_model::json::shorten(about, 200),
+    );
+    Alarm::new(AlarmKind::RanUnasked, text)
 }
 
 #[cfg(test)]
 mod tests {
-    use anyhook_model::RecordId;
-
     use super::*;
 
     #[test]
     fn an_alarm_is_taken_once() {
         let state = tempfile::tempdir().unwrap();
         assert_eq!(take(state.path()), []);
-        let alarm = RanAnyway {
+        let ran = RanAnyway {
             denied: RecordId::from_text("a"),
             ran: RecordId::from_text("b"),
             at: jiff::Timestamp::UNIX_EPOCH,
@@ -70,13 +99,19 @@ mod tests {
             tool: Some("Shell".to_owned()),
             about: Some("rm -rf /".to_owned()),
         };
-        raise(state.path(), &alarm).unwrap();
-        raise(state.path(), &alarm).unwrap();
-        assert_eq!(take(state.path()), [alarm.clone(), alarm.clone()]);
-        assert_eq!(take(state.path()), []);
+        let alarm = ran_anyway(&ran);
         assert_eq!(
-            words(&alarm),
+            alarm.text,
             "denied but ran: codex ran `Shell rm -rf /` although it was denied (anyhook log show a)"
         );
+        let other = Alarm::about(AlarmKind::GuardChanged, "guard", "it is gone");
+        raise(state.path(), &alarm).unwrap();
+        raise(state.path(), &other).unwrap();
+        // As the first version wrote it.
+        let mut first = fs::read_to_string(state.path().join(FILE)).unwrap();
+        first.push_str(&serde_json::to_string(&ran).unwrap());
+        fs::write(state.path().join(FILE), first + "\nno alarm\n").unwrap();
+        assert_eq!(take(state.path()), [alarm.clone(), other, alarm]);
+        assert_eq!(take(state.path()), []);
     }
 }

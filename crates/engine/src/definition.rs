@@ -5,9 +5,11 @@
 
 use std::borrow::Cow;
 
-use anyhook_model::hook::limits;
-use anyhook_model::host::HOST_IDS;
-use anyhook_model::{EventKind, FailMode, HookDefinition, Matcher, Mode, StdoutUse, Trigger};
+use anyhook_model::hook::{EnvAccess, limits, replaces_code};
+use anyhook_model::host::{HOST_IDS, host_ids};
+use anyhook_model::{
+    EventKind, FailMode, HookDefinition, Matcher, Mode, Spelling, StdoutUse, Trigger, tools,
+};
 use unicode_normalization::UnicodeNormalization;
 
 use crate::front_matter::{FrontMatter, Node, Value};
@@ -21,7 +23,7 @@ const TOKEN_LIMIT: usize = 1000;
 const PROBLEMS_LIMIT: usize = 100;
 
 /// The keys a front matter may have.
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "name",
     "description",
     "trigger",
@@ -34,6 +36,7 @@ const KEYS: [&str; 13] = [
     "mode",
     "hosts",
     "stdout",
+    "env",
     "permissions",
 ];
 
@@ -85,8 +88,11 @@ fn salvage(file: &[u8], folder_name: &str) -> HookDefinition {
         KEPT.iter().any(|key| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')))
     };
     let text = String::from_utf8_lossy(file);
-    let mut lines =
-        text.lines().skip(1).take(LINES).take_while(|line| line.trim_end() != "---").peekable();
+    let is_fence = |line: &&str| line.trim_end() == "---";
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let opening = usize::from(text.lines().next().is_some_and(|line| is_fence(&line)));
+    let matter_lines = || text.lines().skip(opening).take(LINES).take_while(|line| !is_fence(line));
+    let mut lines = matter_lines().peekable();
     let mut sound = String::new();
     while let Some(line) = lines.next() {
         let mut value = format!("{line}\n");
@@ -99,10 +105,30 @@ fn salvage(file: &[u8], folder_name: &str) -> HookDefinition {
             sound.push_str(&value);
         }
     }
-    match FrontMatter::read(&matter(&sound)) {
+    let mut definition = match FrontMatter::read(&matter(&sound)) {
         Ok(_) => read(&matter(&sound), folder_name).definition,
         Err(_) => HookDefinition::named(folder_name),
+    };
+    if matter_lines().any(mentions_block) {
+        definition.on_failure = FailMode::Block;
+        // What it guards cannot be read, or is said twice (a merge conflict), and a guard that is
+        // not asked does not guard: tool calls wait until a person has looked at it.
+        let is_said_once = sound.lines().filter(|line| line.starts_with("trigger")).count() == 1;
+        if definition.triggers.is_empty() || !is_said_once {
+            let kinds = [EventKind::BeforeTool, EventKind::PermissionRequest];
+            let spelling = Spelling::Canonical;
+            definition.triggers = kinds.map(|kind| Trigger { kind, spelling }).into();
+        }
     }
+    definition
+}
+
+/// Tells whether a line says `on_failure: block`, however it is spaced and quoted.
+fn mentions_block(line: &str) -> bool {
+    let letters =
+        line.chars().filter(|letter| !letter.is_whitespace() && !"'\"{},".contains(*letter));
+    let letters: String = letters.take(200).collect::<String>().to_ascii_lowercase();
+    !letters.starts_with('#') && letters.contains("on_failure:block")
 }
 
 struct Reader<'a> {
@@ -157,7 +183,10 @@ impl Reader<'_> {
         self.matcher();
         self.numbers();
         self.words();
+        self.open_files();
         self.hosts();
+        self.env();
+        self.misspelt_guard();
         if let Some(metadata) = root.get("metadata") {
             if !metadata.is_null() && !matches!(metadata.value, Value::Mapping(_)) {
                 let problem =
@@ -287,7 +316,7 @@ impl Reader<'_> {
                 ));
                 continue;
             };
-            let Some((kind, spelling)) = EventKind::known(text.trim()) else {
+            let Some((kind, spelling)) = EventKind::in_any_spelling(text.trim()) else {
                 let problem = self.at(
                     name,
                     "unknown-trigger",
@@ -297,7 +326,15 @@ impl Reader<'_> {
                 unknown.push(problem.hint(event_hint(text.trim())));
                 continue;
             };
-            self.read.definition.triggers.push(Trigger { kind, spelling });
+            if kind.name(spelling) != text.trim() {
+                let words = format!("`{}` is read as `{}`", text.trim(), kind.name(spelling));
+                let problem = self.at(name, "trigger-spelling", Severity::Note, words);
+                self.report(problem.hint(format!("write `{}`", kind.name(spelling))));
+            }
+            // Two names may mean one event.
+            if !self.read.definition.triggers.iter().any(|trigger| trigger.kind == kind) {
+                self.read.definition.triggers.push(Trigger { kind, spelling });
+            }
         }
         if names.is_empty() {
             unknown.push(self.at(
@@ -313,6 +350,23 @@ impl Reader<'_> {
                 problem.severity = Severity::Unusable;
             }
             self.report(problem);
+        }
+    }
+
+    /// Has a guard whose trigger is misspelt fail at the event that is meant: it must not be off.
+    fn misspelt_guard(&mut self) {
+        let definition = &mut self.read.definition;
+        let Some(node) = self.matter.root.get("trigger") else { return };
+        if definition.on_failure != FailMode::Block || !definition.triggers.is_empty() {
+            return;
+        }
+        let names = match &node.value {
+            Value::Sequence(items) => items.as_slice(),
+            _ => std::slice::from_ref(node),
+        };
+        let meant = names.iter().filter_map(|name| EventKind::slip_of(name.text()?));
+        for (kind, spelling) in meant.filter_map(EventKind::in_any_spelling) {
+            definition.triggers.push(Trigger { kind, spelling });
         }
     }
 
@@ -375,6 +429,8 @@ impl Reader<'_> {
                     format!("`{name}` is not a regular expression: {error}"),
                 );
                 self.report(problem.hint("the syntax is that of the Rust crate `regex`: no look-around, no back-references"));
+            } else if name == "tool" {
+                self.tool_names(value, text);
             }
         }
         let triggers = &self.read.definition.triggers;
@@ -391,6 +447,81 @@ impl Reader<'_> {
             self.report(problem.hint("remove it, or check the event in the script"));
         }
         self.read.definition.matcher = matcher;
+    }
+
+    /// Notes names of tools that are not the canonical ones, and what a guard of files leaves open.
+    fn tool_names(&mut self, node: &Node, expression: &str) {
+        let Ok(tool) = matcher::Expression::whole(expression) else { return };
+        let matcher::Needs::Exactly(names) = tool.needs() else { return };
+        for name in names.iter().filter(|name| !name.is_empty()) {
+            let known = tools::find(name);
+            let own = |list: &'static [(&str, &'static str)]| {
+                list.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, whose)| *whose)
+            };
+            let (severity, message, hint) = match known {
+                Some(known) if known.name == name => continue,
+                Some(known) if known.name.eq_ignore_ascii_case(name) => {
+                    let message = format!("`{name}` is read as `{}`", known.name);
+                    (Severity::Note, message, format!("write `{}`", known.name))
+                }
+                Some(known) => match (own(known.names), own(known.special)) {
+                    (None, Some(whose)) => {
+                        let message = format!("`{name}` is a form of `{}` in {whose}", known.name);
+                        (Severity::Note, message, format!("`{}` means it, too", known.name))
+                    }
+                    (whose, _) => {
+                        let whose = whose.unwrap_or_default();
+                        let message = format!("`{name}` is {whose}'s name for `{}`", known.name);
+                        (
+                            Severity::Note,
+                            message,
+                            format!("write `{}`; either means the tool of every agent", known.name),
+                        )
+                    }
+                },
+                None if tools::is_known(name) => continue,
+                None => match nearest(name, tools::all_names()) {
+                    Some(near) => {
+                        let message = format!("no agent has a tool `{name}`");
+                        let near = tools::find(near).map_or(near, |tool| tool.name);
+                        (Severity::Warning, message, format!("did you mean `{near}`?"))
+                    }
+                    None => {
+                        let message = format!("no supported agent has a tool `{name}`");
+                        let hint = "that is fine for a tool of your own agent".to_owned();
+                        (Severity::Note, message, hint)
+                    }
+                },
+            };
+            let problem = self.at(node, "tool-name", severity, message);
+            self.report(problem.hint(hint));
+        }
+    }
+
+    /// Notes which other tools can do to a file what a guard keeps some from doing.
+    fn open_files(&mut self) {
+        let given = self.matter.root.get("matcher");
+        let Some(node) = given.and_then(|given| given.get("tool")) else { return };
+        let blocks = self.read.definition.on_failure == FailMode::Block;
+        let guards = blocks
+            && self.read.definition.triggers.iter().any(|trigger| {
+                matches!(trigger.kind, EventKind::BeforeTool | EventKind::PermissionRequest)
+            });
+        let covers = |name: &str| self.read.matcher.tool().is_some_and(|tool| tool.is_match(name));
+        // A move writes its target and deletes its source.
+        let open: Vec<&str> = ["WriteFile", "EditFile", "DeleteFile"]
+            .into_iter()
+            .filter(|name| !covers(name))
+            .collect();
+        let is_partial = covers("WriteFile") || covers("EditFile");
+        if !guards || !is_partial || open.is_empty() {
+            return;
+        }
+        let list = open.join("` and `");
+        let message =
+            format!("`{list}` can still change the files that this keeps from being written");
+        let problem = self.at(node, "open-files", Severity::Note, message);
+        self.report(problem.hint(format!("add `|{}`, unless that is meant", open.join("|"))));
     }
 
     fn numbers(&mut self) {
@@ -515,20 +646,88 @@ impl Reader<'_> {
                 self.read.definition.hosts.clear();
                 return;
             };
-            if !HOST_IDS.contains(&text) {
+            let ids = host_ids(text);
+            if ids.is_empty() {
                 let problem = self.at(
                     item,
                     "unknown-host",
-                    Severity::Warning,
+                    Severity::Error,
                     format!("unknown host `{text}`"),
                 );
-                self.report(match nearest(text, HOST_IDS.into_iter()) {
+                self.report(match nearest(&text.to_ascii_lowercase(), HOST_IDS.into_iter()) {
                     Some(near) => problem.hint(format!("did you mean `{near}`?")),
                     None => problem.hint(format!("known hosts: {}", HOST_IDS.join(", "))),
                 });
+                self.read.definition.hosts.push(text.to_owned());
+            } else if ids != [text] {
+                let ids_text = ids.join("`, `");
+                let words = format!("`{text}` is read as `{ids_text}`");
+                let problem = self.at(item, "host-spelling", Severity::Note, words);
+                self.report(problem.hint(format!("write `{}`", ids.join(", "))));
             }
-            self.read.definition.hosts.push(text.to_owned());
+            self.read.definition.hosts.extend(ids.into_iter().map(str::to_owned));
         }
+    }
+
+    /// Reads which variables a guard gets; whatever cannot be read leaves it with fewer.
+    fn env(&mut self) {
+        let Some(node) = self.matter.root.get("env").filter(|node| !node.is_null()) else {
+            return;
+        };
+        let items: Vec<&Node> = match &node.value {
+            Value::Sequence(items) => items.iter().collect(),
+            _ => vec![node],
+        };
+        let is_word = |item: &Node| {
+            item.text().is_some_and(|text| text.trim().eq_ignore_ascii_case(EnvAccess::INHERIT))
+        };
+        if let [item] = items[..]
+            && is_word(item)
+        {
+            self.read.definition.env = EnvAccess::Inherit;
+        } else {
+            let names = items.into_iter().filter_map(|item| self.variable(item)).collect();
+            self.read.definition.env = EnvAccess::Named(names);
+        }
+        if self.read.definition.on_failure != FailMode::Block {
+            let problem = self.at(
+                node,
+                "env-ignored",
+                Severity::Note,
+                "`env` counts with `on_failure: block` only: other hooks get the agent's environment",
+            );
+            self.report(problem);
+        }
+    }
+
+    /// Reads the name of a variable that a guard may get.
+    fn variable(&mut self, item: &Node) -> Option<String> {
+        let text = item.text().map(str::trim).unwrap_or_default();
+        let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        if text.is_empty()
+            || !text.chars().all(is_letter)
+            || text.starts_with(|first: char| first.is_ascii_digit())
+        {
+            let problem = self.at(
+                item,
+                "env",
+                Severity::Error,
+                "`env` is neither `inherit` nor a list of variables' names; this is left out",
+            );
+            self.report(problem.hint("write `env: [VIRTUAL_ENV, PATH]`, without `$` and values"));
+            return None;
+        }
+        if replaces_code(text.as_bytes()) {
+            let problem = self.at(
+                item,
+                "env",
+                Severity::Error,
+                format!("`{text}` can replace the hook's code, so no hook gets it"),
+            );
+            self.report(problem.hint("set it in the script, where it is needed"));
+            return None;
+        }
+        Some(text.to_owned())
     }
 
     fn lints(&mut self, file: &[u8]) {
@@ -648,6 +847,65 @@ mod tests {
     }
 
     #[test]
+    fn names_of_tools_are_noted() {
+        let said = |tool: &str, more: &str| {
+            let matter = format!("{BASE}matcher:\n  tool: {tool}\n{more}");
+            let problems = read_matter(&matter).problems.into_iter();
+            problems
+                .map(|found| (found.severity, found.message, found.hint.unwrap_or_default()))
+                .collect::<Vec<_>>()
+        };
+        let found = |severity, message: &str, hint: &str| {
+            vec![(severity, message.to_owned(), hint.to_owned())]
+        };
+        for fine in ["Shell", "ReadFile|Glob", "Skill", "mcp__db__drop", "Sh.*", "Mcp"] {
+            assert_eq!(said(fine, ""), [], "{fine}");
+        }
+        assert_eq!(
+            said("Bash", ""),
+            found(
+                Severity::Note,
+                "`Bash` is Claude Code and Codex's name for `Shell`",
+                "write `Shell`; either means the tool of every agent"
+            )
+        );
+        assert_eq!(
+            said("Monitor", ""),
+            found(
+                Severity::Note,
+                "`Monitor` is a form of `Shell` in Claude Code",
+                "`Shell` means it, too"
+            )
+        );
+        assert_eq!(
+            said("readfile", ""),
+            found(Severity::Note, "`readfile` is read as `ReadFile`", "write `ReadFile`")
+        );
+        assert_eq!(
+            said("Shel", ""),
+            found(Severity::Warning, "no agent has a tool `Shel`", "did you mean `Shell`?")
+        );
+        assert_eq!(
+            said("zzz", ""),
+            found(
+                Severity::Note,
+                "no supported agent has a tool `zzz`",
+                "that is fine for a tool of your own agent"
+            )
+        );
+        assert_eq!(said("WriteFile|EditFile", ""), []);
+        assert_eq!(
+            said("WriteFile|EditFile", "on_failure: block"),
+            found(
+                Severity::Note,
+                "`DeleteFile` can still change the files that this keeps from being written",
+                "add `|DeleteFile`, unless that is meant"
+            )
+        );
+        assert_eq!(said("(Write|Edit|Delete)File", "on_failure: block"), []);
+    }
+
+    #[test]
     fn cosmetic_mistakes_do_not_switch_a_guard_off() {
         for (matter, code) in [
             ("trigger: before_tool\ndescription: d", "name"),
@@ -690,7 +948,6 @@ mod tests {
             ("name: guard\ndescription: d", "no-trigger"),
             ("name: guard\ndescription: d\ntrigger: []", "no-trigger"),
             ("name: guard\ndescription: d\ntrigger: before_tol", "unknown-trigger"),
-            ("name: guard\ndescription: d\ntrigger: PreToolUse", "unknown-trigger"),
             (&format!("{BASE}matcher: Shell"), "matcher"),
             (&format!("{BASE}matcher:\n  tool: [a]"), "matcher"),
             (&format!("{BASE}matcher:\n  pattern: '('"), "regex"),
@@ -712,6 +969,24 @@ mod tests {
         assert_eq!(read.definition.triggers.len(), 2);
         assert_eq!(read.definition.on_failure, FailMode::Block);
         assert!(read_matter("trigger: [before_tool\n").definition.triggers.is_empty());
+        // What it guards cannot be read: all tool calls.
+        for matter in [
+            "trigger: [before_tool\non_failure: block\n",
+            "trigger: {x\n  'on_failure' : \"Block\"\n",
+            "{name: guard, trigger: before_tool, on_failure: block\n",
+        ] {
+            let read = read_matter(matter);
+            assert_eq!(read.fault().unwrap().code, "unreadable", "{matter}");
+            let kinds: Vec<_> =
+                read.definition.triggers.iter().map(|trigger| trigger.kind.clone()).collect();
+            assert_eq!(kinds, [EventKind::BeforeTool, EventKind::PermissionRequest], "{matter}");
+            assert_eq!(read.definition.on_failure, FailMode::Block, "{matter}");
+        }
+        let unopened =
+            super::read(b"name: guard\non_failure: block\ntrigger: before_stop\n", "guard");
+        assert_eq!(unopened.definition.triggers[0].kind, EventKind::BeforeStop);
+        assert_eq!(unopened.definition.on_failure, FailMode::Block);
+        assert_eq!(read_matter("# on_failure: block\na: [\n").definition.triggers, []);
         let list =
             read_matter("trigger:\n  - before_tool\non_failure: block\ndescription: \"unclosed\n");
         assert_eq!(
@@ -730,7 +1005,45 @@ mod tests {
         };
         assert!(hint("before_tol").contains("`before_tool`"));
         assert!(hint("pre-tool-cal").contains("`pre-tool-call`"));
-        assert!(hint("PreToolUse").contains("`before_tool`"));
+        assert!(hint("BEFORE_TOL").contains("`before_tool`"));
+        assert!(hint("PreToolUze").contains("`PreToolUse`"));
+    }
+
+    #[test]
+    fn triggers_and_hosts_are_read_in_any_spelling_with_a_note() {
+        for (trigger, name) in [
+            ("Before_Tool", "before_tool"),
+            ("before-tool", "before_tool"),
+            ("PreToolUse", "before_tool"),
+            ("tool.execute.before", "before_tool"),
+            ("pre_tool_call", "pre-tool-call"),
+        ] {
+            let read = read_matter(&format!(
+                "name: guard\ndescription: d\ntrigger: {trigger}\nhosts: [Claude_Code, gemini]"
+            ));
+            let [trigger] = &read.definition.triggers[..] else { panic!("{trigger}") };
+            assert_eq!(trigger.kind.name(trigger.spelling), name);
+            assert_eq!(read.definition.hosts, ["claude-code", "gemini-cli"]);
+            let found: Vec<_> =
+                read.problems.iter().map(|problem| (problem.code, problem.severity)).collect();
+            assert_eq!(
+                found,
+                [
+                    ("trigger-spelling", Severity::Note),
+                    ("host-spelling", Severity::Note),
+                    ("host-spelling", Severity::Note)
+                ]
+            );
+        }
+    }
+
+    #[test]
+    fn a_misspelt_guard_fails_at_the_event_that_is_meant() {
+        let matter = "name: guard\ndescription: d\ntrigger: befor_tool\n";
+        let read = read_matter(&format!("{matter}on_failure: block"));
+        assert_eq!(read.fault().unwrap().code, "unknown-trigger");
+        assert_eq!(read.definition.triggers[0].kind, EventKind::BeforeTool);
+        assert!(read_matter(matter).definition.triggers.is_empty());
     }
 
     #[test]
@@ -749,6 +1062,33 @@ mod tests {
         assert_eq!(mode("Block"), FailMode::Block);
         assert_eq!(mode("blok"), FailMode::Block);
         assert_eq!(mode(""), FailMode::Allow);
+    }
+
+    #[test]
+    fn variables_of_a_guard_are_named() {
+        let env = |value: &str| {
+            let read = read_matter(&format!("{BASE}on_failure: block\nenv: {value}"));
+            assert!(read.fault().is_none(), "{value}");
+            let codes: Vec<&str> = read.problems.iter().map(|problem| problem.code).collect();
+            (read.definition.env, codes)
+        };
+        let named =
+            |names: &[&str]| EnvAccess::Named(names.iter().map(|&name| name.into()).collect());
+        assert_eq!(env("[PATH, VIRTUAL_ENV]"), (named(&["PATH", "VIRTUAL_ENV"]), vec![]));
+        assert_eq!(env("PATH"), (named(&["PATH"]), vec![]));
+        assert_eq!(env("inherit"), (EnvAccess::Inherit, vec![]));
+        assert_eq!(env("[Inherit]"), (EnvAccess::Inherit, vec![]));
+        assert_eq!(env(""), (named(&[]), vec![]));
+        assert_eq!(env("[]"), (named(&[]), vec![]));
+        // What cannot be read leaves the guard with fewer variables, not with more.
+        for bad in ["[$PATH]", "['A=b']", "[1A]", "{PATH: /bin}", "[[A]]", "['']"] {
+            assert_eq!(env(bad), (named(&[]), vec!["env"]), "{bad}");
+        }
+        assert_eq!(
+            env("[LD_PRELOAD, A, BASH_ENV, ENV]"),
+            (named(&["A"]), vec!["env", "env", "env"])
+        );
+        assert_eq!(codes(&format!("{BASE}env: [A]")), ["env-ignored"]);
     }
 
     #[test]

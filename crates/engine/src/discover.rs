@@ -1,16 +1,21 @@
 //! Which hooks are installed, on three levels, and which of them stand.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhook_model::{SkipReason, Skipped};
 
 use crate::hook::{Hook, Level, Trust};
-use crate::places::{HOOKS, PROJECT_LEVEL, Places, folders_between, nearest_existing};
+use crate::last_known::{LastKnown, is_there};
+use crate::places::{HOOKS, Places};
 use crate::problem::{Problem, Severity};
-use crate::trust::{TrustRecord, TrustStore, absolute, digest, digest_is, find_fault};
+use crate::roots::{ProjectFolder, Roots};
+use crate::trust::{
+    Known, Lookup, TrustPlaces, TrustRecord, TrustStore, digest, digest_is, find_fault,
+};
 
 /// All installed hooks in the order they run.
 #[derive(Clone, Debug, Default)]
@@ -49,18 +54,31 @@ pub struct Standing {
 impl Installed {
     /// Finds the hooks of all levels for work in `work_dir` of the project at `root`.
     pub fn find(places: &Places, root: Option<&Path>, work_dir: &Path, reading: Reading) -> Self {
-        let mut finder = Finder { reading, hooks: Vec::new(), notes: Vec::new() };
+        Self::find_in(places, &Roots::of(root), work_dir, reading)
+    }
+
+    /// Finds the hooks of all levels, and of all roots of an event.
+    pub fn find_in(places: &Places, roots: &Roots, work_dir: &Path, reading: Reading) -> Self {
+        let state = places.state.as_deref();
+        let mut finder = Finder { reading, state, hooks: Vec::new(), notes: Vec::new() };
         finder.managed(&places.managed);
         if let Some(user) = &places.user {
             finder.level(&user.join(HOOKS), Level::User, 0, &|_| true);
         }
-        if let Some(root) = root {
-            let store = places.state.as_deref().map(TrustStore::new);
-            finder.project(root, 0, store.as_ref());
-            for (depth, folder) in nested_folders(root, work_dir).iter().enumerate() {
-                finder.project(folder, depth + 1, store.as_ref());
-            }
+        let own = roots.own(work_dir, places.home.as_deref());
+        for hook in &mut finder.hooks {
+            hook.root = roots.of_user_hooks(own.as_deref());
         }
+        let store = places.state.as_deref().map(TrustStore::new);
+        let folders = roots.folders(work_dir, own.as_deref());
+        // A project that was moved is at its new place now: what is missing there is said there.
+        let moved_to = folders.iter().find(|project| project.is_own);
+        let moved_to = moved_to.filter(|_| folders.first().is_some_and(|it| !it.root.exists()));
+        let moved_to = moved_to.and_then(ProjectFolder::repository);
+        for project in &folders {
+            finder.project(project, store.as_ref(), moved_to.as_deref());
+        }
+        finder.apply_last_known();
         Self { hooks: settle(finder.hooks), notes: finder.notes, passed: Passed::default() }
     }
 
@@ -76,12 +94,6 @@ impl Installed {
     }
 }
 
-/// Returns the folders between a root and the work in it, whatever links and dots lead there.
-pub(crate) fn nested_folders(root: &Path, work_dir: &Path) -> Vec<PathBuf> {
-    let real = |folder: &Path| fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
-    folders_between(&real(root), &real(&nearest_existing(work_dir)))
-}
-
 /// How much of what is found is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
@@ -91,13 +103,14 @@ pub enum Reading {
     WhatMayRun,
 }
 
-struct Finder {
+struct Finder<'places> {
     reading: Reading,
+    state: Option<&'places Path>,
     hooks: Vec<Hook>,
     notes: Vec<String>,
 }
 
-impl Finder {
+impl Finder<'_> {
     /// Loads every folder in a `hooks` folder.
     ///
     /// On the hook path only those that `is_known` are read: a repository nobody trusts must not
@@ -111,12 +124,10 @@ impl Finder {
     ) {
         let entries = match fs::read_dir(hooks_folder) {
             Ok(entries) => entries,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
-            Err(error) => {
-                return self
-                    .notes
-                    .push(format!("`{}` cannot be read: {error}", hooks_folder.display()));
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !is_there(hooks_folder) => {
+                return;
             }
+            Err(error) => return self.unreadable(hooks_folder, level, &error),
         };
         for entry in entries {
             let entry = match entry {
@@ -145,11 +156,35 @@ impl Finder {
         }
     }
 
+    /// Says that a folder of hooks cannot be read. What nobody trusted cannot block by that.
+    fn unreadable(&mut self, hooks_folder: &Path, level: Level, error: &io::Error) {
+        self.notes.push(format!("`{}` cannot be read: {error}", hooks_folder.display()));
+        if level < Level::Project {
+            self.hooks.push(LastKnown::read(self.state).folder(hooks_folder, level, error));
+        }
+    }
+
+    /// Makes hooks that cannot be read block where they were last known to decide.
+    fn apply_last_known(&mut self) {
+        let is_unreadable =
+            |hook: &&mut Hook| hook.fault().is_some_and(|fault| fault.code == "unreadable");
+        let mut unreadable = self.hooks.iter_mut().filter(is_unreadable).peekable();
+        if unreadable.peek().is_none() {
+            return;
+        }
+        let known = LastKnown::read(self.state);
+        unreadable.for_each(|hook| known.apply(hook));
+    }
+
     /// Loads the managed level, if nobody but root can write there.
     fn managed(&mut self, managed: &Path) {
         let hooks_folder = managed.join(HOOKS);
-        if !hooks_folder.exists() {
-            return;
+        match hooks_folder.try_exists() {
+            Ok(true) => {}
+            Ok(false) => return,
+            // Below a file there is nothing.
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => return,
+            Err(error) => return self.unreadable(&hooks_folder, Level::Managed, &error),
         }
         for folder in [managed, &hooks_folder] {
             if let Some(fault) = not_roots_alone(folder) {
@@ -170,81 +205,99 @@ impl Finder {
         }
     }
 
-    /// Returns what was trusted in a project; `None` if that cannot be looked up.
-    fn trusted(
-        &mut self,
-        root: &Path,
-        hooks_folder: &Path,
-        store: Option<&TrustStore>,
-    ) -> Option<BTreeMap<PathBuf, TrustRecord>> {
-        let Some(store) = store else { return Some(BTreeMap::new()) };
-        // Also where the folder was before somebody put a link in its place, or took it away.
-        let real_root = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
-        let mut places = vec![real_root.join(PROJECT_LEVEL).join(HOOKS)];
-        places.extend(fs::canonicalize(hooks_folder).ok().filter(|folder| *folder != places[0]));
-        let mut records = BTreeMap::new();
-        for place in places {
-            match store.records(&place) {
-                Ok(found) => records.extend(found),
-                Err(error) => {
-                    self.notes.push(format!(
-                        "trust cannot be looked up, so this project's hooks do not run: {error}"
-                    ));
-                    return None;
-                }
+    /// Returns what was trusted in a project's folder; `None` if that cannot be looked up.
+    fn trusted(&mut self, places: &TrustPlaces, store: &TrustStore) -> Option<Known> {
+        match store.known(places) {
+            Ok(known) => Some(known),
+            Err(error) => {
+                self.notes.push(format!(
+                    "trust cannot be looked up, so this project's hooks do not run: {error}"
+                ));
+                None
             }
         }
-        Some(records)
     }
 
     /// Loads a project's hooks, each as far as it is trusted.
-    fn project(&mut self, root: &Path, nesting: usize, store: Option<&TrustStore>) {
-        let hooks_folder = root.join(PROJECT_LEVEL).join(HOOKS);
-        let mut records = self.trusted(root, &hooks_folder, store);
-        let is_known = |folder: &Path| {
-            let source = absolute(folder).unwrap_or_else(|_| folder.to_owned());
-            records.as_ref().is_none_or(|records| records.contains_key(&source))
-                || store.is_some_and(|store| store.has_record(&source))
-        };
+    fn project(
+        &mut self,
+        project: &ProjectFolder,
+        store: Option<&TrustStore>,
+        moved_to: Option<&str>,
+    ) {
+        let (hooks_folder, nesting) = (project.hooks(), project.nesting);
         let before = self.hooks.len();
+        let Some(store) = store else {
+            self.level(&hooks_folder, Level::Project, nesting, &|_| false);
+            return self.belong_to(project, before);
+        };
+        let known = self.trusted(&project.trust_places(), store);
+        let lookup = |folder: &Path| {
+            let name = folder.file_name().unwrap_or_default();
+            known.as_ref().map(|known| known.lookup(store, name))
+        };
+        let is_known = |folder: &Path| lookup(folder) != Some(Lookup::Never);
         self.level(&hooks_folder, Level::Project, nesting, &is_known);
-        let Some(store) = store else { return };
+        let mut gone = known.as_ref().map(Known::names).unwrap_or_default();
         for hook in &mut self.hooks[before..] {
-            let source = absolute(&hook.folder).unwrap_or_else(|_| hook.folder.clone());
-            let Some(records) = &mut records else {
-                hook.trust = Trust::Changed("trust cannot be looked up".to_owned());
-                continue;
-            };
-            match records.remove(&source) {
-                Some(record) => apply_trust(hook, store, &record),
-                None if store.has_record(&source) => {
+            gone.remove(hook.folder.file_name().unwrap_or_default());
+            match lookup(&hook.folder) {
+                Some(Lookup::Never) => {}
+                Some(Lookup::Trusted(records)) => apply_trust(hook, store, &records),
+                Some(Lookup::Unreadable) => {
                     hook.trust = Trust::Changed(
                         "the record of its trust cannot be read; `anyhook trust` makes it anew"
                             .to_owned(),
                     );
                 }
-                None => {}
+                None => hook.trust = Trust::Changed("trust cannot be looked up".to_owned()),
             }
         }
-        let records = records.unwrap_or_default();
         // What was trusted and is no longer there has changed, too.
-        for record in records.values() {
-            let mut hook = Hook::load(&store.copy_of(record), Level::Project);
+        for (name, record) in gone {
+            let repository = record.repository.as_ref().map(|place| place.id.as_str());
+            if !project.is_own && moved_to.is_some() && repository == moved_to {
+                continue;
+            }
+            let mut hook = Hook::load(&store.copy_of(&record), Level::Project);
             hook.nesting = nesting;
-            hook.folder.clone_from(&record.source);
+            hook.folder = hooks_folder.join(name);
             hook.trust = Trust::Changed(
                 "its folder is gone from the project; `anyhook untrust` forgets it".to_owned(),
             );
             self.hooks.push(hook);
         }
+        self.belong_to(project, before);
+    }
+
+    /// Says of the hooks from `start` on which project they belong to, where that is not the pinned
+    /// one; leaves out those that were found already by another path.
+    fn belong_to(&mut self, project: &ProjectFolder, start: usize) {
+        if !project.is_own {
+            return;
+        }
+        let real = |hook: &Hook| fs::canonicalize(&hook.folder).ok();
+        let known: Vec<PathBuf> = self.hooks[..start].iter().filter_map(real).collect();
+        let mut found = self.hooks.split_off(start);
+        found.retain(|hook| real(hook).is_none_or(|folder| !known.contains(&folder)));
+        for hook in &mut found {
+            hook.root = Some(project.root.clone());
+        }
+        self.hooks.extend(found);
     }
 }
 
 /// Makes a project's hook run from its trusted copy, or marks it as changed.
-fn apply_trust(hook: &mut Hook, store: &TrustStore, record: &TrustRecord) {
+///
+/// Its content must be that of one of the records, of which the latest comes first.
+fn apply_trust(hook: &mut Hook, store: &TrustStore, records: &[(PathBuf, TrustRecord)]) {
     let source = hook.folder.clone();
+    let found = digest(&source);
+    let is_as_found =
+        |(_, record): &&(PathBuf, TrustRecord)| found.as_ref().is_ok_and(|it| *it == record.digest);
+    let Some((file, record)) = records.iter().find(is_as_found).or(records.first()) else { return };
     let copy = store.copy_of(record);
-    let changed = match digest(&source) {
+    let changed = match found {
         Ok(digest) if digest == record.digest => copy_fault(&copy, record),
         Ok(_) => {
             Some("it has changed since it was trusted; `anyhook trust` shows it again".to_owned())
@@ -256,6 +309,8 @@ fn apply_trust(hook: &mut Hook, store: &TrustStore, record: &TrustRecord) {
         folder: source,
         nesting: hook.nesting,
         trust: changed.map_or(Trust::Trusted, Trust::Changed),
+        replaces: record.replaces,
+        record: Some(file.clone()),
         ..from_copy
     };
 }
@@ -308,9 +363,11 @@ fn left_out(hook: &Hook, namesakes: &[&Hook]) -> Option<SkipReason> {
     if let Some(rival) = rivals().find(|rival| rival.level < hook.level && is_firm(rival)) {
         return Some(SkipReason::Dropped(shown(&rival.folder)));
     }
-    // Only hooks at the project's root take a user's place: nested ones add, never take away.
+    // Only hooks at the project's root take a user's place, and only where the person agreed to
+    // that: nested ones add, never take away.
     let replaces = |rival: &&Hook| {
         rival.level == Level::Project
+            && rival.replaces
             && rival.nesting == 0
             && rival.trust == Trust::Trusted
             && rival.fault().is_none()
@@ -350,6 +407,9 @@ mod tests {
             runs_from: PathBuf::new(),
             entry: None,
             trust: if level == Level::Project { Trust::Trusted } else { Trust::NotNeeded },
+            replaces: level == Level::Project,
+            record: None,
+            root: None,
         }
     }
 
@@ -400,6 +460,10 @@ mod tests {
         let mut broken = project.clone();
         broken.problems.push(Problem::new("x", Severity::Unusable, "x"));
         assert_eq!(out(vec![user.clone(), broken])[0].1, None);
+        let mut not_agreed = project.clone();
+        not_agreed.replaces = false;
+        let outs = out(vec![user.clone(), not_agreed]);
+        assert!(outs.iter().all(|(_, out)| out.is_none()), "both stand");
         let mut nested = project;
         nested.nesting = 1;
         assert_eq!(out(vec![user, nested]).iter().filter(|(_, out)| out.is_none()).count(), 2);
@@ -417,6 +481,20 @@ mod tests {
         let outs = out(vec![managed, locked, project]);
         assert_eq!(outs.iter().filter(|(_, out)| out.is_none()).count(), 1);
         assert_eq!(outs[0], ("/managed/guard".to_owned(), None));
+    }
+
+    #[test]
+    fn a_users_guard_is_locked_unless_it_says_otherwise() {
+        let mut guard = hook(Level::User, "guard", "guard", 100);
+        guard.definition.on_failure = anyhook_model::FailMode::Block;
+        let project = hook(Level::Project, "guard", "guard", 100);
+        let outs = out(vec![guard.clone(), project.clone()]);
+        assert_eq!(outs[0].1, None);
+        assert_eq!(outs[1].1, Some(SkipReason::Dropped("/user/guard".to_owned())));
+        guard.definition.metadata = json!({"locked": false});
+        let outs = out(vec![guard, project]);
+        assert_eq!(outs[0].1, Some(SkipReason::Replaced("/project/guard".to_owned())));
+        assert_eq!(outs[1].1, None);
     }
 
     #[test]

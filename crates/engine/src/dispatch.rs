@@ -1,4 +1,5 @@
-//! One event through all hooks that are due: a state machine without I/O.
+//! One event through all hooks that are due: a state machine without I/O, but for a look at where a
+//! call's paths lead ([`crate::file_forms`]).
 //!
 //! A driver asks [`Dispatch::next_step`] what to do, does it (runs a process, or a closure), and hands
 //! the result to [`Dispatch::feed`]. Order, matching, chained input changes, composing and fail
@@ -19,6 +20,7 @@ use anyhook_model::{
 use serde_json::Value;
 
 use crate::discover::MISMATCHES_NAMED;
+use crate::file_forms;
 use crate::hook::Hook;
 use crate::output::{Said, interpret};
 use crate::plan::{Broken, Plan, PlannedStep, skipped};
@@ -48,6 +50,7 @@ pub struct Due<'a> {
 impl Due<'_> {
     /// Returns what the script reads on standard input.
     pub fn input(&self) -> String {
+        file_forms::resolve(self.event);
         self.event.to_json(self.spelling) + "\n"
     }
 }
@@ -192,6 +195,7 @@ impl<'hooks> Dispatch<'hooks> {
         self.next += 1;
         let said = interpret(
             hook.name(),
+            &self.event.kind,
             hook.definition.stdout,
             &result.outcome,
             &result.stdout,
@@ -250,32 +254,31 @@ impl<'hooks> Dispatch<'hooks> {
     fn settle(&mut self, hook: &Hook, mut said: Said, result: Option<RunResult>) {
         let definition = &hook.definition;
         let counts = definition.mode == Mode::Enforce && !definition.is_async;
-        if counts && said.failure.is_none() {
-            self.change_input(&mut said);
+        // What could be read beside something broken stands, unless all of it is a block.
+        let mut stands = counts && !(said.failure.is_some() && hook.blocks_on_failure());
+        if stands {
+            stands = self.change_input(&mut said);
         }
-        if counts {
-            if let Some(why) = &said.failure {
-                let blocked = hook.blocks_on_failure();
-                self.verdict.failed.push(Failure {
-                    hook: hook.name().to_owned(),
-                    why: why.clone(),
-                    blocked,
-                });
-                if blocked {
-                    self.decide(
-                        Effect::Deny,
-                        hook,
-                        Some(format!(
-                            "hook {} failed and must not be passed by: {why}",
-                            hook.name()
-                        )),
-                    );
-                }
-            } else {
-                self.verdict.add_context(said.decision.additional_context.clone());
-                if let Some(effect) = said.decision.effect {
-                    self.decide(effect, hook, said.decision.reason.clone());
-                }
+        if let Some(why) = said.failure.as_ref().filter(|_| counts) {
+            let blocked = hook.blocks_on_failure();
+            self.verdict.failed.push(Failure {
+                hook: hook.name().to_owned(),
+                why: why.clone(),
+                blocked,
+            });
+            if blocked {
+                let reason =
+                    format!("hook {} failed and must not be passed by: {why}", hook.name());
+                self.decide(Effect::Deny, hook, Some(reason));
+            }
+        }
+        if stands {
+            self.verdict.add_context(said.decision.additional_context.clone());
+            if let Some(effect) = said.decision.effect {
+                self.decide(effect, hook, said.decision.reason.clone());
+            }
+            if let Some(told) = &said.told {
+                self.verdict.warnings.push(format!("{}: {told}", hook.name()));
             }
         }
         self.runs.push(run_record(hook, said, result));
@@ -290,14 +293,15 @@ impl<'hooks> Dispatch<'hooks> {
         }
     }
 
-    /// Merges an input change into the event, or makes it the hook's failure.
-    fn change_input(&mut self, said: &mut Said) {
-        let Some(change) = &said.decision.modified_input else { return };
+    /// Merges an input change into the event, or makes it the hook's failure: then nothing else it
+    /// said stands.
+    fn change_input(&mut self, said: &mut Said) -> bool {
+        let Some(change) = &said.decision.modified_input else { return true };
         if !self.event.kind.takes_input_change() {
             said.notes.push(format!("`modified_input` does not count at {}", self.event.kind));
-            return;
+            return true;
         }
-        let Some(tool) = &mut self.event.tool else { return };
+        let Some(tool) = &mut self.event.tool else { return true };
         let changed = match (&tool.input, tool.fixed) {
             (_, Some(why)) => Err(why.to_owned()),
             (Value::Object(_) | Value::Null, None) => {
@@ -309,9 +313,7 @@ impl<'hooks> Dispatch<'hooks> {
         };
         match changed {
             Ok((changed, native)) => {
-                tool.input = Value::Object(changed.clone());
-                // Which files the changed call would touch is no longer certain.
-                tool.files = Value::Null;
+                tool.change_input(changed.clone());
                 self.verdict.input = Some(changed);
                 if let Some(call) = &mut tool.native {
                     // Later hooks must not match what the input was before.
@@ -321,8 +323,10 @@ impl<'hooks> Dispatch<'hooks> {
             }
             Err(why) => {
                 said.failure = Some(format!("the input cannot be changed as it says: {why}"));
+                return false;
             }
         }
+        true
     }
 }
 
@@ -377,6 +381,9 @@ mod tests {
             runs_from: PathBuf::new(),
             entry: None,
             trust: Trust::NotNeeded,
+            replaces: false,
+            record: None,
+            root: None,
         }
     }
 
@@ -387,14 +394,7 @@ mod tests {
             Path::new("/p"),
             jiff::Timestamp::UNIX_EPOCH,
         );
-        event.tool = Some(ToolCall {
-            name: "Shell".to_owned(),
-            input: json!({"command": command, "timeout": 5}),
-            use_id: None,
-            files: Value::Null,
-            native: None,
-            fixed: None,
-        });
+        event.tool = Some(ToolCall::new("Shell", json!({"command": command, "timeout": 5})));
         event
     }
 

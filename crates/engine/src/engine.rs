@@ -6,20 +6,25 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use anyhook_model::event::Doubt;
 use anyhook_model::instructions::Instructions;
 use anyhook_model::json::{Object, any_leaf, shorten, to_spaced};
 use anyhook_model::report::RanAnyway;
 use anyhook_model::{
-    Caller, DecodeError, Effect, Event, EventKind, Host, Lost, Mode, Outcome, Payload, Record,
-    RecordId, Reply, ReplyRecord, Spelling, Verdict, exit_code,
+    Alarm, AlarmKind, Caller, DecodeError, Effect, Event, EventKind, Host, Lost, Mode, OpenFormat,
+    Outcome, Payload, Record, RecordId, Reply, ReplyRecord, Spelling, Verdict, exit_code,
 };
+use rustix::io::Errno;
 use serde_json::Value;
 
 use crate::about::{ABOUT_LIMIT, LONG, about};
 use crate::alarms;
+use crate::announce;
 use crate::digest::{hex, sha256};
 use crate::discover::{Installed, Reading, Standing};
 use crate::dispatch::{Dispatch, Due, Finished, RunResult, Step, run_record};
+use crate::failure_streak;
+use crate::guard_marker;
 use crate::hook::Hook;
 use crate::index::{self, Met};
 use crate::instructions;
@@ -33,9 +38,12 @@ use crate::places::{Places, find_root, nearest_existing};
 use crate::plan::Plan;
 use crate::process_name;
 use crate::redact::without_secrets;
+use crate::roots::Roots;
+use crate::run::environment::{Inherits, of_guard};
 use crate::run::process::random_bits;
 use crate::run::{Command, Runner, detached};
-use crate::session::{self, Session};
+use crate::session::{self, Pinned, Session};
+use crate::session_guards::{self, Checked};
 use crate::settings::{AskFallback, JournalSettings, Settings};
 
 /// Inputs up to this size have a digest beside their call's id.
@@ -60,6 +68,8 @@ pub struct Engine {
     journal_settings: OnceCell<JournalSettings>,
     /// Payloads longer than this are read in part, if no hook needs more.
     pub(crate) large: usize,
+    /// Who is told which event it is, before any hook is asked.
+    tell_kind: Option<fn(&EventKind)>,
 }
 
 /// Which event of a payload it is: some payloads are several events.
@@ -95,6 +105,7 @@ pub struct Opened {
     about: Option<String>,
     call: CallName,
     part: Part,
+    alarms: Vec<Alarm>,
 }
 
 /// A hook's process that is about to be started.
@@ -117,8 +128,12 @@ impl Prepared {
 pub struct Scene {
     /// The project root.
     pub root: Option<PathBuf>,
+    /// The roots the hooks are taken from.
+    roots: Roots,
     /// The installed hooks.
     pub installed: Installed,
+    /// Which index they are of; none if they were read.
+    pub(crate) stamp: Option<u64>,
 }
 
 impl Engine {
@@ -134,6 +149,7 @@ impl Engine {
             binary: OnceCell::new(),
             journal_settings: OnceCell::new(),
             large: LARGE,
+            tell_kind: None,
         }
     }
 
@@ -161,6 +177,7 @@ impl Engine {
         self.names_agent = true;
         self.by_index = true;
         self.adopt_orphans();
+        self.heed_signals();
     }
 
     /// Makes orphans of hooks come to this process, so that none survives its hook's time limit.
@@ -170,9 +187,26 @@ impl Engine {
         self.runner = Runner::adopting();
     }
 
+    /// Has a signal that asks this process to end (INT, TERM, HUP) end the running hook first, with
+    /// everything it started; its `on_failure` then decides. For a process that looks at
+    /// [`Self::interrupted`] afterwards. After [`Self::adopt_orphans`].
+    pub fn heed_signals(&mut self) {
+        self.runner.heed_signals();
+    }
+
+    /// Returns the signal that asked this process to end while hooks ran, if one did.
+    pub fn interrupted(&self) -> Option<i32> {
+        self.runner.interrupted()
+    }
+
     /// Has the program looked for when it is needed, where the places do not name it.
     pub fn find_binary_by(&mut self, find: fn() -> Option<PathBuf>) {
         self.find_binary = Some(find);
+    }
+
+    /// Has somebody told which event a payload is, before any hook is asked.
+    pub fn tell_kind_to(&mut self, told: fn(&EventKind)) {
+        self.tell_kind = Some(told);
     }
 
     fn binary(&self) -> Option<&Path> {
@@ -210,6 +244,9 @@ impl Engine {
             Ok(read) => read,
             Err(error) => return self.refuse(host, &error, &payload, caller),
         };
+        if let (Some(tell), Some(event)) = (self.tell_kind, events.first()) {
+            tell(&event.kind);
+        }
         let mut verdict = Verdict::default();
         let mut dispatched_events = Vec::with_capacity(1);
         let is_one_call = events.len() > 1 && events.iter().all(|event| event.tool.is_some());
@@ -254,11 +291,14 @@ impl Engine {
         let lost = self.answer_for_nobody(host, first, &mut verdict);
         let mut reply = host.encode(first, &verdict);
         reply.lost.extend(lost);
+        reply.blocks = verdict.is_block() && reply.lost.iter().all(|lost| lost.what != "deny");
         if let Some(record) = records.first() {
             self.remember_call(first, record, &verdict);
         }
-        self.journal_answer(records, payload.into(), &mut reply);
-        reply
+        match self.journal_answer(records, payload.into(), &mut reply) {
+            Err(error) if !reply.blocks => self.refuse_blind(host, first, &error).unwrap_or(reply),
+            _ => reply,
+        }
     }
 
     /// Reads what the daemon wants of this agent's hook processes; nothing without an id.
@@ -284,7 +324,8 @@ impl Engine {
         left: Option<Duration>,
     ) {
         let (Some(person), Some(event)) = (&self.person, events.first()) else { return };
-        if person::wanted(event, verdict).is_none() {
+        // Whoever asked us to end waits for nobody.
+        if person::wanted(event, verdict).is_none() || self.interrupted().is_some() {
             return;
         }
         let mut settings = Settings::load(&self.places, event.project_dir.as_deref()).decisions;
@@ -304,7 +345,12 @@ impl Engine {
     }
 
     /// Journals what came in and what was answered. The answer does not depend on it.
-    fn journal_answer(&self, mut records: Vec<Record>, payload: Payload, reply: &mut Reply) {
+    fn journal_answer(
+        &self,
+        mut records: Vec<Record>,
+        payload: Payload,
+        reply: &mut Reply,
+    ) -> io::Result<()> {
         if let Some((first, further)) = records.split_first_mut() {
             first.payload = Some(payload);
             first.lost.clone_from(&reply.lost);
@@ -317,9 +363,9 @@ impl Engine {
                 record.with = Some(first.id.clone());
             }
         }
-        if let Err(error) = self.journal(records) {
+        self.journal(records).inspect_err(|error| {
             reply.stderr.push_str(&format!("anyhook: the journal cannot be written: {error}\n"));
-        }
+        })
     }
 
     /// Remembers which call was denied, so that it is noticed if it runs nevertheless.
@@ -350,14 +396,22 @@ impl Engine {
         let kind = EventKind::Other("unreadable".to_owned());
         let mut event = Event::new(kind, host.id(), &caller.work_dir, caller.now);
         event.project_dir.clone_from(&caller.project_dir);
-        let scene = self.scene(self.unpinned_root(&event), &event.work_dir, Reading::WhatMayRun);
+        let roots = self.unpinned(&event, event.project_dir.clone());
+        let scene = self.scene(roots, &event.work_dir, Reading::WhatMayRun);
+        // Who speaks the open format is told what is wrong with an event, unless it may be a call.
+        let speaks_open_format = host.id() == OpenFormat.id();
         let is_guard = |standing: &Standing| {
             let hook = &standing.hook;
+            let triggers = &hook.definition.triggers;
+            let is_for_tools = triggers.iter().any(|trigger| trigger.kind.takes_input_change());
             standing.out.is_none()
+                && (is_for_tools || !speaks_open_format)
                 && hook.blocks_on_failure()
                 && hook.definition.mode == Mode::Enforce
         };
-        let mut reply = host.refuse(error, scene.installed.hooks.iter().any(is_guard));
+        let guarded = scene.installed.hooks.iter().any(is_guard);
+        let mut reply = host.refuse(error, guarded);
+        reply.blocks = guarded;
         event.project_dir = scene.root;
         let mut verdict = Verdict { warnings: vec![error.to_string()], ..Verdict::default() };
         verdict.effect = (reply.exit_code == exit_code::BLOCKED).then_some(Effect::Deny);
@@ -365,8 +419,25 @@ impl Engine {
         let id = new_id();
         let (verdict, _, mut record) = finish(id, finished, Duration::ZERO);
         record.verdict = verdict;
-        self.journal_answer(vec![*record], Payload::new(payload), &mut reply);
+        let _ = self.journal_answer(vec![*record], Payload::new(payload), &mut reply);
         reply
+    }
+
+    /// Refuses a tool call where not a single file could be opened, so that no hook was found, and a
+    /// guard is known to be installed.
+    fn refuse_blind(&self, host: &dyn Host, event: &Event, error: &io::Error) -> Option<Reply> {
+        let is_exhausted = [Errno::MFILE, Errno::NFILE]
+            .iter()
+            .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()));
+        let is_tool_call =
+            matches!(event.kind, EventKind::BeforeTool | EventKind::PermissionRequest);
+        if !is_exhausted || !is_tool_call || !guard_marker::is_set(self.places.state.as_deref()?) {
+            return None;
+        }
+        let why = "cannot be decided on: no file can be opened, too many are open (ulimit -n)";
+        let mut reply = host.refuse(&DecodeError::NotTaken(why.to_owned()), true);
+        reply.blocks = true;
+        Some(reply)
     }
 
     /// Decides an `ask` where the host cannot ask anybody. Returns what was lost by it.
@@ -413,7 +484,7 @@ impl Engine {
         if journal.append(records)? == Appended::AndClosedOne {
             // If it cannot be done now, whoever closes the next segment does it.
             let _ = match self.binary() {
-                Some(binary) => detached::launch_keeper(binary),
+                Some(binary) => detached::launch_keeper(binary, &self.places),
                 None => journal.keep(now()).map(drop),
             };
         }
@@ -443,7 +514,10 @@ impl Engine {
         agent_id: Option<&str>,
         known: Option<Known>,
     ) -> Dispatched {
-        let opened = self.open_part(&mut event, part, self.by_index, known);
+        // Where it is not certain what is called, every guard is asked for.
+        let by_index = self.by_index && event.doubt.is_none();
+        let can_tell = can_tell(host, &event.kind);
+        let opened = self.open_part(&mut event, part, by_index, known, can_tell);
         let plan = Plan::new(&opened.scene.installed, &event);
         let left = || deadline.map(|deadline| deadline.saturating_sub(opened.began.elapsed()));
         let mut finished = Dispatch::new(host, plan, event).drive(|step| match step {
@@ -451,6 +525,7 @@ impl Engine {
             Step::Detach(due) => self.detach(due, &opened.id, &opened.scene),
             Step::Done => RunResult::not_started("it is over"),
         });
+        deny_doubtful(&opened.scene, &mut finished);
         if instructions::may_hold(&finished.event, &finished.verdict)
             && let Some(instructions) = self.instructions(agent_id)
         {
@@ -466,7 +541,7 @@ impl Engine {
     /// [`Self::close`].
     pub fn open(&self, event: &mut Event) -> Opened {
         // Hooks that the driver adds may change what others match: none of them can be passed by.
-        self.open_part(event, Part::First, false, None)
+        self.open_part(event, Part::First, false, None, is_heard(&event.kind))
     }
 
     fn open_part(
@@ -475,6 +550,7 @@ impl Engine {
         part: Part,
         by_index: bool,
         known: Option<Known>,
+        can_tell: bool,
     ) -> Opened {
         let (began, at) = (Instant::now(), now());
         let session = self.session(event);
@@ -482,14 +558,27 @@ impl Engine {
         let mut counted = Object::new();
         if let Some(session) = &session {
             let state = self.places.state.as_deref();
-            trouble = remember(session, event, &mut counted, state, part).err();
+            trouble = remember(session, event, &mut counted, state).err();
         }
-        let root = self.root(event, session.as_ref(), &mut trouble);
-        event.project_dir.clone_from(&root);
+        // One that was read in part has had its place filled in.
+        let named = known.as_ref().map_or(&event.project_dir, |known| &known.scene.roots.named);
+        let named = named.clone();
+        let roots = self.roots(event, named, session.as_ref(), &mut trouble);
+        self.set_place(event, roots.pinned.as_deref());
         let (scene, told) = known.map(|known| (known.scene, known.about)).unzip();
-        let scene = scene
-            .filter(|scene| scene.root == root)
-            .unwrap_or_else(|| self.meet(root, event, by_index, &OnceCell::new()));
+        let mut scene = scene
+            .filter(|scene| scene.roots == roots)
+            .unwrap_or_else(|| self.meet(roots, event, by_index, &OnceCell::new()));
+        let mut alarms = Vec::new();
+        if let Some(session) = &session {
+            match self.check_guards(session, &scene, event, can_tell) {
+                Ok(checked) => {
+                    self.add_remembered(&mut scene, event, checked.remembered);
+                    alarms = checked.alarms;
+                }
+                Err(error) => trouble = trouble.or(Some(error)),
+            }
+        }
         Opened {
             id: new_id(),
             scene,
@@ -502,93 +591,204 @@ impl Engine {
             about: told.unwrap_or_else(|| about(event, &[])),
             call: CallName::of(event),
             part,
+            alarms,
+        }
+    }
+
+    /// Compares the hooks of an event with those its session began with.
+    fn check_guards(
+        &self,
+        session: &Session,
+        scene: &Scene,
+        event: &Event,
+        can_tell: bool,
+    ) -> io::Result<Checked> {
+        let Some(state) = self.places.state.as_deref() else { return Ok(Checked::default()) };
+        let root = scene.root.as_deref();
+        let find = || {
+            if scene.stamp.is_none() {
+                return scene.installed.clone();
+            }
+            Installed::find_in(&self.places, &scene.roots, &event.work_dir, Reading::WhatMayRun)
+        };
+        let stamp = self.stamp(scene, state);
+        let folder = session.folder();
+        let scene = session_guards::Scene { state, folder, root, stamp, can_tell, now: now() };
+        session_guards::check(&scene, find, |installed| announce::hooks_off(installed, state))
+    }
+
+    /// Adds guards that decide as their session remembers them.
+    fn add_remembered(&self, scene: &mut Scene, event: &Event, remembered: Vec<Hook>) {
+        let is_due = |hook: &Hook| hook.definition.spelling_of(&event.kind).is_some();
+        if !remembered.iter().any(is_due) {
+            return;
+        }
+        if scene.stamp.take().is_some() {
+            // What one of them changes, another hook may match: all of them are needed.
+            let reading = Reading::WhatMayRun;
+            let (roots, work_dir) = (&scene.roots, &event.work_dir);
+            scene.installed = Installed::find_in(&self.places, roots, work_dir, reading);
+        }
+        let hooks = &mut scene.installed.hooks;
+        for hook in remembered.into_iter().filter(is_due) {
+            if hooks.iter().any(|standing| standing.hook.name() == hook.name()) {
+                continue;
+            }
+            let before =
+                |standing: &Standing| standing.hook.definition.priority >= hook.definition.priority;
+            let place = hooks.iter().take_while(|standing| before(standing)).count();
+            hooks.insert(place, Standing { hook, out: None });
         }
     }
 
     /// Ends a dispatch that [`Self::open`] began: caps a stop gate, raises alarms, makes the record.
     pub fn close(&self, host: &dyn Host, opened: Opened, mut finished: Finished) -> Dispatched {
-        let Opened { id, scene, began, at, session, mut trouble, counted, about, call, part } =
-            opened;
+        let Opened {
+            id,
+            scene,
+            began,
+            at,
+            session,
+            mut trouble,
+            counted,
+            about,
+            call,
+            part,
+            alarms,
+        } = opened;
         finished.verdict.id = Some(id.clone());
         if finished.event.kind == EventKind::BeforeStop && finished.verdict.is_block() {
             let cap = Settings::load(&self.places, scene.root.as_deref()).stop_cap;
             let cap = host.stop_cap().map_or(cap, |host| host.min(cap));
             cap_stop(&mut finished.verdict, session.as_ref(), cap, &mut trouble);
         }
+        if let Some(state) = &self.places.state {
+            finished.runs.iter().for_each(|run| failure_streak::remember(state, run));
+        }
+        if let EventKind::Other(name) = &finished.event.kind
+            && let Some(meant) = EventKind::slip_of(name)
+        {
+            let hint = if meant == name {
+                "it is another agent's event".to_owned()
+            } else {
+                format!("did you mean `{meant}`?")
+            };
+            let name = shorten(name, 100);
+            let warning = format!("unknown event `{name}`, so no hook ran: {hint}");
+            finished.verdict.warnings.push(warning);
+        }
         finished.verdict.warnings.extend(scene.installed.notes.iter().cloned());
+        // A patch is one call, and one event for each of its files. What ends us before this point has
+        // left the call unasked.
+        if let (Some(session), EventKind::BeforeTool, Part::First) =
+            (&session, &finished.event.kind, part)
+        {
+            let changed = finished.verdict.input.as_ref().map(|_| CallName::of(&finished.event));
+            let changed = changed.filter(|_| call.digest.is_none()).and_then(|name| name.call);
+            let counted =
+                session.count_call(call.call.as_deref().unwrap_or(""), changed.as_deref());
+            trouble = trouble.or(counted.err());
+        }
         if let Some(error) = trouble {
             finished.verdict.warnings.push(format!("the session cannot be remembered: {error}"));
         }
         let (mut verdict, event, mut record) = finish(id, finished, began.elapsed());
         (record.at, record.about, record.counted) = (at, about, counted);
         (record.call, record.call_digest) = (call.call, call.digest);
-        self.raise_alarms(host, session.as_ref(), &mut record, &mut verdict, part);
+        record.alarms = alarms;
+        self.raise_alarms(host, session.as_ref(), &event, &mut record, &mut verdict, part);
         record.verdict.clone_from(&verdict);
         Dispatched { verdict, record, event }
     }
 
-    /// Tells of denied calls that ran: at once, and again when the next session starts.
+    /// Tells of what went past a guard: at once, and of calls that ran again when the next session
+    /// starts.
     ///
     /// A host that has no words for the person tells the model, which is not meant to keep it.
     fn raise_alarms(
         &self,
         host: &dyn Host,
         session: Option<&Session>,
+        event: &Event,
         record: &mut Record,
         verdict: &mut Verdict,
         part: Part,
     ) {
-        let Some(state) = self.places.state.as_ref().filter(|_| part == Part::First) else {
-            return;
-        };
-        let mut alarms: Vec<RanAnyway> = Vec::new();
-        // Where nobody would be told, they wait for a session in which somebody is.
-        if record.event == EventKind::SessionStart && host.can_warn(&record.event) {
-            alarms = alarms::take(state);
-        }
-        if let Some(session) = session.filter(|_| record.event == EventKind::AfterTool) {
-            let calls = [&record.call, &record.call_digest].into_iter().flatten();
-            let denied = calls.into_iter().find_map(|call| session.denied_by(call));
-            if let Some(denied) = denied.map(RecordId::from_text) {
-                record.denied_by = Some(denied.clone());
-                let mut alarm = RanAnyway::of(record, denied);
-                alarm.about =
-                    alarm.about.map(|about| shorten(&without_secrets(about), ABOUT_LIMIT));
+        if let Some(state) = self.places.state.as_ref().filter(|_| part == Part::First) {
+            // Where nobody would be told, they wait for a session in which somebody is.
+            if record.event == EventKind::SessionStart && host.can_warn(&record.event) {
+                record.alarms.extend(alarms::take(state));
+            }
+            if let Some(alarm) = session.and_then(|session| call_alarm(session, event, record)) {
                 // `verify` and `doctor` find it in the journal in any case.
                 let _ = alarms::raise(state, &alarm);
-                alarms.push(alarm);
+                record.alarms.push(alarm);
             }
         }
-        for words in alarms.iter().map(alarms::words) {
-            verdict.add_context(Some(words.clone()));
-            verdict.warnings.push(words);
+        for alarm in &record.alarms {
+            // What is off is the person's to put right, where they can be told.
+            if alarm.kind != AlarmKind::HooksOff || record.event != EventKind::SessionStart {
+                verdict.add_context(Some(alarm.text.clone()));
+            }
+            verdict.warnings.push(alarm.text.clone());
         }
     }
 
     /// Finds what an event would meet, without running or writing anything.
     pub fn look(&self, event: &Event) -> Scene {
-        self.scene(self.known_root(event), &event.work_dir, Reading::All)
+        self.scene(self.known_roots(event), &event.work_dir, Reading::All)
     }
 
     /// Finds what an event will meet that holds more texts than were read of it.
     pub(crate) fn peek<'event>(
         &self,
+        roots: Roots,
         event: &'event Event,
         leaves: &OnceCell<Leaves<'event>>,
     ) -> Scene {
-        self.meet(self.known_root(event), event, self.by_index, leaves)
+        self.meet(roots, event, self.by_index, leaves)
     }
 
-    /// Returns the project root without pinning it.
-    fn known_root(&self, event: &Event) -> Option<PathBuf> {
-        let pinned = self.session(event).and_then(|session| session.root());
-        pinned.or_else(|| self.unpinned_root(event))
+    /// Fills in where an event happens, on which the forms of its paths depend.
+    pub(crate) fn set_place(&self, event: &mut Event, root: Option<&Path>) {
+        if let Some(tool) = &mut event.tool {
+            event.home.clone_from(&self.places.home);
+            if event.project_dir.as_deref() != root {
+                tool.forms.forget();
+            }
+        }
+        event.project_dir = root.map(Path::to_owned);
+    }
+
+    /// Tells whether guards may have a say in an event that are not among what it meets: as its
+    /// session remembers them.
+    pub(crate) fn may_be_remembered(&self, event: &Event, scene: &Scene) -> bool {
+        let (Some(session), Some(state)) = (self.session(event), &self.places.state) else {
+            return false;
+        };
+        session_guards::may_differ(session.folder(), self.stamp(scene, state))
+    }
+
+    /// Returns what tells one state of the installed hooks from another.
+    fn stamp(&self, scene: &Scene, state: &Path) -> Option<u64> {
+        let is_read = !self.by_index && scene.installed.notes.is_empty();
+        let of_read = || is_read.then(|| session_guards::stamp_of(&scene.installed, state));
+        scene.stamp.or_else(of_read)
+    }
+
+    /// Returns the project roots without pinning one.
+    pub(crate) fn known_roots(&self, event: &Event) -> Roots {
+        let named = event.project_dir.clone();
+        match self.session(event).and_then(|session| session.pinned()) {
+            Some(pinned) => with_named(pinned, named),
+            None => self.unpinned(event, named),
+        }
     }
 
     /// Returns the project root as the event alone tells it: the host's, else the repository.
-    fn unpinned_root(&self, event: &Event) -> Option<PathBuf> {
+    fn unpinned(&self, event: &Event, named: Option<PathBuf>) -> Roots {
         let repository = || find_root(&event.work_dir, self.places.home.as_deref());
-        event.project_dir.clone().or_else(repository)
+        Roots { pinned: named.clone().or_else(repository), earlier: None, named }
     }
 
     /// Runs hooks apart from all that is installed, waiting for those that are async, too; nothing
@@ -611,56 +811,64 @@ impl Engine {
         event.session.as_deref().map(|id| Session::new(state, &event.host, id))
     }
 
-    /// Returns the project root: the pinned one, else the host's, else the repository.
-    fn root(
+    /// Returns the project roots: the pinned one, else the host's, else the repository; and what the
+    /// event itself names.
+    fn roots(
         &self,
         event: &Event,
+        named: Option<PathBuf>,
         session: Option<&Session>,
         trouble: &mut Option<io::Error>,
-    ) -> Option<PathBuf> {
-        if let Some(pinned) = session.and_then(Session::root) {
-            return Some(pinned);
+    ) -> Roots {
+        if let Some(pinned) = session.and_then(Session::pinned) {
+            return with_named(pinned, named);
         }
-        let root = self.unpinned_root(event)?;
-        match session.map(|session| session.pin_root(&root)) {
-            Some(Ok(pinned)) => Some(pinned),
-            Some(Err(error)) => {
+        let roots = self.unpinned(event, named);
+        let (Some(session), Some(root)) = (session, &roots.pinned) else { return roots };
+        match session.pin_root(root) {
+            Ok(pinned) => with_named(pinned, roots.named),
+            Err(error) => {
                 *trouble = Some(error);
-                Some(root)
+                roots
             }
-            None => Some(root),
         }
     }
 
     /// Finds the hooks of an event: by the index, or by reading them.
     fn meet<'event>(
         &self,
-        root: Option<PathBuf>,
+        roots: Roots,
         event: &'event Event,
         by_index: bool,
         leaves: &OnceCell<Leaves<'event>>,
     ) -> Scene {
         if !by_index {
-            return self.scene(root, &event.work_dir, Reading::WhatMayRun);
+            return self.scene(roots, &event.work_dir, Reading::WhatMayRun);
         }
-        let Met { installed, journal } = index::meet(&self.places, root.as_deref(), event, leaves);
+        let Met { installed, journal, stamp } = index::meet(&self.places, &roots, event, leaves);
         if let Some(journal) = journal {
             let _ = self.journal_settings.set(journal);
         }
-        Scene { root, installed }
+        Scene { root: roots.pinned.clone(), roots, installed, stamp }
     }
 
-    fn scene(&self, root: Option<PathBuf>, work_dir: &Path, reading: Reading) -> Scene {
-        let installed = Installed::find(&self.places, root.as_deref(), work_dir, reading);
-        Scene { root, installed }
+    fn scene(&self, roots: Roots, work_dir: &Path, reading: Reading) -> Scene {
+        let installed = Installed::find_in(&self.places, &roots, work_dir, reading);
+        Scene { root: roots.pinned.clone(), roots, installed, stamp: None }
     }
 
     /// Makes the command of a hook whose turn has come.
     fn command(&self, due: &Due<'_>, more: &[(OsString, OsString)]) -> Option<Command> {
         let Due { hook, event, spelling } = due;
         let entry = hook.entry.as_ref()?;
-        let work_dir = nearest_existing(event.project_dir.as_deref().unwrap_or(&event.work_dir));
-        let mut environment: Vec<(OsString, OsString)> = Vec::with_capacity(10 + more.len());
+        let root = hook.root.as_deref().or(event.project_dir.as_deref());
+        let work_dir = nearest_existing(root.unwrap_or(&event.work_dir));
+        let inherits = Inherits::of(hook);
+        let mut environment = match &inherits {
+            Inherits::Clean(named) => of_guard(&self.places, named),
+            Inherits::All | Inherits::AllButCode => Vec::new(),
+        };
+        environment.reserve(10 + more.len());
         let mut set = |name: &str, value: OsString| environment.push((name.into(), value));
         let text = |value: &str| OsString::from(shorten(&value.replace('\0', ""), VARIABLE_LIMIT));
         set("ANYHOOK_EVENT", text(event.kind.name(*spelling)));
@@ -677,7 +885,7 @@ impl Engine {
             set("ANYHOOK_TOOL", text(&tool.name));
         }
         environment.extend_from_slice(more);
-        Some(Command::new(entry, work_dir, environment))
+        Some(Command::new(entry, work_dir, inherits, environment))
     }
 
     /// Makes a hook whose turn has come ready to be started, for a driver that does it itself.
@@ -717,6 +925,12 @@ impl Engine {
     /// Starts a hook that runs aside.
     fn detach(&self, due: &Due<'_>, of: &RecordId, scene: &Scene) -> RunResult {
         let began = Instant::now();
+        if let Some(signal) = self.interrupted() {
+            return RunResult {
+                outcome: Outcome::Interrupted(signal),
+                ..RunResult::not_started("")
+            };
+        }
         let Some(command) = self.command(due, &[]) else {
             return RunResult::not_started("there is nothing to run");
         };
@@ -762,6 +976,92 @@ impl Engine {
     }
 }
 
+/// Denies a call that a guard did not see as it is: one that blocks on failure must not be passed by.
+fn deny_doubtful(scene: &Scene, finished: &mut Finished) {
+    let event = &finished.event;
+    let Some(doubt) = event.doubt.filter(|_| event.kind.takes_input_change()) else { return };
+    if finished.verdict.is_block() {
+        return;
+    }
+    let plan = Plan::new(&scene.installed, event);
+    let guard = plan.steps.iter().find(|step| {
+        let definition = &step.hook.definition;
+        let decides = definition.mode == Mode::Enforce && !definition.is_async;
+        // A guard that took the call although it has no name has decided about it.
+        let was_passed = doubt == Doubt::Cut || step.mismatch(event).is_some();
+        decides && step.hook.blocks_on_failure() && was_passed
+    });
+    if let Some(guard) = guard {
+        let name = guard.hook.name();
+        finished.verdict.effect = Some(Effect::Deny);
+        finished.verdict.reason = Some(format!(
+            "{doubt}, so hook {name} could not judge the call, and must not be passed by"
+        ));
+        finished.verdict.by = Some(name.to_owned());
+        finished.verdict.input = None;
+        finished.verdict.native_input = None;
+    }
+}
+
+/// Tells whether what is said at an event reaches somebody.
+fn can_tell(host: &dyn Host, kind: &EventKind) -> bool {
+    is_heard(kind) && host.can_warn(kind)
+}
+
+/// Tells whether an event is one of those at which agents take in what they are told.
+fn is_heard(kind: &EventKind) -> bool {
+    matches!(
+        kind,
+        EventKind::SessionStart
+            | EventKind::BeforeAgent
+            | EventKind::BeforeTool
+            | EventKind::AfterTool
+            | EventKind::AfterToolFailure
+    )
+}
+
+/// Returns the alarm about the call of an event, if there is one: it ran although it was denied, or
+/// although nobody was asked.
+fn call_alarm(session: &Session, event: &Event, record: &mut Record) -> Option<Alarm> {
+    if !matches!(record.event, EventKind::AfterTool | EventKind::AfterToolFailure) {
+        return None;
+    }
+    let calls = [&record.call, &record.call_digest].into_iter().flatten();
+    let denied = calls.into_iter().find_map(|call| session.denied_by(call));
+    let about =
+        |about: Option<String>| about.map(|about| shorten(&without_secrets(about), ABOUT_LIMIT));
+    if let Some(denied) = denied.filter(|_| record.event == EventKind::AfterTool) {
+        let denied = RecordId::from_text(denied);
+        record.denied_by = Some(denied.clone());
+        let mut ran = RanAnyway::of(record, denied);
+        ran.about = about(ran.about);
+        return Some(alarms::ran_anyway(&ran));
+    }
+    let call = record.call.as_deref().filter(|_| is_known_before(event))?;
+    if session.was_asked(call) != Some(false) {
+        return None;
+    }
+    let tool = record.tool.as_deref().unwrap_or_default();
+    let what = format!("{tool} {}", about(record.about.clone()).unwrap_or_default());
+    Some(alarms::ran_unasked(&record.host, what.trim(), &record.id))
+}
+
+/// Tells whether a call that ran is known by the same name as when it was asked about.
+fn is_known_before(event: &Event) -> bool {
+    let Some(tool) = &event.tool else { return false };
+    // Without an id, it is known by its input: a person may have edited what is written to a file,
+    // and a call that follows from another one's result is not the model's.
+    tool.use_id.is_some()
+        || (tool.name == "Shell"
+            && tool.input.is_object()
+            && !event.raw.contains_key("original_request_name"))
+}
+
+/// Returns the roots of an event in a session.
+fn with_named(pinned: Pinned, named: Option<PathBuf>) -> Roots {
+    Roots { pinned: Some(pinned.root), earlier: pinned.real, named }
+}
+
 /// Takes the effect from a verdict on what has already happened: the stop it follows stands.
 fn report_only(verdict: &mut Verdict) {
     if verdict.effect.take() == Some(Effect::Deny) {
@@ -777,7 +1077,6 @@ fn remember(
     event: &mut Event,
     counted: &mut Object,
     state: Option<&Path>,
-    part: Part,
 ) -> io::Result<()> {
     // A blocked stop that the host sends back as a prompt is nobody's prompt.
     if event.kind == EventKind::BeforeAgent
@@ -792,13 +1091,13 @@ fn remember(
                 if let Some(state) = state {
                     session::forget_old(state, SystemTime::now());
                     index::forget_old(state, SystemTime::now());
+                    failure_streak::forget_old(state, SystemTime::now());
+                    guard_marker::forget_gone(state);
                 }
                 session.begin_turn()
             }
             // A subagent's prompt is part of the turn that started it.
             EventKind::BeforeAgent if event.agent.is_none() => session.begin_turn(),
-            // A patch is one call, and one event for each of its files.
-            EventKind::BeforeTool if part == Part::First => session.count_step(),
             _ => Ok(()),
         }
     })();
@@ -910,6 +1209,9 @@ pub fn explain<'scene>(
     scene: &'scene Scene,
     event: &Event,
 ) -> Vec<(&'scene Hook, Spelling, Result<(), anyhook_model::SkipReason>)> {
+    let mut event = event.clone();
+    event.project_dir.clone_from(&scene.root);
+    let event = &event;
     let plan = Plan::new(&scene.installed, event);
     let mut due: Vec<_> = plan
         .steps

@@ -18,15 +18,26 @@ pub fn front_matter(data: &[u8]) {
 
 /// Reads bytes as a hook's output.
 pub fn hook_output(data: &[u8]) {
+    use anyhook_model::{Effect, EventKind};
     let text = String::from_utf8_lossy(data);
+    let read = |kind: &EventKind, stdout_use, text: &str| {
+        crate::output::interpret("guard", kind, stdout_use, &Outcome::Exited(0), text, "")
+    };
     for stdout_use in [StdoutUse::Log, StdoutUse::Context] {
-        let said = crate::output::interpret("guard", stdout_use, &Outcome::Exited(0), &text, "");
-        assert!(said.failure.is_none() || said.decision.is_silent());
+        for kind in [EventKind::BeforeTool, EventKind::BeforeStop] {
+            let said = read(&kind, stdout_use, &text);
+            // What is broken may have been the objection.
+            let effect = said.decision.effect;
+            assert!(
+                said.failure.is_none() || !matches!(effect, Some(Effect::Allow | Effect::Deny))
+            );
+        }
     }
-    // A deny on a line of its own stands, whatever comes before it.
-    let denied = format!("{{\"decision\": \"deny\"}}\n{text}");
-    let said = crate::output::interpret("guard", StdoutUse::Log, &Outcome::Exited(0), &denied, "");
-    assert_eq!(said.decision.effect, Some(anyhook_model::Effect::Deny));
+    // A deny on a line of its own stands, in any dialect, whatever comes after it.
+    for deny in crate::output::dialect::DENIES {
+        let said = read(&EventKind::BeforeTool, StdoutUse::Log, &format!("{deny}\n{text}"));
+        assert_eq!(said.decision.effect, Some(Effect::Deny), "{deny}");
+    }
 }
 
 /// Reads bytes as an event, and what is written of it as an event again.
@@ -74,14 +85,7 @@ pub fn index(data: &[u8]) {
     let (head, rest) = bytes.split_at(length);
     let nowhere = std::path::Path::new("/nowhere");
     let mut event = Event::new(EventKind::BeforeTool, "agent-hooks", nowhere, crate::now());
-    event.tool = Some(ToolCall {
-        name: "Shell".to_owned(),
-        input: serde_json::json!({"command": "echo"}),
-        use_id: None,
-        files: serde_json::Value::Null,
-        native: None,
-        fixed: None,
-    });
+    event.tool = Some(ToolCall::new("Shell", serde_json::json!({"command": "echo"})));
     let _ = crate::index::read_bytes(head, rest, &event);
 }
 
@@ -112,18 +116,11 @@ pub fn matcher(data: &[u8]) {
     if let (Ok(anywhere), Ok(plain)) = (anywhere, plain) {
         let right = plain.is_match(text);
         assert_eq!(anywhere.is_match(text), right, "{anywhere:?} in {text:?}");
-        let call = anyhook_model::ToolCall {
-            name: String::new(),
-            input: text.into(),
-            use_id: None,
-            files: serde_json::Value::Null,
-            native: None,
-            fixed: None,
-        };
+        let call = anyhook_model::ToolCall::new("", text.into());
         let matcher = Matcher::from_parts(None, Some(anywhere));
         assert!(matcher.may_match(&call, &Leaves::of(&call)) || !right, "{matcher:?} in {text:?}");
     }
-    let anchored = |end: &str| regex::Regex::new(&format!("^(?:{expression}{end})$"));
+    let anchored = |end: &str| regex::Regex::new(&format!("^(?i:{expression}{end})$"));
     let whole = Expression::whole(expression);
     let plain =
         regex::Regex::new(expression).and_then(|_| anchored("").or_else(|_| anchored("\n")));

@@ -1,13 +1,15 @@
 //! A hook as it lies in its folder.
 
-use std::fs::File;
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use anyhook_model::{FailMode, HookDefinition, Trigger};
 use rustix::fs::{Access, Mode, OFlags};
+use rustix::io::Errno;
 
 use crate::definition;
+use crate::last_known::{is_blank, is_there};
 use crate::matcher::Matcher;
 use crate::problem::{Problem, Severity};
 
@@ -105,6 +107,12 @@ pub struct Hook {
     pub entry: Option<Entry>,
     /// Whether it is trusted.
     pub trust: Trust,
+    /// Whether a person agreed that this project's hook takes the place of their own of its name.
+    pub replaces: bool,
+    /// The file of the record by which it is trusted.
+    pub record: Option<PathBuf>,
+    /// The project it runs in, where that is not the session's.
+    pub root: Option<PathBuf>,
 }
 
 impl Hook {
@@ -121,6 +129,9 @@ impl Hook {
             runs_from: folder.to_owned(),
             entry: None,
             trust: if level == Level::Project { Trust::Never } else { Trust::NotNeeded },
+            replaces: false,
+            record: None,
+            root: None,
         }
     }
 
@@ -143,7 +154,11 @@ impl Hook {
     pub fn load(folder: &Path, level: Level) -> Self {
         let folder_name = folder.file_name().unwrap_or_default().to_string_lossy();
         let mut hook = Self::unread(folder, level);
-        match read_regular(&folder.join(HOOK_FILE)) {
+        match read_regular(&hook.file()) {
+            Ok(file) if is_blank(&file) => {
+                let problem = Problem::new("unreadable", Severity::Unusable, "HOOK.md is empty");
+                hook.problems.push(problem.hint("restore it, or remove the hook's folder"));
+            }
             Ok(file) => {
                 let read = definition::read(&file, &folder_name);
                 hook.definition = read.definition;
@@ -151,13 +166,11 @@ impl Hook {
                 hook.problems = read.problems;
             }
             Err(error) => {
-                let (message, hint) = if error.kind() == io::ErrorKind::NotFound {
+                let is_missing = error.kind() == io::ErrorKind::NotFound;
+                let (message, hint) = if is_missing && !is_there(&hook.file()) {
                     ("there is no HOOK.md".to_owned(), "`anyhook new` makes a hook to start from")
                 } else {
-                    (
-                        format!("HOOK.md cannot be read: {error}"),
-                        "HOOK.md is a file its user may read",
-                    )
+                    (format!("HOOK.md cannot be read: {error}"), how_to_read(&error))
                 };
                 hook.problems
                     .push(Problem::new("unreadable", Severity::Unusable, message).hint(hint));
@@ -169,6 +182,11 @@ impl Hook {
             Err(problem) => hook.problems.push(problem),
         }
         hook
+    }
+
+    /// Returns the file that says what it is.
+    pub(crate) fn file(&self) -> PathBuf {
+        self.folder.join(HOOK_FILE)
     }
 
     /// Returns the hook's name.
@@ -192,9 +210,36 @@ impl Hook {
         self.problems.iter().find(|problem| problem.severity == Severity::Unusable)
     }
 
+    /// Returns what keeps the hook from running, in words. If it blocks for that, whoever is blocked
+    /// must find the place.
+    pub(crate) fn fault_words(&self) -> Option<String> {
+        let fault = self.fault()?;
+        let line = fault.place.filter(|_| self.blocks_on_failure()).map(|place| place.line);
+        Some(match line {
+            Some(line) => {
+                let file = self.folder.join(HOOK_FILE);
+                format!("{} ({}:{line})", fault.message, file.display())
+            }
+            None => fault.message.clone(),
+        })
+    }
+
     /// Tells whether a failure of this hook blocks.
     pub fn blocks_on_failure(&self) -> bool {
         self.definition.on_failure == FailMode::Block && !self.definition.is_async
+    }
+}
+
+/// Says what lets a HOOK.md be read again.
+fn how_to_read(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(code) if code == Errno::ACCESS.raw_os_error() => {
+            "chmod u+r HOOK.md and u+rx its folder, or remove the folder"
+        }
+        Some(code) if [Errno::MFILE, Errno::NFILE].map(Errno::raw_os_error).contains(&code) => {
+            "too few files may be open: raise the limit (ulimit -n)"
+        }
+        _ => "make HOOK.md a file its user may read, or remove the hook's folder",
     }
 }
 
@@ -222,22 +267,58 @@ fn find_entry(folder: &Path) -> Result<Entry, Problem> {
     for (name, interpreter) in ENTRIES {
         let script = scripts.join(name);
         // A `run` that may not be run is left for the next; the others say by their name what they are.
-        if !script.is_file() {
-            continue;
-        }
+        let Some(length) = length_of(&script) else { continue };
         let may_run = may_run(&script);
         if name != run || may_run {
+            if length == 0 {
+                // To run nothing is to have no opinion: nobody writes a script for that.
+                let words = format!("`{SCRIPTS}/{name}` is empty");
+                let problem = Problem::new("empty-script", Severity::Unusable, words);
+                return Err(problem.hint("write it, or remove the hook"));
+            }
             let by_itself = may_run && starts_by_itself(&script);
             return Ok(Entry { script, interpreter: (!by_itself).then_some(interpreter) });
         }
     }
-    let run = scripts.join(run);
-    let problem = Problem::new("nothing-to-run", Severity::Unusable, "there is nothing to run");
-    Err(if run.is_file() {
-        problem.hint("`scripts/run` is not executable: chmod +x it")
-    } else {
-        problem.hint("put a program at scripts/run, scripts/run.sh or scripts/run.py")
-    })
+    Err(nothing_to_run(folder))
+}
+
+/// Returns the length of a file; none of what is no file.
+fn length_of(path: &Path) -> Option<u64> {
+    path.metadata().ok().filter(Metadata::is_file).map(|metadata| metadata.len())
+}
+
+/// Says why there is nothing to run, and what is there instead.
+fn nothing_to_run(folder: &Path) -> Problem {
+    let problem = |words: String| Problem::new("nothing-to-run", Severity::Unusable, words);
+    let run = folder.join(SCRIPTS).join("run");
+    if run.is_file() {
+        return problem("`scripts/run` is not executable".to_owned())
+            .hint("chmod +x scripts/run, in the hook's folder");
+    }
+    let files = |inside: &Path| {
+        let entries = fs::read_dir(folder.join(inside)).into_iter().flatten().flatten();
+        let files = entries.filter(|entry| entry.path().is_file()).map(|entry| entry.file_name());
+        let mut names: Vec<PathBuf> = files.map(|name| inside.join(name)).collect();
+        names.sort();
+        names
+    };
+    let is_program = |name: &PathBuf| {
+        let stem = name.file_stem().unwrap_or_default();
+        ["run", "main", "hook", "index"].iter().any(|known| stem == *known)
+            && name.as_path() != Path::new(HOOK_FILE)
+            && name.extension().is_none_or(|extension| extension != "md")
+    };
+    let found = files(Path::new(SCRIPTS)).into_iter().next();
+    match found.or_else(|| files(Path::new("")).into_iter().find(is_program)) {
+        Some(found) => {
+            let found = found.display();
+            problem(format!("there is nothing to run: `{found}` is there, and is no entry"))
+                .hint(format!("mv {found} scripts/run, give it a `#!` line, chmod +x it"))
+        }
+        None => problem("there is nothing to run".to_owned())
+            .hint("put a program at scripts/run, scripts/run.sh or scripts/run.py"),
+    }
 }
 
 /// Returns the name of a program that reads scripts.
@@ -313,8 +394,29 @@ mod tests {
     #[test]
     fn nothing_to_run_is_unusable() {
         let (_scratch, hook) = hook_with(&[("run", "exit 0\n", 0o644)]);
-        assert_eq!(hook.fault().unwrap().code, "nothing-to-run");
-        assert!(hook.fault().unwrap().hint.as_ref().unwrap().contains("chmod"));
+        let fault = hook.fault().unwrap();
+        assert_eq!(
+            (fault.code, &*fault.message),
+            ("nothing-to-run", "`scripts/run` is not executable")
+        );
+        assert!(fault.hint.as_ref().unwrap().starts_with("chmod +x scripts/run"));
+        for (name, words) in [
+            ("run.js", "there is nothing to run: `scripts/run.js` is there, and is no entry"),
+            ("main.py", "there is nothing to run: `scripts/main.py` is there, and is no entry"),
+        ] {
+            let (_scratch, hook) = hook_with(&[(name, "x\n", 0o755)]);
+            assert_eq!(hook.fault().unwrap().message, words);
+        }
+        let (_scratch, hook) = hook_with(&[]);
+        assert_eq!(hook.fault().unwrap().message, "there is nothing to run");
+    }
+
+    #[test]
+    fn an_empty_script_is_unusable() {
+        for name in ["run", "run.sh"] {
+            let (_scratch, hook) = hook_with(&[(name, "", 0o755)]);
+            assert_eq!(hook.fault().unwrap().message, format!("`scripts/{name}` is empty"));
+        }
     }
 
     #[test]

@@ -4,14 +4,14 @@
 //! person could be asked, of an agent that has an id.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhook_model::instructions::{INSTRUCTIONS_VERSION, Instructions};
 use anyhook_model::{Effect, Event, EventKind, Verdict};
 
-use crate::aside::make_private;
-use crate::hook::read_regular;
+use crate::aside::{self, make_private};
+use crate::regular_file::read_own;
 use crate::settings::{DecisionSettings, WaitFor};
 use crate::trust::short_hash;
 
@@ -21,6 +21,9 @@ pub const PIPELINE: &str = "pipeline";
 /// A person is waited for so long, if the host does not end it before: nobody is at the agent's own
 /// dialog.
 const LONGEST_WAIT_SECONDS: u64 = 24 * 3600;
+
+/// A file that is longer is not one of ours.
+const SIZE_LIMIT: u64 = 1024 * 1024;
 
 /// Returns the file of an agent. Its name is made of the id's digest: an id may hold anything.
 pub fn path(state: &Path, agent: &str) -> PathBuf {
@@ -32,13 +35,7 @@ pub fn path(state: &Path, agent: &str) -> PathBuf {
 pub fn write(state: &Path, instructions: &Instructions) -> io::Result<()> {
     let path = path(state, &instructions.agent);
     let folder = path.parent().unwrap_or(state);
-    make_private(folder)?;
-    // A temporary file is its owner's alone, and stays so.
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(&serde_json::to_vec(instructions)?)?;
-    file.as_file().sync_all()?;
-    file.persist(&path)?;
-    Ok(())
+    aside::write(&path, &serde_json::to_vec(instructions)?, true, || make_private(folder))
 }
 
 /// Removes an agent's instructions, if there are any.
@@ -68,7 +65,7 @@ pub fn keep_only(state: &Path, agents: &[String]) -> io::Result<()> {
 
 /// Reads an agent's instructions. What cannot be read, and another agent's, are none.
 pub fn read(state: &Path, agent: &str) -> Option<Instructions> {
-    let bytes = read_regular(&path(state, agent)).ok()?;
+    let bytes = read_own(&path(state, agent), SIZE_LIMIT).ok()?;
     let found: Instructions = serde_json::from_slice(&bytes).ok()?;
     (found.v == INSTRUCTIONS_VERSION && found.agent == agent).then_some(found)
 }

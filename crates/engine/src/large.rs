@@ -12,9 +12,11 @@ use std::cell::OnceCell;
 
 use anyhook_model::json::{Abridged, Cut, Role, abridge};
 use anyhook_model::{Caller, DecodeError, Event, EventKind, Host, ToolCall};
+use serde_json::Value;
 
 use crate::about::{LONG, about};
 use crate::engine::{Engine, Scene};
+use crate::file_forms;
 use crate::matcher::Leaves;
 use crate::plan::{Broken, Plan, PlannedStep};
 
@@ -66,7 +68,8 @@ impl Engine {
         if cuts.is_empty() {
             return None;
         }
-        let [event] = <[Event; 1]>::try_from(host.decode(text.as_bytes(), caller).ok()?).ok()?;
+        let [mut event] =
+            <[Event; 1]>::try_from(host.decode(text.as_bytes(), caller).ok()?).ok()?;
         drop(text);
         // A person may be asked about a permission, and would have to see all of it.
         let is_plain = matches!(
@@ -75,11 +78,25 @@ impl Engine {
         );
         let call = event.tool.as_ref().filter(|_| is_plain)?;
         // Without an id, a call is known by all of its input; a patch is made of what is in its text.
-        if call.use_id.is_none() || call.fixed.is_some() {
+        if call.use_id.is_none() || call.fixed.is_some() || event.doubt.is_some() {
             return None;
         }
+        // What a path leads to follows from all of it, and a patch may be in what was left out.
+        let paths = call.files.as_array().into_iter().flatten().filter_map(Value::as_str);
+        let is_cut = paths.into_iter().any(|path| path.len() >= LONG)
+            || cuts.iter().any(|cut| cut.raw.contains("*** "));
+        if is_cut {
+            return None;
+        }
+        let roots = self.known_roots(&event);
+        self.set_place(&mut event, roots.pinned.as_deref());
+        file_forms::resolve(&event);
+        let call = event.tool.as_ref()?;
         let leaves = OnceCell::from(leaves(call, &cuts));
-        let scene = self.peek(&event, &leaves);
+        let scene = self.peek(roots, &event, &leaves);
+        if self.may_be_remembered(&event, &scene) {
+            return None;
+        }
         let plan = Plan::new(&scene.installed, &event);
         let leaves = leaves.into_inner()?;
         if plan.steps.iter().any(|step| may_match(step, call, &leaves)) {

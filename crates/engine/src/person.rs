@@ -147,21 +147,14 @@ mod tests {
 
     use anyhook_model::{RecordId, ToolCall};
     use jiff::Timestamp;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
     fn event(kind: EventKind, command: &str) -> Event {
         let mut event = Event::new(kind, "claude-code", Path::new("/p"), Timestamp::UNIX_EPOCH);
         event.session = Some("s".to_owned());
-        event.tool = Some(ToolCall {
-            name: "Shell".to_owned(),
-            input: json!({"command": command}),
-            use_id: None,
-            files: Value::Null,
-            native: None,
-            fixed: None,
-        });
+        event.tool = Some(ToolCall::new("Shell", json!({"command": command})));
         event
     }
 
@@ -237,6 +230,7 @@ mod tests {
             choice: Some(ALLOW.to_owned()),
             message: None,
             by: "ann".to_owned(),
+            process: None,
             at: Timestamp::UNIX_EPOCH,
             digest: inquiry.digest.clone(),
         };

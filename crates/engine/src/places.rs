@@ -1,6 +1,8 @@
 //! Where things are. Told from outside: the engine reads neither `$HOME` nor the environment.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -25,10 +27,24 @@ pub const HOOKS: &str = "hooks";
 /// A project's level, inside its root.
 pub const PROJECT_LEVEL: &str = ".agents";
 
+/// No system opens a longer path (`PATH_MAX`).
+pub(crate) const PATH_LIMIT: usize = 4096;
+
+/// Returns a path, or the longest part of its beginning that could exist.
+///
+/// Looking at every ancestor of a path takes quadratic time: that is fine for paths that can exist,
+/// and not for a megabyte of slashes that an event names as its working directory.
+fn within_limit(path: &Path) -> &Path {
+    let bytes = path.as_os_str().as_bytes();
+    let Some(beginning) = bytes.get(..PATH_LIMIT) else { return path };
+    let end = beginning.iter().rposition(|byte| *byte == b'/').unwrap_or_default();
+    Path::new(OsStr::from_bytes(&beginning[..end.max(1)]))
+}
+
 /// Finds the project root above `work_dir`: the repository, else the nearest `.agents` folder.
 pub fn find_root(work_dir: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let mut with_agents = None;
-    for folder in work_dir.ancestors() {
+    for folder in within_limit(work_dir).ancestors() {
         if folder.join(".git").symlink_metadata().is_ok() {
             return Some(folder.to_owned());
         }
@@ -51,7 +67,7 @@ fn is_same_folder(one: &Path, other: &Path) -> bool {
 
 /// Returns the folders from `root` down to `work_dir`, without `root`.
 pub fn folders_between(root: &Path, work_dir: &Path) -> Vec<PathBuf> {
-    let Ok(inner) = work_dir.strip_prefix(root) else { return Vec::new() };
+    let Ok(inner) = within_limit(work_dir).strip_prefix(root) else { return Vec::new() };
     let mut folder = root.to_owned();
     inner
         .components()
@@ -64,7 +80,7 @@ pub fn folders_between(root: &Path, work_dir: &Path) -> Vec<PathBuf> {
 
 /// Returns `folder`, or its nearest ancestor that is there.
 pub fn nearest_existing(folder: &Path) -> PathBuf {
-    folder
+    within_limit(folder)
         .ancestors()
         .find(|ancestor| fs::metadata(ancestor).is_ok_and(|metadata| metadata.is_dir()))
         .map_or_else(|| PathBuf::from("/"), Path::to_owned)
@@ -86,6 +102,8 @@ pub(crate) fn silent_for(
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -97,6 +115,41 @@ mod tests {
         assert_eq!(find_root(&deep, Some(home)), Some(deep.clone()));
         fs::create_dir_all(home.join("repo/.git")).unwrap();
         assert_eq!(find_root(&deep, Some(home)), Some(home.join("repo")));
+    }
+
+    #[test]
+    fn a_path_that_is_too_long_counts_as_far_as_it_could_exist() {
+        let scratch = tempfile::tempdir().unwrap();
+        let root = scratch.path();
+        fs::create_dir_all(root.join("repo/.git")).unwrap();
+        fs::create_dir_all(root.join("repo/sub")).unwrap();
+        for part in ["a/", "/", "./", "x", "../"] {
+            let ending = part.repeat(2_000_000 / part.len());
+            let long = PathBuf::from(format!("{}/repo/sub/gone/{ending}", root.display()));
+            assert_eq!(find_root(&long, None), Some(root.join("repo")), "{part}");
+            let nearest = nearest_existing(&long);
+            assert!(nearest.starts_with(root.join("repo/sub")), "{part}: {}", nearest.display());
+            assert!(folders_between(root, &long).len() < PATH_LIMIT, "{part}");
+        }
+        let endless = PathBuf::from("x".repeat(2_000_000));
+        assert_eq!((find_root(&endless, None), nearest_existing(&endless)), (None, "/".into()));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_left_of_a_long_path_is_its_beginning(
+            part in proptest::sample::select(vec!["a/", "/", "../", "é", "ééééééééé/", "x"]),
+            times in 0usize..5000,
+        ) {
+            let path = PathBuf::from(format!("/{}", part.repeat(times)));
+            let path = path.as_path();
+            let cut = within_limit(path);
+            prop_assert!(cut.as_os_str().len() <= PATH_LIMIT);
+            prop_assert!(path.as_os_str().as_bytes().starts_with(cut.as_os_str().as_bytes()));
+            if path.as_os_str().len() < PATH_LIMIT {
+                prop_assert_eq!(cut, path);
+            }
+        }
     }
 
     #[test]

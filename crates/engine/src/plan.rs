@@ -6,6 +6,7 @@
 use anyhook_model::{Event, EventKind, SkipReason, Skipped, Spelling};
 
 use crate::discover::{Installed, Passed, Standing};
+use crate::file_forms;
 use crate::hook::{Hook, Trust};
 
 /// The hooks due at one event, in order, and all others.
@@ -99,7 +100,7 @@ impl Facts for Standing {
     }
 
     fn fault(&self) -> Option<String> {
-        self.hook.fault().map(|problem| problem.message.clone())
+        self.hook.fault_words()
     }
 
     fn blocks_on_failure(&self) -> bool {
@@ -138,11 +139,12 @@ impl PlannedStep<'_> {
         if matches!(self.broken, Some(Broken::Unusable(_))) {
             return None;
         }
-        event
-            .tool
-            .as_ref()
-            .filter(|_| event.kind.has_matcher())
-            .and_then(|tool| self.hook.matcher.mismatch(tool))
+        let call = event.tool.as_ref().filter(|_| event.kind.has_matcher())?;
+        let matcher = &self.hook.matcher;
+        if matcher.pattern().is_some() && matcher.tool_matches(call) {
+            file_forms::resolve(event);
+        }
+        matcher.mismatch(call)
     }
 }
 

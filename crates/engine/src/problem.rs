@@ -114,10 +114,8 @@ impl Problem {
 
 /// Returns what whoever wrote an unknown event name may have meant.
 pub fn event_hint(name: &str) -> String {
-    if let Some(kind) = EventKind::of_agent_name(name) {
-        return format!("that is an agent's own name; the event is `{kind}` here");
-    }
-    match nearest(name, EventKind::all_names()) {
+    let name = name.to_ascii_lowercase();
+    match EventKind::slip_of(&name).or_else(|| nearest(&name, EventKind::all_names())) {
         Some(near) => format!("did you mean `{near}`?"),
         None => {
             let names: Vec<String> = EventKind::all().map(|kind| kind.to_string()).collect();

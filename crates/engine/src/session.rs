@@ -2,26 +2,33 @@
 //!
 //! A session is a folder of small files under the state folder, safe with many processes without
 //! a lock:
-//! - `start`, `root`: written once, by whoever comes first (an atomic link);
-//! - `steps`, `stops`: one byte appended for each tool call and each blocked stop, so that a count
-//!   is a file's length;
+//! - `start`, `root`: written once, by whoever comes first (an atomic link); `root` is the path of the
+//!   project, and after a NUL where that really was, if it is another path;
+//! - `calls`: a line of one length appended for each tool call that was answered, with two hashes of
+//!   what it is known by, so that a count follows from the file's length, and a call that ran without
+//!   one was not asked about;
+//! - `stops`: one byte appended for each blocked stop;
 //! - `blocks`: the ids of the records that blocked a stop, a line each;
 //! - `denied`: the calls that were denied, a line each, with the record that explains it; a line
 //!   without one says that the same call was let through later;
-//! - `turn`: the lengths of the two when the turn began, renamed into place.
+//! - `guards`: the guards that were in force ([`crate::session_guards`]), renamed into place;
+//! - `turn`: the counts of the two when the turn began, renamed into place.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::OFlags;
+use xxhash_rust::xxh3::xxh3_64;
 
-use crate::aside;
+use crate::aside::{self, make_private};
 use crate::places::silent_for;
+use crate::regular_file::{open_own, read_own};
 use crate::trust::short_hash;
 
 /// A session that was silent for so long is forgotten.
@@ -29,15 +36,52 @@ const FORGET_AFTER: Duration = Duration::from_secs(30 * 24 * 3600);
 /// At most so many sessions are forgotten at once: the agent waits.
 const FORGET_AT_ONCE: usize = 20;
 
-/// Nearly every path is shorter.
-const SHORT: usize = 1024;
+/// No file of a session gets longer, but by somebody else's doing: a denied call is a line of 50 bytes.
+const SIZE_LIMIT: u64 = 16 * 1024 * 1024;
+
+/// The length of a line of `calls`.
+const CALL_LENGTH: u64 = 34;
+/// So much of `calls` is read: its end.
+const CALLS_READ: u64 = CALL_LENGTH * 4096;
 
 /// One session's folder.
 #[derive(Clone, Debug)]
 pub struct Session {
     folder: PathBuf,
     /// The pinned project root, once it was seen: it stays.
-    pinned: OnceLock<PathBuf>,
+    pinned: OnceLock<Pinned>,
+}
+
+/// The project root of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pinned {
+    /// The path by which it was first known.
+    pub root: PathBuf,
+    /// Where that really was, if it is another path.
+    pub real: Option<PathBuf>,
+}
+
+impl Pinned {
+    fn read(bytes: &[u8]) -> Self {
+        let path = |bytes: &[u8]| PathBuf::from(OsStr::from_bytes(bytes));
+        let mut parts = bytes.splitn(2, |byte| *byte == 0);
+        let root = path(parts.next().unwrap_or_default());
+        Self { root, real: parts.next().map(path) }
+    }
+
+    fn of(root: &Path) -> Self {
+        let real = fs::canonicalize(root).ok().filter(|real| real != root);
+        Self { root: root.to_owned(), real }
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = self.root.as_os_str().as_bytes().to_vec();
+        if let Some(real) = &self.real {
+            bytes.push(0);
+            bytes.extend_from_slice(real.as_os_str().as_bytes());
+        }
+        bytes
+    }
 }
 
 impl Session {
@@ -47,25 +91,41 @@ impl Session {
         Self { folder: state.join("sessions").join(name), pinned: OnceLock::new() }
     }
 
-    /// Returns the pinned project root.
+    /// Returns the session's folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Returns the path of the pinned project root.
     pub fn root(&self) -> Option<PathBuf> {
+        self.pinned().map(|pinned| pinned.root)
+    }
+
+    /// Returns the pinned project root.
+    pub fn pinned(&self) -> Option<Pinned> {
         if let Some(pinned) = self.pinned.get() {
             return Some(pinned.clone());
         }
-        let bytes = read_short(&self.folder.join("root")).ok()?;
-        Some(self.pinned.get_or_init(|| std::ffi::OsString::from_vec(bytes).into()).clone())
+        self.read_root().ok()
+    }
+
+    fn read_root(&self) -> io::Result<Pinned> {
+        let path = self.folder.join("root");
+        let bytes = read_own(&path, SIZE_LIMIT).map_err(|error| at(&path, &error))?;
+        Ok(self.pinned.get_or_init(|| Pinned::read(&bytes)).clone())
     }
 
     /// Pins the project root; the first to come wins. Returns the one that is pinned.
-    pub fn pin_root(&self, root: &Path) -> io::Result<PathBuf> {
-        self.write_once("root", root.as_os_str().as_bytes())?;
-        Ok(self.root().unwrap_or_else(|| root.to_owned()))
+    pub fn pin_root(&self, root: &Path) -> io::Result<Pinned> {
+        self.write_once("root", &Pinned::of(root).to_bytes())?;
+        // Something else in its place cannot be read, and is not to pass for "not pinned yet".
+        self.read_root()
     }
 
     /// Remembers when the session was first heard of.
     pub fn started(&self, at: Timestamp) -> io::Result<()> {
         // A session whose root is pinned has been heard of before.
-        if self.root().is_some() {
+        if self.pinned.get().is_some() || self.pinned().is_some() {
             return Ok(());
         }
         self.write_once("start", at.to_string().as_bytes())
@@ -73,19 +133,42 @@ impl Session {
 
     /// Returns when the session was first heard of.
     pub fn start(&self) -> Option<Timestamp> {
-        fs::read_to_string(self.folder.join("start")).ok()?.parse().ok()
+        self.text("start").parse().ok()
     }
 
     /// Begins a turn: counts of the turn start from zero.
     pub fn begin_turn(&self) -> io::Result<()> {
-        let marks = format!("{} {}", self.length("steps"), self.length("stops"));
+        let marks = format!("{} {}", self.total_steps(), self.length("stops"));
         let turn = self.folder.join("turn");
-        aside::write(&turn, marks.as_bytes(), false, || fs::create_dir_all(&self.folder))
+        aside::write(&turn, marks.as_bytes(), false, || make_private(&self.folder))
     }
 
-    /// Counts a tool call.
-    pub fn count_step(&self) -> io::Result<()> {
-        self.append("steps", b".")
+    /// Counts a tool call that was answered. It is known by its id or digest, and where hooks changed
+    /// its input by that digest, too.
+    pub fn count_call(&self, call: &str, changed: Option<&str>) -> io::Result<()> {
+        let changed = call_hash(changed.unwrap_or(call));
+        self.append("calls", format!("{:016x} {changed:016x}\n", call_hash(call)).as_bytes())
+    }
+
+    /// Tells whether a call was asked about; nothing if that cannot be told: no call of this session
+    /// was, or too many were since.
+    pub fn was_asked(&self, call: &str) -> Option<bool> {
+        let mut file = open_own(&self.folder.join("calls"), OFlags::RDONLY).ok()?;
+        let length = file.metadata().ok()?.len();
+        let start = length.saturating_sub(CALLS_READ);
+        if start > 0 {
+            file.seek(SeekFrom::Start(start)).ok()?;
+        }
+        let mut lines = Vec::new();
+        file.take(CALLS_READ).read_to_end(&mut lines).ok()?;
+        let wanted = format!("{:016x}", call_hash(call));
+        let is_it =
+            |line: &[u8]| line.split(|byte| *byte == b' ').any(|word| word == wanted.as_bytes());
+        let found = lines.split(|byte| *byte == b'\n').any(is_it);
+        if found {
+            return Some(true);
+        }
+        (start == 0 && !lines.is_empty()).then_some(false)
     }
 
     /// Counts a stop that was blocked, by the record that explains it.
@@ -96,7 +179,7 @@ impl Session {
 
     /// Tells whether a stop of this session was blocked by that record.
     pub fn has_blocked_stop(&self, id: &str) -> bool {
-        let blocks = fs::read_to_string(self.folder.join("blocks")).unwrap_or_default();
+        let blocks = self.text("blocks");
         !id.is_empty() && blocks.lines().any(|line| line == id)
     }
 
@@ -115,7 +198,7 @@ impl Session {
 
     /// Returns the record that explains why a call was denied, if it was.
     pub fn denied_by(&self, call: &str) -> Option<String> {
-        let lines = fs::read_to_string(self.folder.join("denied")).ok()?;
+        let lines = self.text("denied");
         let key = short_hash(Path::new(call));
         let rest = lines.lines().filter_map(|line| line.strip_prefix(&key)).next_back()?;
         Some(rest.trim().to_owned()).filter(|id| !id.is_empty())
@@ -123,12 +206,12 @@ impl Session {
 
     /// Returns how many tool calls there were in all.
     pub fn total_steps(&self) -> u64 {
-        self.length("steps")
+        self.length("calls") / CALL_LENGTH
     }
 
     /// Returns how many tool calls there were in this turn.
     pub fn steps_in_turn(&self) -> u64 {
-        self.length("steps").saturating_sub(self.turn_marks().0)
+        self.total_steps().saturating_sub(self.turn_marks().0)
     }
 
     /// Returns how many stops were blocked in this turn.
@@ -137,23 +220,27 @@ impl Session {
     }
 
     fn turn_marks(&self) -> (u64, u64) {
-        let text = fs::read_to_string(self.folder.join("turn")).unwrap_or_default();
+        let text = self.text("turn");
         let mut marks = text.split(' ').map(|mark| mark.parse().unwrap_or(0));
         (marks.next().unwrap_or(0), marks.next().unwrap_or(0))
     }
 
     fn length(&self, name: &str) -> u64 {
-        fs::metadata(self.folder.join(name)).map_or(0, |metadata| metadata.len())
+        fs::symlink_metadata(self.folder.join(name)).map_or(0, |metadata| metadata.len())
+    }
+
+    /// Reads a file as text; one that is missing or cannot be read is empty.
+    fn text(&self, name: &str) -> String {
+        let bytes = read_own(&self.folder.join(name), SIZE_LIMIT).unwrap_or_default();
+        String::from_utf8(bytes).unwrap_or_default()
     }
 
     fn append(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        let open = || {
-            let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::CLOEXEC;
-            let file = rustix::fs::open(self.folder.join(name), flags, Mode::from(0o666))?;
-            io::Result::Ok(File::from(file))
-        };
+        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
+        let path = self.folder.join(name);
+        let open = || open_own(&path, flags).map_err(|error| at(&path, &error));
         let mut file = open().or_else(|_| {
-            fs::create_dir_all(&self.folder)?;
+            make_private(&self.folder)?;
             open()
         })?;
         file.write_all(bytes)
@@ -162,24 +249,22 @@ impl Session {
     /// Writes a file unless it is there; it is complete from the moment it can be seen.
     fn write_once(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let path = self.folder.join(name);
-        if path.exists() {
+        if path.symlink_metadata().is_ok() {
             return Ok(());
         }
-        fs::create_dir_all(&self.folder)?;
+        make_private(&self.folder)?;
         aside::write_once(&path, bytes)
     }
 }
 
-/// Reads a file that is short, in as few calls as it takes.
-fn read_short(path: &Path) -> io::Result<Vec<u8>> {
-    let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-    let mut bytes = vec![0; SHORT];
-    let length = rustix::io::retry_on_intr(|| rustix::io::read(&file, &mut bytes[..]))?;
-    if length == SHORT {
-        return fs::read(path);
-    }
-    bytes.truncate(length);
-    Ok(bytes)
+/// Names the file an error is about.
+fn at(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("`{}`: {error}", path.display()))
+}
+
+/// Returns a number that stands for a call.
+fn call_hash(call: &str) -> u64 {
+    xxh3_64(call.as_bytes())
 }
 
 /// Forgets some of the sessions that were silent for a month.
@@ -199,23 +284,38 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let session = Session::new(state.path(), "host", "one");
         assert_eq!(session.root(), None);
-        assert_eq!(session.pin_root(Path::new("/first")).unwrap(), Path::new("/first"));
-        assert_eq!(session.pin_root(Path::new("/second")).unwrap(), Path::new("/first"));
+        assert_eq!(session.pin_root(Path::new("/first")).unwrap().root, Path::new("/first"));
+        assert_eq!(session.pin_root(Path::new("/second")).unwrap().root, Path::new("/first"));
         let other = Session::new(state.path(), "other host", "one");
         assert_eq!(other.root(), None);
+    }
+
+    #[test]
+    fn where_the_root_really_was_is_remembered() {
+        let state = tempfile::tempdir().unwrap();
+        let real = fs::canonicalize(state.path()).unwrap().join("project");
+        let link = real.with_file_name("link");
+        fs::create_dir(&real).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        let pinned = Pinned { root: link.clone(), real: Some(real.clone()) };
+        let session = || Session::new(state.path(), "host", "linked");
+        assert_eq!(session().pin_root(&link).unwrap(), pinned);
+        assert_eq!(session().pinned(), Some(pinned));
+        let other = Session::new(state.path(), "host", "plain");
+        assert_eq!(other.pin_root(&real).unwrap(), Pinned { root: real, real: None });
     }
 
     #[test]
     fn counts_are_per_turn() {
         let state = tempfile::tempdir().unwrap();
         let session = Session::new(state.path(), "host", "../../etc");
-        session.count_step().unwrap();
+        session.count_call("c", None).unwrap();
         session.count_stop_block("abc").unwrap();
         assert!(session.has_blocked_stop("abc") && !session.has_blocked_stop("ab"));
         assert_eq!((session.steps_in_turn(), session.stop_blocks_in_turn()), (1, 1));
         session.begin_turn().unwrap();
         assert_eq!((session.steps_in_turn(), session.stop_blocks_in_turn()), (0, 0));
-        session.count_step().unwrap();
+        session.count_call("c", None).unwrap();
         assert_eq!((session.steps_in_turn(), session.total_steps()), (1, 2));
     }
 
@@ -233,12 +333,30 @@ mod tests {
     }
 
     #[test]
+    fn a_call_that_was_asked_about_is_known() {
+        let state = tempfile::tempdir().unwrap();
+        let session = Session::new(state.path(), "host", "one");
+        assert_eq!(session.was_asked("one"), None, "no call was: nobody may ask here at all");
+        session.count_call("one", None).unwrap();
+        session.count_call("two", Some("changed")).unwrap();
+        for call in ["one", "two", "changed"] {
+            assert_eq!(session.was_asked(call), Some(true), "{call}");
+        }
+        assert_eq!(session.was_asked("three"), Some(false));
+        for number in 0..5000 {
+            session.count_call(&format!("more {number}"), None).unwrap();
+        }
+        assert_eq!(session.was_asked("three"), None, "it may have been before those");
+        assert_eq!(session.total_steps(), 5002);
+    }
+
+    #[test]
     fn counting_is_safe_with_many_at_once() {
         let state = tempfile::tempdir().unwrap();
         let session = Session::new(state.path(), "host", "busy");
         std::thread::scope(|scope| {
             for _ in 0..8 {
-                scope.spawn(|| (0..100).for_each(|_| session.count_step().unwrap()));
+                scope.spawn(|| (0..100).for_each(|_| session.count_call("c", None).unwrap()));
             }
         });
         assert_eq!(session.total_steps(), 800);

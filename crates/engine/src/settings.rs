@@ -30,6 +30,26 @@ struct File {
     journal: Option<JournalSettings>,
     decisions: Option<DecisionSettings>,
     notify: Option<NotifySettings>,
+    person: Option<PersonSettings>,
+}
+
+/// What a person needs for commands that loosen: the `[person]` table. Not a project's to say.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PersonSettings {
+    /// Whether such a command needs a terminal.
+    pub terminal: TerminalRule,
+}
+
+/// Whether a command needs a terminal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TerminalRule {
+    /// It does not: a script may run it.
+    #[default]
+    Optional,
+    /// Without a controlling terminal it is refused.
+    Required,
 }
 
 /// When a person is asked while the agent waits: the `[decisions]` table. Not a project's to say.
@@ -127,6 +147,8 @@ pub struct Settings {
     pub decisions: DecisionSettings,
     /// How a person is told that an agent needs them.
     pub notify: NotifySettings,
+    /// What a person needs for commands that loosen.
+    pub person: PersonSettings,
     /// Files that could not be read, and values that do not count.
     pub problems: Vec<String>,
 }
@@ -177,6 +199,7 @@ impl Settings {
             ("journal", "the journal", project.journal.is_some()),
             ("decisions", "decisions", project.decisions.is_some()),
             ("notify", "notices", project.notify.is_some()),
+            ("person", "who counts as a person", project.person.is_some()),
         ];
         for (table, what, _) in not_its_own.into_iter().filter(|(_, _, said)| *said) {
             problems.push(format!("a project has no say in {what}: its [{table}] does not count"));
@@ -185,7 +208,17 @@ impl Settings {
         let journal = managed.journal.or(user.journal).unwrap_or_default();
         let decisions = managed.decisions.or(user.decisions).unwrap_or_default();
         let notify = managed.notify.or(user.notify).unwrap_or_default();
-        Self { stop_cap, ask_fallback, journal, decisions, notify, problems }
+        // Requiring is the tighter: neither takes it back from the other.
+        let requires = |person: &Option<PersonSettings>| {
+            person.as_ref().is_some_and(|person| person.terminal == TerminalRule::Required)
+        };
+        let terminal = if requires(&managed.person) || requires(&user.person) {
+            TerminalRule::Required
+        } else {
+            TerminalRule::Optional
+        };
+        let person = PersonSettings { terminal };
+        Self { stop_cap, ask_fallback, journal, decisions, notify, person, problems }
     }
 }
 
@@ -314,6 +347,30 @@ mod tests {
         let unknown = folder("user", "[notify]\nbell = true\nsound = 'x'\n");
         let unknown = Settings::of_levels(None, Some(&unknown), None);
         assert!(unknown.problems[0].contains("anyhook.toml:3:1"), "{:?}", unknown.problems);
+    }
+
+    #[test]
+    fn a_terminal_is_required_by_the_machine_or_the_person() {
+        let scratch = tempfile::tempdir().unwrap();
+        let of = |managed: &str, user: &str, project: &str| {
+            let levels = [("managed", managed), ("user", user), ("project", project)];
+            let folders = levels.map(|(level, text)| {
+                let folder = scratch.path().join(level);
+                fs::create_dir_all(&folder).unwrap();
+                fs::write(folder.join(FILE), text).unwrap();
+                folder
+            });
+            let [managed, user, project] = &folders;
+            let settings = Settings::of_levels(Some(managed), Some(user), Some(project));
+            (settings.person.terminal, settings.problems.len())
+        };
+        let (required, optional) =
+            ("[person]\nterminal = 'required'\n", "[person]\nterminal = 'optional'\n");
+        assert_eq!(of("", "", ""), (TerminalRule::Optional, 0));
+        assert_eq!(of("", required, ""), (TerminalRule::Required, 0));
+        assert_eq!(of(required, optional, ""), (TerminalRule::Required, 0));
+        assert_eq!(of("", required, optional), (TerminalRule::Required, 1));
+        assert_eq!(of("", "", required), (TerminalRule::Optional, 1));
     }
 
     #[test]

@@ -3,7 +3,16 @@
 //! Under the state folder:
 //! - `trust/copies/DIGEST/NAME/…`: the hook's folder as it was trusted, read-only;
 //! - `trust/projects/HASH/NAME-HASH.json`: one [`TrustRecord`] for each trusted hook, where HASH
-//!   stands for the path of its `hooks` folder.
+//!   stands for the path of its `hooks` folder;
+//! - `trust/repositories/HASH/PATH-HASH.json`: the same record, where HASH stands for the repository
+//!   and PATH for the hook's path in it.
+//!
+//! A hook is looked up by all paths by which its folder is or was known, and by its repository
+//! (see `repository`), so that neither moving a project nor working in a `git worktree` takes a
+//! guard away. The content decides all the same: it must be that of one of the records found. An
+//! older content does not count again, as trusting a hook replaces both of its records. Where
+//! content was trusted in an unrelated project, `anyhook trust` offers it, and nothing runs until
+//! then.
 //!
 //! A file that is not run, such as `.agents/mcp.json`, has a record and no copy: whoever uses it
 //! reads it once, and asks about what was read.
@@ -11,6 +20,7 @@
 //! Every file is written aside and renamed, so that many processes may work here at once.
 
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
@@ -22,17 +32,25 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
+use crate::aside::make_private;
 use crate::digest::{hex, sha256};
+use crate::places::PROJECT_LEVEL;
+use crate::regular_file::read_regular_up_to;
+use crate::repository::{self, Inside};
 
 /// The version of [`TrustRecord`].
 ///
 /// - 1: source, digest, time.
-const TRUST_VERSION: u32 = 1;
+/// - 2: whether it replaces a user's hook, and the repository. A record of version 1 replaces none,
+///   and is found by its path only.
+const TRUST_VERSION: u32 = 2;
 
 /// A hook's folder is a few small files; more than this is not copied.
 const FILES_LIMIT: usize = 2_000;
 const BYTES_LIMIT: u64 = 32 * 1024 * 1024;
 const DEPTH_LIMIT: usize = 32;
+/// A record that is longer is not one of ours.
+const RECORD_LIMIT: u64 = 1024 * 1024;
 
 /// A project's hook, or a file of it, that somebody trusted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +64,141 @@ pub struct TrustRecord {
     pub digest: String,
     /// When it was trusted.
     pub at: Timestamp,
+    /// Whether the person agreed that it replaces their own hook of its name.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replaces: bool,
+    /// The repository it is in, if that has an identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<InRepository>,
+}
+
+/// A place in a repository.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InRepository {
+    /// What the repository is known by.
+    pub id: String,
+    /// The path of the hook's folder, or the file, from the top of the working tree.
+    #[serde(with = "path_text")]
+    pub path: PathBuf,
+}
+
+/// Where trust in what is in one folder of a project is looked up.
+#[derive(Clone, Debug)]
+pub struct TrustPlaces {
+    /// The paths by which the folder is or was known; where it really is comes first.
+    folders: Vec<PathBuf>,
+    /// The repository it is in, and its path there.
+    repository: Option<Inside>,
+}
+
+impl TrustPlaces {
+    /// Returns the places for the folder `inner` (such as `.agents/hooks`) of `owner`, a folder of
+    /// the project that is really at `real_root`. `others` are paths that `owner` goes or went by.
+    pub fn new(owner: &Path, inner: &Path, real_root: &Path, others: &[PathBuf]) -> Self {
+        let real = fs::canonicalize(owner).unwrap_or_else(|_| owner.to_owned());
+        let mut folders = vec![below(&real, inner)];
+        // Also where it was before somebody put a link in its place, or took it away.
+        let others = fs::canonicalize(below(owner, inner))
+            .ok()
+            .into_iter()
+            .chain([below(owner, inner)])
+            .chain(others.iter().map(|other| below(other, inner)));
+        for other in others {
+            if !folders.contains(&other) {
+                folders.push(other);
+            }
+        }
+        let repository = repository::around(&real, real_root)
+            .map(|inside| Inside { path: below(&inside.path, inner), ..inside });
+        Self { folders, repository }
+    }
+
+    /// Returns the places for something in a project, by its own path.
+    pub fn of(source: &Path) -> Self {
+        let parent = source.parent().unwrap_or(source);
+        let level = parent.ancestors().find(|folder| folder.ends_with(PROJECT_LEVEL));
+        let owner = level.and_then(Path::parent).unwrap_or(parent);
+        let inner = parent.strip_prefix(owner).unwrap_or(Path::new(""));
+        Self::new(owner, inner, Path::new("/"), &[])
+    }
+
+    pub(crate) fn without_repository(self) -> Self {
+        Self { repository: None, ..self }
+    }
+
+    /// Returns what the folder is known by in its repository, if it has an identity.
+    pub(crate) fn repository(&self) -> Option<&Inside> {
+        self.repository.as_ref()
+    }
+
+    fn in_repository(&self, name: &OsStr) -> Option<InRepository> {
+        let inside = self.repository.as_ref()?;
+        Some(InRepository { id: inside.id.clone(), path: inside.path.join(name) })
+    }
+}
+
+/// Joins a path that may be empty, which must not leave a slash at the end.
+fn below(folder: &Path, inner: &Path) -> PathBuf {
+    if inner.as_os_str().is_empty() { folder.to_owned() } else { folder.join(inner) }
+}
+
+/// Records of one folder, by the names of what was trusted.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    /// In the order of the places: the folder or file that holds records, and those that can be
+    /// read.
+    places: Vec<(RecordsIn, BTreeMap<OsString, TrustRecord>)>,
+}
+
+/// Where the records of one place are.
+#[derive(Clone, Debug)]
+enum RecordsIn {
+    Folder(PathBuf),
+    Repository(InRepository),
+}
+
+/// What is known about one name.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Lookup {
+    /// Nobody trusted it.
+    Never,
+    /// There is a record, and it cannot be read.
+    Unreadable,
+    /// It was trusted; the latest comes first. With each, the file of the record.
+    Trusted(Vec<(PathBuf, TrustRecord)>),
+}
+
+impl Known {
+    /// Looks a name up.
+    pub(crate) fn lookup(&self, store: &TrustStore, name: &OsStr) -> Lookup {
+        let mut found = Vec::new();
+        for (place, records) in &self.places {
+            let file = store.record_in(place, name);
+            match records.get(name) {
+                Some(record) => found.push((file, record.clone())),
+                // An older record elsewhere does not stand in for one that was damaged.
+                None if file.symlink_metadata().is_ok() => return Lookup::Unreadable,
+                None => {}
+            }
+        }
+        if found.is_empty() {
+            return Lookup::Never;
+        }
+        found.sort_by_key(|(_, record)| std::cmp::Reverse(record.at));
+        Lookup::Trusted(found)
+    }
+
+    /// Returns every name that was trusted, with the latest record.
+    pub(crate) fn names(&self) -> BTreeMap<OsString, TrustRecord> {
+        let mut latest: BTreeMap<OsString, TrustRecord> = BTreeMap::new();
+        for (name, record) in self.places.iter().flat_map(|(_, records)| records) {
+            let known = latest.entry(name.clone()).or_insert_with(|| record.clone());
+            if record.at > known.at {
+                known.clone_from(record);
+            }
+        }
+        latest
+    }
 }
 
 /// A path as text; one that is no UTF-8 as `hex:` and its bytes, which no absolute path starts with.
@@ -122,9 +275,16 @@ pub struct Staged {
     holder: TempDir,
     folder: PathBuf,
     digest: String,
+    replaces: bool,
+    repository: Option<InRepository>,
 }
 
 impl Staged {
+    /// Says whether the person agreed that the hook replaces their own of its name.
+    pub fn replacing(self, replaces: bool) -> Self {
+        Self { replaces, ..self }
+    }
+
     /// Returns the folder of the copy.
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -137,30 +297,53 @@ impl TrustStore {
         Self { folder: state.join("trust") }
     }
 
-    /// Returns what was trusted in a `hooks` folder, by the hook's folder.
+    /// Reads what was trusted in a folder of a project.
     ///
-    /// A record that cannot be read is left out; [`Self::has_record`] still knows of it.
-    pub fn records(&self, hooks_folder: &Path) -> io::Result<BTreeMap<PathBuf, TrustRecord>> {
-        let entries = match fs::read_dir(self.records_folder(hooks_folder)) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
-            Err(error) => return Err(error),
-        };
-        let mut records = BTreeMap::new();
-        for entry in entries {
-            let path = entry?.path();
-            let text = fs::read(&path)
-                .ok()
-                .filter(|_| path.extension().is_some_and(|ending| ending == "json"));
-            let record = text.and_then(|text| serde_json::from_slice::<TrustRecord>(&text).ok());
-            records.extend(record.map(|record| (record.source.clone(), record)));
+    /// A record that cannot be read is left out; [`Known::lookup`] still knows of it.
+    pub(crate) fn known(&self, places: &TrustPlaces) -> io::Result<Known> {
+        let mut known = Known::default();
+        for folder in &places.folders {
+            let mut records = BTreeMap::new();
+            for record in read_records(&self.records_folder(folder))? {
+                // A file whose name was made by hand, or of another version of us, is not its record.
+                let name = record.source.file_name().unwrap_or_default().to_owned();
+                records.insert(name, record);
+            }
+            known.places.push((RecordsIn::Folder(folder.clone()), records));
         }
-        Ok(records)
+        if let Some(inside) = &places.repository {
+            let mut records = BTreeMap::new();
+            for record in read_records(&self.repository_folder(&inside.id))? {
+                let Some(place) = &record.repository else { continue };
+                if place.id == inside.id && place.path.parent() == Some(&inside.path) {
+                    let name = place.path.file_name().unwrap_or_default().to_owned();
+                    records.insert(name, record);
+                }
+            }
+            let place = InRepository { id: inside.id.clone(), path: inside.path.clone() };
+            known.places.push((RecordsIn::Repository(place), records));
+        }
+        Ok(known)
     }
 
-    /// Tells whether there is a record of a hook's folder, whether or not it can be read.
-    pub fn has_record(&self, source: &Path) -> bool {
-        self.record_path(source).symlink_metadata().is_ok()
+    /// Returns the latest record of something in a project.
+    pub fn latest(&self, source: &Path) -> Option<TrustRecord> {
+        let known = self.known(&TrustPlaces::of(source)).ok()?;
+        match known.lookup(self, source.file_name().unwrap_or_default()) {
+            Lookup::Trusted(records) => records.into_iter().next().map(|(_, record)| record),
+            Lookup::Never | Lookup::Unreadable => None,
+        }
+    }
+
+    /// Finds where a hook of this name was trusted with the same content, in whatever project.
+    pub fn same_content(&self, staged: &Staged) -> Option<TrustRecord> {
+        let name = staged.source.file_name()?;
+        let projects = fs::read_dir(self.folder.join("projects")).ok()?;
+        let file = format!("{}.json", short_hash(Path::new(name)));
+        let records = projects.flatten().filter_map(|entry| read_record(&entry.path().join(&file)));
+        records
+            .filter(|record| record.digest == staged.digest && record.source != staged.source)
+            .max_by_key(|record| record.at)
     }
 
     /// Returns the folder of the trusted copy.
@@ -173,21 +356,24 @@ impl TrustStore {
 
     /// Copies a hook's folder aside, to be shown and then trusted.
     pub fn stage(&self, source: &Path) -> Result<Staged, TrustError> {
+        let repository = TrustPlaces::of(&std::path::absolute(source).map_err(at(source))?)
+            .in_repository(source.file_name().unwrap_or_default());
         let source = absolute(source)?;
         let copies = self.folder.join("copies");
-        fs::create_dir_all(&copies).map_err(at(&copies))?;
+        make_private(&copies).map_err(at(&copies))?;
         let holder =
             tempfile::Builder::new().prefix(".staged-").tempdir_in(&copies).map_err(at(&copies))?;
         let folder = holder.path().join(source.file_name().unwrap_or_default());
         copy_folder(&source, &folder)?;
         let digest = digest(&folder)?;
-        Ok(Staged { source, holder, folder, digest })
+        Ok(Staged { source, holder, folder, digest, replaces: false, repository })
     }
 
     /// Trusts what was staged.
     pub fn trust(&self, staged: Staged, now: Timestamp) -> Result<TrustRecord, TrustError> {
-        let Staged { source, holder, digest, .. } = staged;
-        let record = TrustRecord { v: TRUST_VERSION, source, digest, at: now };
+        let Staged { source, holder, digest, replaces, repository, .. } = staged;
+        let record =
+            TrustRecord { v: TRUST_VERSION, source, digest, at: now, replaces, repository };
         let copy = self.copy_of(&record);
         let home = copy.parent().unwrap_or(&self.folder).to_owned();
         if copy.exists() && !digest_is(&copy, &record.digest) {
@@ -195,7 +381,7 @@ impl TrustStore {
             fs::remove_dir_all(&copy).map_err(at(&copy))?;
         }
         if !copy.exists() {
-            fs::create_dir_all(&home).map_err(at(&home))?;
+            make_private(&home).map_err(at(&home))?;
             let staged_folder = holder.path().join(record.source.file_name().unwrap_or_default());
             // Another process may have trusted the same content just now: its copy is as good.
             match fs::rename(&staged_folder, &copy) {
@@ -211,17 +397,18 @@ impl TrustStore {
 
     /// Says how a file of a project stands that has been read.
     pub fn file_trust(&self, source: &Path, content: &[u8]) -> FileTrust {
-        let Ok(source) = absolute(source) else { return FileTrust::Never };
-        if !self.has_record(&source) {
-            return FileTrust::Never;
-        }
-        let record = fs::read(self.record_path(&source)).ok();
-        let record = record.and_then(|text| serde_json::from_slice::<TrustRecord>(&text).ok());
-        match record {
-            Some(record) if record.source == source && record.digest == sha256_hex(content) => {
+        let Ok(source) = std::path::absolute(source) else { return FileTrust::Never };
+        // What cannot be looked up is not trusted; that it was once is no longer known.
+        let Ok(known) = self.known(&TrustPlaces::of(&source)) else { return FileTrust::Changed };
+        let digest = sha256_hex(content);
+        match known.lookup(self, source.file_name().unwrap_or_default()) {
+            Lookup::Never => FileTrust::Never,
+            Lookup::Trusted(records)
+                if records.iter().any(|(_, record)| record.digest == digest) =>
+            {
                 FileTrust::Trusted
             }
-            _ => FileTrust::Changed,
+            Lookup::Trusted(_) | Lookup::Unreadable => FileTrust::Changed,
         }
     }
 
@@ -232,17 +419,26 @@ impl TrustStore {
         content: &[u8],
         now: Timestamp,
     ) -> Result<TrustRecord, TrustError> {
-        let source = absolute(source)?;
-        let digest = sha256_hex(content);
-        let record = TrustRecord { v: TRUST_VERSION, source, digest, at: now };
+        let given = std::path::absolute(source).map_err(at(source))?;
+        let repository =
+            TrustPlaces::of(&given).in_repository(given.file_name().unwrap_or_default());
+        let (source, digest, replaces) = (absolute(source)?, sha256_hex(content), false);
+        let record =
+            TrustRecord { v: TRUST_VERSION, source, digest, at: now, replaces, repository };
         self.remember(&record)?;
         Ok(record)
     }
 
     fn remember(&self, record: &TrustRecord) -> Result<(), TrustError> {
-        let path = self.record_path(&record.source);
+        if let Some(place) = &record.repository {
+            self.write_record(self.repository_record(place), record)?;
+        }
+        self.write_record(self.record_path(&record.source), record)
+    }
+
+    fn write_record(&self, path: PathBuf, record: &TrustRecord) -> Result<(), TrustError> {
         let folder = path.parent().unwrap_or(&self.folder).to_owned();
-        fs::create_dir_all(&folder).map_err(at(&folder))?;
+        make_private(&folder).map_err(at(&folder))?;
         // Aside, where nobody takes a half-written record for a whole one.
         let mut file = tempfile::NamedTempFile::new_in(&self.folder).map_err(at(&folder))?;
         serde_json::to_writer(&mut file, record).map_err(io::Error::from).map_err(at(&path))?;
@@ -250,14 +446,52 @@ impl TrustStore {
         Ok(())
     }
 
-    /// Forgets that a hook, or a file, was trusted. Returns whether it was.
+    /// Forgets that a hook, or a file, was trusted, here and in its repository. Returns whether it
+    /// was.
     pub fn forget(&self, source: &Path) -> Result<bool, TrustError> {
-        let path = self.record_path(source);
-        match fs::remove_file(&path) {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(TrustError::Io { path, error }),
+        let source = std::path::absolute(source).map_err(at(source))?;
+        let name = source.file_name().unwrap_or_default();
+        let places = TrustPlaces::of(&source);
+        let mut files: Vec<PathBuf> =
+            places.folders.iter().map(|folder| self.record_path(&folder.join(name))).collect();
+        if let Some(place) = places.in_repository(name) {
+            let file = self.repository_record(&place);
+            // Where it was trusted, it would be trusted again as soon as it is moved back.
+            files.extend(read_record(&file).map(|record| self.record_path(&record.source)));
+            files.push(file);
         }
+        let mut was_trusted = false;
+        for path in files {
+            match fs::remove_file(&path) {
+                Ok(()) => was_trusted = true,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(TrustError::Io { path, error }),
+            }
+        }
+        Ok(was_trusted)
+    }
+
+    /// Returns the folders of records that are looked at for a folder of a project.
+    pub(crate) fn watched(&self, places: &TrustPlaces) -> Vec<PathBuf> {
+        let repository = places.repository.iter().map(|inside| self.repository_folder(&inside.id));
+        places.folders.iter().map(|folder| self.records_folder(folder)).chain(repository).collect()
+    }
+
+    fn record_in(&self, place: &RecordsIn, name: &OsStr) -> PathBuf {
+        match place {
+            RecordsIn::Folder(folder) => self.record_path(&folder.join(name)),
+            RecordsIn::Repository(InRepository { id, path }) => {
+                self.repository_record(&InRepository { id: id.clone(), path: path.join(name) })
+            }
+        }
+    }
+
+    fn repository_folder(&self, id: &str) -> PathBuf {
+        self.folder.join("repositories").join(short_hash(Path::new(id)))
+    }
+
+    fn repository_record(&self, place: &InRepository) -> PathBuf {
+        self.repository_folder(&place.id).join(format!("{}.json", short_hash(&place.path)))
     }
 
     /// Returns the folder of the records of what was trusted in a `hooks` folder.
@@ -270,6 +504,64 @@ impl TrustStore {
         let name = Path::new(source.file_name().unwrap_or_default());
         self.records_folder(source.parent().unwrap_or(source))
             .join(format!("{}.json", short_hash(name)))
+    }
+}
+
+/// Reads the records in a folder; none if there is no such folder.
+fn read_records(folder: &Path) -> io::Result<Vec<TrustRecord>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut records = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        if path.extension().is_some_and(|ending| ending == "json") {
+            records.extend(read_record(&path));
+        }
+    }
+    Ok(records)
+}
+
+fn read_record(path: &Path) -> Option<TrustRecord> {
+    serde_json::from_slice(&read_regular_up_to(path, RECORD_LIMIT).ok()?).ok()
+}
+
+impl TrustStore {
+    /// Keeps a read-only copy of a folder, by its content. Returns the digest and the copy's folder.
+    ///
+    /// Where the digest is known and there is a copy of it, nothing is done.
+    pub(crate) fn keep_copy(
+        &self,
+        source: &Path,
+        known: Option<&str>,
+    ) -> Result<(String, PathBuf), TrustError> {
+        let source = absolute(source)?;
+        let name = source.file_name().unwrap_or_default();
+        let place = |digest: &str| self.folder.join("copies").join(digest).join(name);
+        if let Some(digest) = known.filter(|digest| digest_is(&place(digest), digest)) {
+            return Ok((digest.to_owned(), place(digest)));
+        }
+        let Staged { holder, folder, digest, .. } = self.stage(&source)?;
+        let copy = place(&digest);
+        if copy.exists() && !digest_is(&copy, &digest) {
+            make_writable(&copy)?;
+            fs::remove_dir_all(&copy).map_err(at(&copy))?;
+        }
+        if !copy.exists() {
+            let home = copy.parent().unwrap_or(&self.folder);
+            make_private(home).map_err(at(home))?;
+            match fs::rename(&folder, &copy) {
+                Ok(()) => {}
+                // Another process was quicker: its copy is as good.
+                Err(_) if copy.exists() => {}
+                Err(error) => return Err(TrustError::Io { path: copy, error }),
+            }
+            make_read_only(&copy)?;
+        }
+        drop(holder);
+        Ok((digest, copy))
     }
 }
 
@@ -528,11 +820,24 @@ mod tests {
             fs::metadata(copy.join("scripts/run")).unwrap().permissions().mode() & 0o777,
             0o555
         );
-        let records = scratch.store.records(scratch.hook.parent().unwrap()).unwrap();
-        assert_eq!(records.get(&scratch.hook), Some(&record));
+        assert_eq!(scratch.store.latest(&scratch.hook), Some(record));
         assert!(trust(&scratch).is_ok(), "trusted again with its new content");
         assert!(scratch.store.forget(&scratch.hook).unwrap());
         assert!(!scratch.store.forget(&scratch.hook).unwrap());
+    }
+
+    #[test]
+    fn the_store_is_for_its_owner_alone() {
+        let scratch = scratch();
+        let record = trust(&scratch).unwrap();
+        let copy = scratch.store.copy_of(&record);
+        let file = scratch.store.record_path(&scratch.hook);
+        let folders = copy.ancestors().skip(1).chain(file.ancestors().skip(1));
+        for folder in folders.filter(|folder| folder.starts_with(&scratch.store.folder)) {
+            let mode = fs::metadata(folder).unwrap().permissions().mode() & 0o777;
+            assert_eq!(mode, 0o700, "{}", folder.display());
+        }
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     #[test]
@@ -600,11 +905,47 @@ mod tests {
     #[test]
     fn a_path_that_is_no_text_is_remembered() {
         use std::os::unix::ffi::OsStringExt;
-        let source = PathBuf::from(std::ffi::OsString::from_vec(b"/p\xff/hook".to_vec()));
-        let record =
-            TrustRecord { v: 1, source, digest: "d".to_owned(), at: Timestamp::UNIX_EPOCH };
+        let source = PathBuf::from(OsString::from_vec(b"/p\xff/hook".to_vec()));
+        let record = TrustRecord {
+            v: TRUST_VERSION,
+            source,
+            digest: "d".to_owned(),
+            at: Timestamp::UNIX_EPOCH,
+            replaces: true,
+            repository: None,
+        };
         let text = serde_json::to_string(&record).unwrap();
         assert_eq!(serde_json::from_str::<TrustRecord>(&text).unwrap(), record);
+    }
+
+    #[test]
+    fn a_record_of_version_1_is_read() {
+        let text = r#"{"v":1,"source":"/p/h","digest":"d","at":"1970-01-01T00:00:00Z"}"#;
+        let record: TrustRecord = serde_json::from_str(text).unwrap();
+        assert_eq!((record.v, record.replaces, record.repository), (1, false, None));
+    }
+
+    #[test]
+    fn trust_follows_the_repository_and_so_does_its_end() {
+        let scratch = scratch();
+        let project = scratch.folder.path().join("project");
+        fs::create_dir(project.join(".git")).unwrap();
+        let record = trust(&scratch).unwrap();
+        let moved = scratch.folder.path().join("moved");
+        fs::rename(&project, &moved).unwrap();
+        let hook = moved.join(".agents/hooks/guard");
+        assert_eq!(scratch.store.latest(&hook), Some(record.clone()));
+        let copy = scratch.folder.path().join("copy");
+        fs::create_dir_all(copy.join(".git")).unwrap();
+        fs::create_dir_all(copy.join(".agents/hooks")).unwrap();
+        let copied = copy.join(".agents/hooks/guard");
+        copy_folder(&hook, &copied).unwrap();
+        assert_eq!(scratch.store.latest(&copied), None, "another repository");
+        let staged = scratch.store.stage(&copied).unwrap();
+        assert_eq!(scratch.store.same_content(&staged), Some(record), "which is offered");
+        assert!(scratch.store.forget(&hook).unwrap());
+        fs::rename(&moved, &project).unwrap();
+        assert_eq!(scratch.store.latest(&scratch.hook), None, "forgotten where it was, too");
     }
 
     #[test]

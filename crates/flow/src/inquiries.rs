@@ -147,6 +147,7 @@ impl Inquiries {
             choice: Some(chosen.name.clone()),
             message,
             by,
+            process: None,
             at: now,
             digest: inquiry.digest.clone(),
         })
@@ -209,6 +210,7 @@ pub fn without_answer(inquiry: &Inquiry, ending: Ending, by: &str, now: Timestam
         choice: None,
         message: None,
         by: by.to_owned(),
+        process: None,
         at: now,
         digest: inquiry.digest.clone(),
     }

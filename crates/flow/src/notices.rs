@@ -17,6 +17,8 @@ pub enum NoticeName {
     Agent(String, NoticeKind, u64),
     /// Of a pipeline: the moment, and how far it was.
     Pipeline(RecordId, Moment, u64),
+    /// Of the alarms of a journal's record.
+    Alarm(RecordId),
 }
 
 /// Returns what is notable of an agent, if anything.

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhook_model::bus::{AgentReport, SignalKind};
+use anyhook_model::bus::{AgentReport, AlarmReport, SignalKind};
 use anyhook_model::inquiry::{Ending, InquiryKind};
 use anyhook_model::notice::NoticeKind;
 use anyhook_model::{AgentState, Happening, Inquiry, Plan, RecordId, Resolution, Source};
@@ -21,6 +21,8 @@ use crate::pipeline::{JobResult, Pipelines};
 
 mod pipelines;
 
+/// So many alarms may wait for their notices.
+const ALARMS_AT_ONCE: usize = 100;
 /// So many logs are remembered.
 const LOGS_REMEMBERED: usize = 5_000;
 
@@ -111,6 +113,9 @@ pub struct State {
     pub inquiries: Inquiries,
     /// Notices that are not yet handed to their process.
     pub notices: BTreeSet<NoticeName>,
+    /// Alarms whose notices are not yet handed to their process.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub alarms: BTreeMap<RecordId, AlarmReport>,
     /// Decisions that are not yet in the journal.
     pub to_journal: BTreeMap<RecordId, Resolution>,
     /// Every pipeline.
@@ -138,6 +143,9 @@ impl State {
             }
             What::NoticeLaunched(name) => {
                 self.notices.remove(name);
+                if let NoticeName::Alarm(id) = name {
+                    self.alarms.remove(id);
+                }
             }
             What::Journaled(id) => {
                 self.to_journal.remove(id);
@@ -159,7 +167,16 @@ impl State {
             Happening::DecisionResolved(resolution) => {
                 self.resolve(resolution, at, wanted, effects);
             }
+            Happening::AlarmRaised(report) => self.raise(report, wanted),
             _ => self.hear(happening, at, wanted, effects),
+        }
+    }
+
+    fn raise(&mut self, report: &AlarmReport, wanted: &BTreeSet<NoticeKind>) {
+        // The journal has them all; a flood of them is one message to a person, not thousands.
+        if wanted.contains(&NoticeKind::Alarm) && self.alarms.len() < ALARMS_AT_ONCE {
+            self.alarms.insert(report.record.clone(), report.clone());
+            self.notices.insert(NoticeName::Alarm(report.record.clone()));
         }
     }
 

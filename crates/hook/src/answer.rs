@@ -1,18 +1,22 @@
 //! One call from its payload to its reply.
 
-use std::os::fd::AsFd;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 
 use anyhook_engine::{Engine, now};
-use anyhook_model::{Caller, DecodeError, Reply};
+use anyhook_model::{Caller, DecodeError, EventKind, Reply, exit_code};
 
-use rustix::io::{Errno, retry_on_intr, write};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{FileType, fstat, stat};
+use rustix::io::{Errno, write};
 use rustix::stdio::{stderr, stdout};
 
 use crate::environment::{Environment, folder};
 use crate::payload;
 use crate::person::ThroughDaemon;
 use crate::request::Request;
+use crate::watchdog;
 
 /// So much of a refused event goes into the journal.
 const KEPT_OF_REFUSED: usize = 1024 * 1024;
@@ -21,28 +25,62 @@ const KEPT_OF_REFUSED: usize = 1024 * 1024;
 /// when one does.
 pub fn answer(request: &Request, anyhook: fn() -> Option<PathBuf>) -> u8 {
     let reply = reply(request, anyhook);
+    watchdog::answering(if reply.blocks { exit_code::BLOCKED } else { reply.exit_code });
     // A host that no longer listens has its answer: the exit code.
     let _ = write_all(stderr(), reply.stderr.as_bytes());
-    let _ = write_all(stdout(), reply.stdout.as_bytes());
-    reply.exit_code
+    let written = write_all(stdout(), reply.stdout.as_bytes())
+        .and_then(|()| if reply.blocks { is_read(stdout()) } else { Ok(()) });
+    match written {
+        // Many hosts take a missing text for a yes, and none takes exit 2 for one.
+        Err(error) if reply.blocks && reply.exit_code != exit_code::BLOCKED => {
+            let text = format!(
+                "anyhook: this is denied; the denial could not be written to standard output: {}\n{}",
+                io::Error::from(error),
+                reply.stdout
+            );
+            let _ = write_all(stderr(), text.as_bytes());
+            exit_code::BLOCKED
+        }
+        _ => reply.exit_code,
+    }
 }
 
 /// Writes to a standard stream: not by the standard library's handle, which keeps back what has no
-/// line break until the process ends by its ways.
-fn write_all(stream: impl AsFd, mut bytes: &[u8]) -> Result<(), Errno> {
+/// line break until the process ends by its ways. A pipe that is full is waited for until the
+/// deadline.
+fn write_all(stream: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Errno> {
     while !bytes.is_empty() {
-        let written = retry_on_intr(|| write(&stream, bytes))?;
-        if written == 0 {
-            return Err(Errno::IO);
+        match write(stream, bytes) {
+            Ok(0) => return Err(Errno::IO),
+            Ok(written) => bytes = &bytes[written..],
+            Err(Errno::INTR | Errno::AGAIN) if watchdog::has_expired() => {
+                return Err(Errno::TIMEDOUT);
+            }
+            Err(Errno::INTR) => {}
+            // It does not wait by itself. The alarm at the deadline interrupts this.
+            Err(Errno::AGAIN) => {
+                let _ = poll(&mut [PollFd::new(&stream, PollFlags::OUT)], None);
+            }
+            Err(error) => return Err(error),
         }
-        bytes = &bytes[written..];
     }
     Ok(())
 }
 
+/// Tells whether what is written to a stream can be read by anybody: an error if it is `/dev/null`,
+/// which also stands for a stream that we were not given.
+fn is_read(stream: impl AsFd) -> Result<(), Errno> {
+    let (found, null) = (fstat(stream)?, stat("/dev/null")?);
+    let is_device = FileType::from_raw_mode(found.st_mode) == FileType::CharacterDevice;
+    if is_device && found.st_rdev == null.st_rdev { Err(Errno::BADF) } else { Ok(()) }
+}
+
 fn reply(request: &Request, anyhook: fn() -> Option<PathBuf>) -> Reply {
-    let environment = Environment::of(None);
-    let (payload, trouble) = payload::receive(rustix::stdio::stdin());
+    let environment = Environment::of(None, &request.folders);
+    let state = environment.places.state.as_deref();
+    watchdog::arm(request.left(), state, request.host.late_refusal());
+    let (payload, trouble) = payload::receive(rustix::stdio::stdin(), watchdog::has_expired);
+    watchdog::deciding();
     let project_dir = request.host.project_variables().iter().find_map(|name| folder(name));
     let caller = Caller {
         work_dir: environment.work_dir,
@@ -61,5 +99,18 @@ fn reply(request: &Request, anyhook: fn() -> Option<PathBuf>) -> Reply {
         );
     }
     engine.be_hook_process();
-    engine.dispatch(request.host, payload, &caller, request.deadline)
+    engine.tell_kind_to(note_kind);
+    engine.dispatch(request.host, payload, &caller, request.left())
+}
+
+/// Tells the watchdog what it would have to refuse.
+fn note_kind(kind: &EventKind) {
+    watchdog::decided_about(kind);
+    #[cfg(debug_assertions)]
+    if std::env::var_os("ANYHOOK_FAULT").is_some_and(|fault| fault == "hook.hangs") {
+        // Tests of the watchdog need something that hangs and is nobody's fault.
+        loop {
+            std::hint::spin_loop();
+        }
+    }
 }

@@ -8,6 +8,8 @@ use anyhook_engine::journal::Journal;
 use anyhook_engine::places::find_root;
 use anyhook_engine::settings::Settings;
 
+use crate::request::Folders;
+
 /// What the process was given by its surroundings.
 #[derive(Clone, Debug)]
 pub struct Environment {
@@ -22,13 +24,15 @@ pub struct Environment {
 impl Environment {
     /// Reads `HOME`, `XDG_CONFIG_HOME` and `XDG_STATE_HOME`; the running program is `anyhook`.
     pub fn read() -> Self {
-        Self::of(running_program())
+        Self::of(running_program(), &Folders::default())
     }
 
-    /// As [`read`](Self::read), where `anyhook` is this program, or not known yet.
-    pub fn of(anyhook: Option<PathBuf>) -> Self {
+    /// As [`read`](Self::read), where `anyhook` is this program, or not known yet, and folders that are
+    /// named count more than variables.
+    pub fn of(anyhook: Option<PathBuf>, named: &Folders) -> Self {
         // Without the variable, the password database knows: a missing one takes no hook away.
-        let home = folder("HOME").or_else(env::home_dir).filter(|home| home.is_absolute());
+        let told = || folder("HOME").or_else(env::home_dir).filter(|home| home.is_absolute());
+        let home = named.home.clone().or_else(told);
         let under_home = |variable: &str, inner: &str| {
             folder(variable).or_else(|| home.as_ref().map(|home| home.join(inner)))
         };
@@ -36,8 +40,12 @@ impl Environment {
             // Never from a variable: whoever sets one must not be able to take the machine's
             // guards away.
             managed: PathBuf::from("/etc/agents"),
-            user: under_home("XDG_CONFIG_HOME", ".config").map(|config| config.join("agents")),
-            state: under_home("XDG_STATE_HOME", ".local/state").map(|state| state.join("anyhook")),
+            user: named.config.clone().or_else(|| {
+                under_home("XDG_CONFIG_HOME", ".config").map(|config| config.join("agents"))
+            }),
+            state: named.state.clone().or_else(|| {
+                under_home("XDG_STATE_HOME", ".local/state").map(|state| state.join("anyhook"))
+            }),
             home,
             binary: anyhook,
         };

@@ -18,7 +18,8 @@ mod payload;
 pub mod person;
 mod request;
 pub mod starter;
+mod watchdog;
 
 pub use answer::answer;
 pub use environment::Environment;
-pub use request::{Request, find_host};
+pub use request::{Folders, Request, find_host};

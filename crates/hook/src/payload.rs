@@ -19,7 +19,10 @@ const LONG: usize = 1536 * 1024;
 ///
 /// Not by the standard library's handle: that has a buffer of its own, and tries with a few bytes
 /// first.
-pub fn receive(input: impl AsFd) -> (Vec<u8>, Option<String>) {
+///
+/// It ends when `has_expired` says so and a read was interrupted or brought a part only: nobody is
+/// waited for after the deadline.
+pub fn receive(input: impl AsFd, has_expired: fn() -> bool) -> (Vec<u8>, Option<String>) {
     let mut payload = Vec::with_capacity(USUAL);
     let trouble = loop {
         if payload.len() == payload.capacity() {
@@ -28,6 +31,9 @@ pub fn receive(input: impl AsFd) -> (Vec<u8>, Option<String>) {
         match read(&input, spare_capacity(&mut payload)) {
             Ok(0) => break None,
             Ok(_) if payload.len() > LIMIT => break Some("is larger than 64 MiB".to_owned()),
+            Ok(_) | Err(Errno::INTR) if has_expired() => {
+                break Some("did not end in time (--deadline-ms)".to_owned());
+            }
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => break Some(format!("cannot be read: {}", io::Error::from(error))),
         }
@@ -54,6 +60,22 @@ mod tests {
 
     use super::*;
 
+    fn in_time() -> bool {
+        false
+    }
+
+    #[test]
+    fn nothing_is_waited_for_after_the_deadline() {
+        let (end, mut begin) = io::pipe().unwrap();
+        begin.write_all(b"{").unwrap();
+        let (payload, trouble) = receive(&end, || true);
+        assert_eq!(payload, b"{");
+        assert_eq!(trouble.as_deref(), Some("did not end in time (--deadline-ms)"));
+        // What had come to its end by then is taken.
+        drop(begin);
+        assert_eq!(receive(&end, || true), (Vec::new(), None));
+    }
+
     #[test]
     fn an_event_comes_whole_however_it_drips() {
         for length in [0, 1, USUAL - 1, USUAL, USUAL + 1, LONG - 1, LONG, LONG + 1] {
@@ -62,21 +84,21 @@ mod tests {
             thread::scope(|scope| {
                 let parts = sent.chunks(977);
                 scope.spawn(move || parts.for_each(|part| begin.write_all(part).unwrap()));
-                assert_eq!(receive(&end), (sent.clone(), None), "{length}");
+                assert_eq!(receive(&end, in_time), (sent.clone(), None), "{length}");
             });
         }
     }
 
     #[test]
     fn what_cannot_be_read_says_why() {
-        let (payload, trouble) = receive(File::open("/").unwrap());
+        let (payload, trouble) = receive(File::open("/").unwrap(), in_time);
         assert_eq!(payload, b"");
         assert_eq!(trouble.as_deref(), Some("cannot be read: Is a directory (os error 21)"));
     }
 
     #[test]
     fn no_event_fills_the_memory() {
-        let (payload, trouble) = receive(File::open("/dev/zero").unwrap());
+        let (payload, trouble) = receive(File::open("/dev/zero").unwrap(), in_time);
         assert_eq!(trouble.as_deref(), Some("is larger than 64 MiB"));
         assert!(payload.len() <= 2 * LIMIT);
     }

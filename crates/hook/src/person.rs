@@ -1,6 +1,5 @@
 //! A person who is asked through the daemon.
 
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,15 +7,15 @@ use std::time::{Duration, Instant};
 use anyhook_engine::Places;
 use anyhook_engine::person::Person;
 use anyhook_engine::run::descendants::release_orphans;
+use anyhook_engine::run::environment::of_places;
+use anyhook_engine::run::interruption::wake_on_signals;
 use anyhook_hosts::happening;
 use anyhook_model::bus::AgentReport;
 use anyhook_model::daemon::Ask;
 use anyhook_model::{Happening, Inquiry, PromptType, Record, Resolution};
 use anyhook_socket::{Client, ClientError, Folder};
-use signal_hook::consts::SIGTERM;
-use signal_hook::low_level::pipe;
 
-use crate::starter::start;
+use crate::starter::start_with;
 
 /// One who has to start the daemon, or waits for it to come back, waits so long.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -49,8 +48,7 @@ impl Person for ThroughDaemon {
         // The daemon says when the time is over; it may be a moment late.
         let limit = Instant::now() + Duration::try_from(wait).ok()? + Duration::from_millis(500);
         // A host that needs no answer any more says so by a signal: what happened is then journaled.
-        let (interrupted, signalled) = UnixStream::pair().ok()?;
-        pipe::register(SIGTERM, signalled).ok()?;
+        let interrupted = wake_on_signals()?;
         // The hooks are done, and a daemon that we start is not to come to us.
         release_orphans();
         let mut starts = true;
@@ -61,7 +59,9 @@ impl Person for ThroughDaemon {
                 return None;
             }
             let client = if starts {
-                Client::connect_or(&folder, left, || start((self.anyhook)().as_deref(), &folder))
+                Client::connect_or(&folder, left, || {
+                    start_with((self.anyhook)().as_deref(), &folder, of_places(places))
+                })
             } else {
                 Client::connect_within(&folder, left.min(PATIENCE))
             };

@@ -1,7 +1,8 @@
 //! What the command line of a call says.
 
 use std::ffi::OsString;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhook_model::{Host, OpenFormat};
 
@@ -9,37 +10,97 @@ use anyhook_model::{Host, OpenFormat};
 #[expect(missing_debug_implementations, reason = "a host is not shown")]
 pub struct Request {
     pub(crate) host: &'static dyn Host,
+    /// When we were called: the deadline counts from here.
+    pub(crate) began: Instant,
     pub(crate) deadline: Option<Duration>,
+    pub(crate) folders: Folders,
+    is_tool_event: bool,
+}
+
+/// Folders that the command line names: no variable moves them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Folders {
+    /// The user's home.
+    pub home: Option<PathBuf>,
+    /// The user's level.
+    pub config: Option<PathBuf>,
+    /// What is remembered.
+    pub state: Option<PathBuf>,
 }
 
 impl Request {
     /// Reads the arguments after `hook`; anything unusual is left to the argument parser of
     /// `anyhook`, which explains it.
     pub fn parse(arguments: &[OsString]) -> Option<Self> {
-        // More are unusual, and a list on the stack costs nothing.
-        let mut words = [""; 3];
-        let used = words.get_mut(..arguments.len())?;
-        for (word, argument) in used.iter_mut().zip(arguments) {
-            *word = argument.to_str()?;
-        }
-        let (host, deadline) = match *used {
-            [host] => (host, None),
-            [host, "--deadline-ms", number] | ["--deadline-ms", number, host] => {
-                (host, Some(number))
+        let mut host = None;
+        let mut deadline = None;
+        let mut folders = Folders::default();
+        let mut is_tool_event = false;
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            let word = word.to_str()?;
+            let folder = match word {
+                "--deadline-ms" => {
+                    deadline = Some(words.next()?.to_str()?);
+                    continue;
+                }
+                "--tool-event" => {
+                    is_tool_event = true;
+                    continue;
+                }
+                "--home" => &mut folders.home,
+                "--config" => &mut folders.config,
+                "--state" => &mut folders.state,
+                _ => {
+                    match word.strip_prefix("--deadline-ms=") {
+                        Some(number) => deadline = Some(number),
+                        None if word.starts_with('-') || host.is_some() => return None,
+                        None => host = Some(word),
+                    }
+                    continue;
+                }
+            };
+            // A folder that depends on where the agent is would be another one each time.
+            let path = Path::new(words.next()?);
+            if !path.is_absolute() || folder.replace(path.to_owned()).is_some() {
+                return None;
             }
-            [host, flag] => (host, Some(flag.strip_prefix("--deadline-ms=")?)),
-            _ => return None,
-        };
+        }
         let deadline = match deadline {
             None => None,
             Some(number) => Some(Duration::from_millis(number.parse().ok()?)),
         };
-        Self::new(host, deadline)
+        Some(Self { folders, is_tool_event, ..Self::new(host?, deadline)? })
     }
 
-    /// Makes a request of a host we speak to.
+    /// Returns what is left of the deadline.
+    pub(crate) fn left(&self) -> Option<Duration> {
+        self.deadline.map(|deadline| deadline.saturating_sub(self.began.elapsed()))
+    }
+
+    /// Makes a request of a host we speak to. Its deadline counts from now.
     pub fn new(host: &str, deadline: Option<Duration>) -> Option<Self> {
-        Some(Self { host: find_host(host)?, deadline })
+        let host = find_host(host)?;
+        let began = Instant::now();
+        let folders = Folders::default();
+        Some(Self { host, began, deadline, folders, is_tool_event: false })
+    }
+
+    /// Has folders that are named count, whatever the environment says.
+    #[must_use]
+    pub fn with_folders(self, folders: Folders) -> Self {
+        Self { folders, ..self }
+    }
+
+    /// Says whether the event is a tool's.
+    #[must_use]
+    pub fn of_tool(self, is_tool_event: bool) -> Self {
+        Self { is_tool_event, ..self }
+    }
+
+    /// Tells whether the caller has said that the event is a tool's: known before it is read.
+    pub fn is_tool_event(&self) -> bool {
+        self.is_tool_event
     }
 }
 
@@ -69,9 +130,24 @@ mod tests {
             "codex --deadline-ms 540000",
             "--deadline-ms 540000 codex",
             "codex --deadline-ms=540000",
+            "codex --deadline-ms 540000 --home /h --config /c --state /s --tool-event",
         ] {
             assert_eq!(parsed(line), Some(("codex", Some(540_000))), "{line}");
         }
+    }
+
+    #[test]
+    fn folders_and_kind_are_read() {
+        let words = "codex --deadline-ms 5 --home /h --config /c/agents --state /s --tool-event";
+        let words: Vec<OsString> = words.split_whitespace().map(OsString::from).collect();
+        let request = Request::parse(&words).unwrap();
+        let folder = |path: &str| Some(PathBuf::from(path));
+        let folders =
+            Folders { home: folder("/h"), config: folder("/c/agents"), state: folder("/s") };
+        assert_eq!(request.folders, folders);
+        assert!(request.is_tool_event());
+        let plain = Request::parse(&words[..1]).unwrap();
+        assert_eq!((plain.folders.clone(), plain.is_tool_event()), (Folders::default(), false));
     }
 
     #[test]
@@ -86,6 +162,11 @@ mod tests {
             "codex --deadline-ms -1",
             "codex --deadline-ms= 5",
             "codex --deadline-ms 5 --color never",
+            "codex gemini-cli",
+            "codex --state",
+            "codex --state relative",
+            "codex --state /a --state /b",
+            "codex --tool-event=yes",
             "--color never codex",
         ] {
             assert_eq!(parsed(line), None, "{line}");

@@ -1,20 +1,22 @@
 //! How the daemon is started, by whoever needs it first.
 
 use std::env;
-use std::fs::{File, OpenOptions};
+use std::ffi::OsString;
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use anyhook_engine::regular_file::open_own;
 use anyhook_socket::Folder;
+use rustix::fs::OFlags;
 
 /// The argument that makes the program start the daemon and end when it listens.
 pub const STARTER: &str = "__start-daemon";
 
 /// What the daemon gets of its starter's environment: where things are and how to reach the
 /// person, and nothing that only concerns an agent or a terminal.
-const KEPT_VARIABLES: [&str; 18] = [
+const KEPT_VARIABLES: [&str; 19] = [
     "HOME",
     "PATH",
     "USER",
@@ -32,6 +34,7 @@ const KEPT_VARIABLES: [&str; 18] = [
     "CODEX_HOME",
     "GEMINI_CLI_HOME",
     "ANYHOOK_FAULT",
+    "ANYHOOK_TOP_PROCESS",
     "RUST_BACKTRACE",
 ];
 
@@ -44,6 +47,15 @@ const LOG_LIMIT: u64 = 4 * 1024 * 1024;
 /// An agent that no longer needs a hook ends it with all that comes from it. The daemon may have been
 /// started by one, and must not come from it.
 pub fn start(anyhook: Option<&Path>, folder: &Folder) -> io::Result<Child> {
+    start_with(anyhook, folder, Vec::new())
+}
+
+/// As [`start`], with variables that count more than our own: by them the daemon finds its folders.
+pub fn start_with(
+    anyhook: Option<&Path>,
+    folder: &Folder,
+    variables: Vec<(OsString, OsString)>,
+) -> io::Result<Child> {
     let log = open_log(folder)?;
     let anyhook = anyhook.ok_or(io::ErrorKind::NotFound)?;
     let kept = KEPT_VARIABLES.iter().filter_map(|name| Some((name, env::var_os(name)?)));
@@ -51,6 +63,7 @@ pub fn start(anyhook: Option<&Path>, folder: &Folder) -> io::Result<Child> {
         .arg(STARTER)
         .env_clear()
         .envs(kept)
+        .envs(variables)
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(log.try_clone()?)
@@ -63,5 +76,5 @@ fn open_log(folder: &Folder) -> io::Result<File> {
     if path.metadata().is_ok_and(|metadata| metadata.len() > LOG_LIMIT) {
         std::fs::rename(&path, path.with_extension("log.1"))?;
     }
-    OpenOptions::new().create(true).append(true).mode(0o600).open(path)
+    open_own(&path, OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE)
 }

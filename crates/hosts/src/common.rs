@@ -3,8 +3,9 @@
 use anyhook_model::{Caller, DecodeError, Event, EventKind};
 use serde_json::{Value, json};
 
-use crate::payload::{Payload, assistant_message, repeated_id, stop_events};
-use crate::tool::{self, Tool};
+use crate::patch_events;
+use crate::payload::{CUT, Payload, assistant_message, repeated_id, stop_events};
+use crate::tool::{self, OtherTool, Tool};
 
 /// How one host fills the common shape.
 #[derive(Debug)]
@@ -13,6 +14,8 @@ pub struct Common {
     pub host: &'static str,
     /// Its tools.
     pub tools: &'static [Tool],
+    /// Those that have no canonical name.
+    pub others: &'static [OtherTool],
     /// Whether prompts say who sent them.
     pub prompt: PromptSource,
 }
@@ -38,15 +41,22 @@ impl Common {
     ) -> Result<Vec<Event>, DecodeError> {
         let mut payload = Payload::read(bytes)?;
         let (native, mut event) = payload.begin(self.host, caller)?;
-        if let Some(kind) = kind_of(&native) {
-            event.kind = kind;
+        match kind_of(&native) {
+            Some(kind) => event.kind = kind,
+            // Half a name may be that of a tool's event.
+            None if payload.cut => return Err(DecodeError::NotJson(CUT.to_owned())),
+            None => {}
         }
         self.own_fields(&mut event, &mut payload);
         if event.kind.has_matcher() {
+            event.doubt = payload.doubt(payload.fields.get("tool_name"));
             self.tool_call(&mut event, &mut payload);
         }
         event.raw = payload.fields;
-        Ok(if event.kind == EventKind::BeforeStop { stop_events(event) } else { vec![event] })
+        Ok(match event.kind {
+            EventKind::BeforeStop => stop_events(event),
+            _ => patch_events::of_shell(event),
+        })
     }
 
     /// Moves the host's fields under their canonical names.
@@ -108,7 +118,7 @@ impl Common {
         let name = payload.text("tool_name").unwrap_or_default();
         let input = payload.value("tool_input").unwrap_or_default();
         let use_id = payload.text("tool_use_id");
-        let mut call = tool::canonical(self.tools, name, input, use_id, &event.work_dir);
+        let mut call = tool::canonical(self.tools, self.others, name, input, use_id);
         if let Some(mcp) = mcp(&call.name, payload) {
             payload.fields.insert("mcp".to_owned(), mcp);
             "Mcp".clone_into(&mut call.name);

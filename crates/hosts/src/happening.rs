@@ -1,8 +1,10 @@
 //! What a record of the journal tells of an agent's state.
 
-use anyhook_model::bus::{AgentFailed, AgentPrompt, AgentReport};
+use anyhook_model::bus::{AgentFailed, AgentPrompt, AgentReport, AlarmReport};
 use anyhook_model::json::shorten;
-use anyhook_model::{Effect, EventKind, Happening, PromptType, Record, RecordId, Source, agent};
+use anyhook_model::{
+    Alarm, AlarmKind, Effect, EventKind, Happening, PromptType, Record, RecordId, Source, agent,
+};
 use serde_json::Value;
 
 use crate::log::failure_kind;
@@ -31,11 +33,39 @@ pub fn of_record(record: &Record) -> Option<Happening> {
     if record.host == OURS {
         return told(record);
     }
-    let id = record.agent_id.clone().or_else(|| {
+    of_agent(record, agent_of(record)?)
+}
+
+/// Returns the alarms of a record that a person is to be notified of, wherever they are.
+///
+/// That hooks are off is announced in the agent; it takes a notice only where the agent shows no text.
+pub fn alarms_of(record: &Record) -> Option<AlarmReport> {
+    if record.alarms.is_empty() {
+        return None;
+    }
+    let is_shown = crate::find_host(&record.host).is_some_and(|host| host.warns_person());
+    let alarms: Vec<Alarm> = record
+        .alarms
+        .iter()
+        .filter(|alarm| alarm.kind != AlarmKind::HooksOff || !is_shown)
+        .cloned()
+        .collect();
+    (!alarms.is_empty()).then(|| AlarmReport {
+        record: record.id.clone(),
+        agent: agent_of(record).unwrap_or_else(|| record.host.clone()),
+        host: record.host.clone(),
+        project: record.project_dir.clone(),
+        at: record.at,
+        alarms,
+    })
+}
+
+/// Returns the id of the agent that a record is about.
+fn agent_of(record: &Record) -> Option<String> {
+    record.agent_id.clone().or_else(|| {
         let session = record.session.as_deref()?;
         Some(agent::agent_id(&record.host, session))
-    })?;
-    of_agent(record, id)
+    })
 }
 
 /// Returns what a host's record tells of the agent that goes by this id; none if it tells nothing.

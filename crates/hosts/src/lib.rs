@@ -19,6 +19,7 @@ pub mod opencode;
 pub mod patch;
 mod patch_events;
 pub mod payload;
+pub mod recognition;
 mod say;
 pub mod tool;
 pub mod wiring;
@@ -31,6 +32,7 @@ use dialog::Dialog;
 use facts::{Capability, Quirk};
 use launch::Launch;
 use log::{LogHomes, LogPlace, LogSays, LogState};
+use tool::{OtherTool, Tool};
 use wiring::{Call, Displaced, Edits, Injection, Inspection, Scope, SettingsError, Start, Texts};
 
 /// An agent's program that anyhook can be wired into.
@@ -41,16 +43,21 @@ pub trait Agent: Host + Sync {
     /// Returns what it can do at each event.
     fn capabilities(&self) -> Vec<Capability>;
 
+    /// Returns its tools that have a canonical name.
+    fn tools(&self) -> &'static [Tool];
+
+    /// Returns its other tools.
+    fn other_tools(&self) -> &'static [OtherTool];
+
     /// Returns how it differs from what one would think.
     fn quirks(&self) -> &'static [Quirk];
 
     /// Returns the name of its program.
     fn program(&self) -> &'static str;
 
-    /// Returns a variable that it sets for the commands it runs, where there is one.
-    fn session_variable(&self) -> Option<&'static str> {
-        None
-    }
+    /// Returns the variables that it sets for the commands it runs, and that nothing else sets: not
+    /// an editor's terminal, nor a person's own settings.
+    fn session_variables(&self) -> &'static [&'static str];
 
     /// Returns the version everything here was tried with.
     fn tried_version(&self) -> &'static str;
@@ -68,6 +75,13 @@ pub trait Agent: Host + Sync {
     /// Returns further files that tell whether it calls us; wiring leaves them alone.
     fn further_files(&self, scope: &Scope) -> Vec<PathBuf> {
         let _ = scope;
+        Vec::new()
+    }
+
+    /// Returns further files that these texts lead to, such as those of plugins, and that tell
+    /// whether it calls us.
+    fn files_named_in(&self, scope: &Scope, texts: &Texts) -> Vec<PathBuf> {
+        let _ = (scope, texts);
         Vec::new()
     }
 
@@ -172,6 +186,8 @@ pub fn is_among(process: &ProcessName, id: &str, all: &[(ProcessName, String)]) 
 
 #[cfg(test)]
 mod tests {
+    use anyhook_model::tools;
+
     use super::*;
 
     #[test]
@@ -182,6 +198,38 @@ mod tests {
             assert_eq!(find_host(id).unwrap().id(), find(id).unwrap().id());
         }
         assert!(find_host("nobody").is_none());
+    }
+
+    /// The model's table is what matchers go by: no tool of a host may be missing there.
+    #[test]
+    fn every_tool_is_in_the_table_of_matchers() {
+        let mut others = Vec::new();
+        for agent in AGENTS {
+            for tool in agent.tools() {
+                let found = tools::find(tool.native).unwrap_or_else(|| panic!("{tool:?}"));
+                assert_eq!(found.name, tool.canonical, "{tool:?}");
+                let whose = |list: &[(&str, &str)]| {
+                    list.iter()
+                        .any(|(own, whose)| *own == tool.native && whose.contains(agent.title()))
+                };
+                assert!(whose(found.names) || whose(found.special), "{tool:?}");
+                for (native, canonical) in tool.renamed {
+                    let is_path = found.paths.contains(canonical);
+                    assert_eq!(found.paths.contains(native), is_path, "{native} of {tool:?}");
+                }
+                assert!(tool.files.iter().all(|field| found.paths.contains(field)), "{tool:?}");
+            }
+            others.extend(agent.other_tools().iter().map(|tool| tool.name));
+        }
+        others.sort_unstable();
+        others.dedup();
+        assert_eq!(others, tools::OTHER_TOOLS);
+        let natives: Vec<_> =
+            AGENTS.iter().flat_map(|agent| agent.tools()).map(|tool| tool.native).collect();
+        for (name, _) in tools::TOOLS.iter().flat_map(|tool| tool.names.iter().chain(tool.special))
+        {
+            assert!(natives.contains(name), "no agent has {name}");
+        }
     }
 
     #[test]

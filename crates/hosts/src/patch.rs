@@ -30,6 +30,8 @@ pub enum FileChange {
         path: String,
         /// Its name then.
         to: String,
+        /// What comes into it, as far as the patch tells.
+        content: String,
     },
 }
 
@@ -40,6 +42,7 @@ pub enum FileChange {
 pub fn read(text: &str) -> Vec<FileChange> {
     let mut changes = Vec::new();
     let mut current: Option<FileChange> = None;
+    let mut target: Option<String> = None;
     for line in text.lines() {
         // Hosts forgive blanks around a header; to see one file too many is the safe side.
         let header = line.trim().strip_prefix("*** ").and_then(|header| header.split_once(':'));
@@ -53,15 +56,15 @@ pub fn read(text: &str) -> Vec<FileChange> {
                     }
                     "Delete File" => FileChange::Delete { path },
                     "Move to" => {
-                        let from = match &current {
-                            Some(FileChange::Update { path, .. }) => path.clone(),
-                            _ => continue,
-                        };
-                        changes.push(FileChange::Move { path: from, to: path });
+                        if matches!(current, Some(FileChange::Update { .. })) {
+                            // To see one target too many is the safe side.
+                            finish_move(&mut changes, current.as_ref(), target.replace(path));
+                        }
                         continue;
                     }
                     _ => continue,
                 };
+                finish_move(&mut changes, current.as_ref(), target.take());
                 changes.extend(current.replace(next));
             }
             None => {
@@ -71,8 +74,16 @@ pub fn read(text: &str) -> Vec<FileChange> {
             }
         }
     }
+    finish_move(&mut changes, current.as_ref(), target);
     changes.extend(current);
     changes
+}
+
+/// Adds the move of a file that is also updated.
+fn finish_move(changes: &mut Vec<FileChange>, update: Option<&FileChange>, to: Option<String>) {
+    if let (Some(FileChange::Update { path, new, .. }), Some(to)) = (update, to) {
+        changes.push(FileChange::Move { path: path.clone(), to, content: new.clone() });
+    }
 }
 
 /// Adds a line of a patch's body to the change it belongs to.
@@ -113,7 +124,11 @@ mod tests {
             read(patch),
             [
                 FileChange::Add { path: "a".to_owned(), content: "one\ntwo\n".to_owned() },
-                FileChange::Move { path: "b".to_owned(), to: "c".to_owned() },
+                FileChange::Move {
+                    path: "b".to_owned(),
+                    to: "c".to_owned(),
+                    content: "same\nnew\n".to_owned()
+                },
                 FileChange::Update {
                     path: "b".to_owned(),
                     old: "same\nold\n".to_owned(),

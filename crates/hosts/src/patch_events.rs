@@ -3,6 +3,7 @@
 use anyhook_model::Event;
 use anyhook_model::ToolCall;
 use anyhook_model::event::NativeCall;
+use anyhook_model::file_path::LazyForms;
 use serde_json::{Value, json};
 
 use crate::patch::{self, FileChange};
@@ -22,13 +23,14 @@ pub fn split(event: Event, patch_field: &str) -> Vec<Event> {
         }
         return vec![whole];
     }
-    let mut events: Vec<Event> = Vec::with_capacity(changes.len().min(EVENTS_LIMIT));
-    for change in changes {
-        let (name, input, files) = canonical(change);
-        let files: Vec<String> = files
-            .iter()
-            .map(|path| event.work_dir.join(path).to_string_lossy().into_owned())
-            .collect();
+    let mut events = Vec::with_capacity(changes.len().min(EVENTS_LIMIT));
+    add_changes(&mut events, &event, changes, true);
+    events
+}
+
+/// Adds the events of changes; if there are too many, the rest are put together.
+fn add_changes(events: &mut Vec<Event>, event: &Event, changes: Vec<FileChange>, is_patch: bool) {
+    for (name, input, files) in changes.into_iter().flat_map(canonical) {
         if events.len() >= EVENTS_LIMIT
             && let Some(same) = events
                 .iter_mut()
@@ -39,7 +41,7 @@ pub fn split(event: Event, patch_field: &str) -> Vec<Event> {
             add_file(same, input, files);
             continue;
         }
-        let mut part = event_of(&event, events.is_empty());
+        let mut part = event_of(event, is_patch && events.is_empty());
         if let Some(tool) = &mut part.tool {
             name.clone_into(&mut tool.name);
             tool.input = input;
@@ -48,7 +50,83 @@ pub fn split(event: Event, patch_field: &str) -> Vec<Event> {
         }
         events.push(part);
     }
+}
+
+/// Adds to the event of a shell command those of the files that a patch in it touches: the command
+/// is both. One without a patch stays as it is.
+///
+/// Agents take `apply_patch <<'EOF'` in a command for a patch and start no shell.
+pub fn of_shell(mut event: Event) -> Vec<Event> {
+    let Some(tool) = event.tool.as_mut().filter(|tool| tool.names().any(|name| name == "Shell"))
+    else {
+        return vec![event];
+    };
+    let found = tool.input.get("command").and_then(|command| match command {
+        Value::String(text) => patch_in(text),
+        Value::Array(words) => words.iter().filter_map(Value::as_str).find_map(patch_in),
+        _ => None,
+    });
+    let Some(changes) = found else { return vec![event] };
+    tool.fixed = Some(FIXED);
+    let mut about_files = event_of(&event, false);
+    // What a command printed is in its own event; it would be there as often as there are files.
+    about_files.data.shift_remove("tool_output");
+    let mut events = vec![event];
+    add_changes(&mut events, &about_files, changes, false);
     events
+}
+
+/// Returns what a patch in a command does, if there is one.
+fn patch_in(command: &str) -> Option<Vec<FileChange>> {
+    let start = ["apply_patch", "applypatch"].iter().filter_map(|name| command.find(name)).min()?;
+    let (before, patch) = command.split_at(start);
+    // A header may follow a quote, and lines may be written as `\n`.
+    let mut text = patch.replace("'*** ", "\n*** ").replace("\"*** ", "\n*** ");
+    if text.contains("\\n*** ") {
+        text = text.replace("\\n", "\n");
+    }
+    let mut changes = patch::read(&text);
+    let folder = changed_folder(before);
+    for change in &mut changes {
+        match change {
+            FileChange::Add { path, .. }
+            | FileChange::Update { path, .. }
+            | FileChange::Delete { path } => *path = join(&folder, path),
+            FileChange::Move { path, to, .. } => {
+                *path = join(&folder, path);
+                *to = join(&folder, to);
+            }
+        }
+    }
+    (!changes.is_empty()).then_some(changes)
+}
+
+/// Returns the folder that a command has changed to by `cd`, as far as its text tells.
+fn changed_folder(command: &str) -> String {
+    let mut folder = String::new();
+    for (at, _) in command.match_indices("cd ") {
+        let is_word = !command[..at].ends_with(|letter: char| {
+            letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.' | '/')
+        });
+        let rest = command[at + 3..].trim_start();
+        let rest = rest.strip_prefix("-- ").unwrap_or(rest).trim_start();
+        let word = match rest.strip_prefix(['\'', '"']) {
+            Some(quoted) => quoted.split(['\'', '"']).next(),
+            None => rest.split([' ', '\t', '\n', ';', '&', '|', ')', '\'', '"']).next(),
+        };
+        // Only a shell knows what a variable holds.
+        if let Some(word) = word.filter(|word| is_word && !word.contains(['$', '`'])) {
+            folder = join(&folder, word);
+        }
+    }
+    folder
+}
+
+fn join(folder: &str, path: &str) -> String {
+    if folder.is_empty() || path.starts_with('/') {
+        return path.to_owned();
+    }
+    [folder, path].join("/")
 }
 
 /// A patch of more files than this puts the rest together, by what happens to them.
@@ -65,7 +143,9 @@ fn event_of(event: &Event, is_first: bool) -> Event {
         .map(|native| NativeCall { tool_name: native.tool_name.clone(), tool_input: Value::Null });
     let tool = event.tool.as_ref().map(|tool| ToolCall {
         name: String::new(),
+        also: &[],
         input: Value::Null,
+        forms: LazyForms::default(),
         use_id: tool.use_id.clone(),
         files: Value::Null,
         native,
@@ -95,18 +175,21 @@ fn add_file(tool: &mut ToolCall, input: Value, files: Vec<String>) {
     }
 }
 
-fn canonical(change: FileChange) -> (&'static str, Value, Vec<String>) {
+/// Returns the calls that a change is: a move also writes its target and deletes its source.
+fn canonical(change: FileChange) -> Vec<(&'static str, Value, Vec<String>)> {
     match change {
         FileChange::Add { path, content } => {
-            ("WriteFile", json!({"path": path, "content": content}), vec![path])
+            vec![("WriteFile", json!({"path": path, "content": content}), vec![path])]
         }
         FileChange::Update { path, old, new } => {
-            ("EditFile", json!({"path": path, "old": old, "new": new}), vec![path])
+            vec![("EditFile", json!({"path": path, "old": old, "new": new}), vec![path])]
         }
-        FileChange::Delete { path } => ("DeleteFile", json!({"path": path}), vec![path]),
-        FileChange::Move { path, to } => {
-            ("MoveFile", json!({"path": path, "to": to}), vec![path, to])
-        }
+        FileChange::Delete { path } => vec![("DeleteFile", json!({"path": path}), vec![path])],
+        FileChange::Move { path, to, content } => vec![
+            ("MoveFile", json!({"path": path, "to": to}), vec![path.clone(), to.clone()]),
+            ("WriteFile", json!({"path": to, "content": content}), vec![to]),
+            ("DeleteFile", json!({"path": path}), vec![path]),
+        ],
     }
 }
 
@@ -119,6 +202,60 @@ mod tests {
 
     use super::*;
 
+    /// The tools and paths of a command's events.
+    fn seen(command: &Value) -> Vec<(String, Value)> {
+        let at = Timestamp::UNIX_EPOCH;
+        let mut event = Event::new(EventKind::BeforeTool, "codex", Path::new("/p"), at);
+        event.tool = Some(ToolCall::new("Shell", json!({"command": command})));
+        let tools = of_shell(event).into_iter().map(|event| event.tool.unwrap());
+        tools.map(|tool| (tool.name, tool.files)).collect()
+    }
+
+    fn file(name: &str, paths: Value) -> (String, Value) {
+        (name.to_owned(), paths)
+    }
+
+    #[test]
+    fn a_patch_in_a_command_is_both() {
+        let patch = "*** Begin Patch\n*** Delete File: a\n*** End Patch";
+        let heredoc = format!("apply_patch <<'EOF'\n{patch}\nEOF");
+        let shell = || file("Shell", Value::Null);
+        for (command, path) in [
+            (heredoc.clone(), "a"),
+            (format!("cd x && {heredoc}"), "x/a"),
+            (format!("cd 'my x' ; cd y\n{heredoc}"), "my x/y/a"),
+            (format!("cd /abs; {heredoc}"), "/abs/a"),
+            (format!("cd \"$X\" && {heredoc}"), "a"),
+            (format!("abcd x; {heredoc}"), "a"),
+            (format!("bash -lc \"{heredoc}\""), "a"),
+            (format!("apply_patch '{patch}'"), "a"),
+            (format!("apply_patch $'{}'", patch.replace('\n', "\\n")), "a"),
+            ("applypatch \"*** Delete File: a\n".to_owned(), "a"),
+        ] {
+            let expected = [shell(), file("DeleteFile", json!([path]))];
+            assert_eq!(seen(&command.clone().into()), expected, "{command}");
+            assert_eq!(seen(&json!(["bash", "-lc", command])), expected, "{command}");
+        }
+        for command in ["ls", "apply_patch --help", "echo '*** Delete File: a'"] {
+            assert_eq!(seen(&command.into()), [shell()], "{command}");
+        }
+    }
+
+    #[test]
+    fn a_move_writes_its_target_and_deletes_its_source() {
+        let patch =
+            "*** Begin Patch\n*** Update File: a\n*** Move to: b\n@@\n-x\n+y\n*** End Patch\n";
+        let seen = seen(&format!("apply_patch <<'EOF'\n{patch}EOF").into());
+        let expected = [
+            file("Shell", Value::Null),
+            file("MoveFile", json!(["a", "b"])),
+            file("WriteFile", json!(["b"])),
+            file("DeleteFile", json!(["a"])),
+            file("EditFile", json!(["a"])),
+        ];
+        assert_eq!(seen, expected);
+    }
+
     #[test]
     fn every_file_of_a_huge_patch_is_seen_in_little_memory() {
         let patch: String = (0..5_000)
@@ -127,17 +264,12 @@ mod tests {
             .concat();
         let mut event =
             Event::new(EventKind::BeforeTool, "codex", Path::new("/p"), Timestamp::UNIX_EPOCH);
-        event.tool = Some(ToolCall {
-            name: "apply_patch".to_owned(),
-            input: json!({"command": patch}),
-            use_id: None,
-            files: Value::Null,
-            native: Some(NativeCall {
-                tool_name: "apply_patch".to_owned(),
-                tool_input: json!({"command": patch}),
-            }),
-            fixed: None,
-        });
+        let native = NativeCall {
+            tool_name: "apply_patch".to_owned(),
+            tool_input: json!({"command": patch}),
+        };
+        let call = ToolCall::new("apply_patch", json!({"command": patch}));
+        event.tool = Some(ToolCall { native: Some(native), ..call });
         let events = split(event, "command");
         assert_eq!(events.len(), EVENTS_LIMIT);
         let files: usize = events

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use anyhook_model::json::{self, Object, ReadValue};
+use anyhook_model::event::Doubt;
+use anyhook_model::json::{self, Object, ReadValue, type_name};
 use anyhook_model::{Caller, DecodeError, Event, EventKind};
 use serde_json::{Value, json};
 
@@ -13,15 +14,17 @@ pub struct Payload {
     pub fields: Object,
     /// Whether it had to be mended, so that it is not exact.
     pub mended: bool,
+    /// Whether it was cut off, so that it is not all.
+    pub cut: bool,
 }
 
 impl Payload {
     /// Reads a payload.
     pub fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let ReadValue { value, mended } =
+        let ReadValue { value, mended, cut } =
             json::read_cut(bytes).map_err(|error| DecodeError::NotJson(error.to_string()))?;
         match value {
-            Value::Object(fields) => Ok(Self { fields, mended }),
+            Value::Object(fields) => Ok(Self { fields, mended, cut }),
             _ => Err(DecodeError::NotAnObject("something else")),
         }
     }
@@ -35,6 +38,21 @@ impl Payload {
         }
     }
 
+    /// Takes the name of the event, which must be a text.
+    pub fn event_name(&mut self, field: &str) -> Result<String, DecodeError> {
+        match self.fields.shift_remove(field) {
+            Some(Value::String(name)) if !name.is_empty() => Ok(name),
+            None | Some(Value::String(_)) => Err(DecodeError::NoEventType),
+            Some(other) => Err(DecodeError::EventTypeNotText(type_name(&other))),
+        }
+    }
+
+    /// Returns why it is not certain which call a payload is about, given its tool's name.
+    pub fn doubt(&self, tool: Option<&Value>) -> Option<Doubt> {
+        let is_named = tool.and_then(Value::as_str).is_some_and(|name| !name.is_empty());
+        if self.cut { Some(Doubt::Cut) } else { (!is_named).then_some(Doubt::Unnamed) }
+    }
+
     /// Takes a value.
     pub fn value(&mut self, name: &str) -> Option<Value> {
         self.fields.shift_remove(name)
@@ -42,7 +60,7 @@ impl Payload {
 
     /// Begins an event from the fields that Claude Code, Codex and Gemini CLI have in common.
     pub fn begin(&mut self, host: &str, caller: &Caller) -> Result<(String, Event), DecodeError> {
-        let native = self.text("hook_event_name").ok_or(DecodeError::NoEventType)?;
+        let native = self.event_name("hook_event_name")?;
         let work_dir = self
             .text("cwd")
             .map_or_else(|| caller.work_dir.clone(), |cwd| caller.work_dir.join(cwd));
@@ -55,6 +73,9 @@ impl Payload {
         Ok((native, event))
     }
 }
+
+/// The error for a payload that was cut off before it told which event it is.
+pub const CUT: &str = "it was cut off";
 
 /// Returns an assistant's message in the specification's form.
 pub fn assistant_message(text: Option<String>) -> Value {

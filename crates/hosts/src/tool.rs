@@ -1,10 +1,9 @@
 //! Tools under one name for all agents: tables of names and fields, applied both ways.
 
-use std::path::Path;
-
-use anyhook_model::ToolCall;
 use anyhook_model::event::NativeCall;
+use anyhook_model::file_path::LazyForms;
 use anyhook_model::json::Object;
+use anyhook_model::{ToolCall, tools};
 use serde_json::Value;
 
 /// One tool of a host and its canonical name.
@@ -22,6 +21,15 @@ pub struct Tool {
     pub files: &'static [&'static str],
 }
 
+/// A tool of a host that is none of the canonical ones.
+#[derive(Clone, Copy, Debug)]
+pub struct OtherTool {
+    /// The host's name.
+    pub name: &'static str,
+    /// What it does, for people.
+    pub what: &'static str,
+}
+
 /// Finds a host's tool.
 fn find(tools: &'static [Tool], native: &str) -> Option<&'static Tool> {
     tools.iter().find(|tool| tool.native == native)
@@ -29,15 +37,18 @@ fn find(tools: &'static [Tool], native: &str) -> Option<&'static Tool> {
 
 /// Makes the canonical form of a host's call, with the host's own beside it.
 ///
-/// A tool that no table knows keeps its name and its fields.
+/// A tool that no table knows keeps its name and its fields. If it carries a command, it also counts
+/// as `Shell`.
 pub fn canonical(
-    tools: &'static [Tool],
+    host_tools: &'static [Tool],
+    others: &'static [OtherTool],
     name: String,
     input: Value,
     use_id: Option<String>,
-    work_dir: &Path,
 ) -> ToolCall {
-    let tool = find(tools, &name);
+    let tool = find(host_tools, &name);
+    let is_known = tool.is_some() || others.iter().any(|other| other.name == name);
+    let also = if is_known { &[] } else { tools::unlisted(&name, &input) };
     let mut shadowed = false;
     let translated = match (&input, tool) {
         (Value::Object(fields), Some(tool)) => {
@@ -58,14 +69,15 @@ pub fn canonical(
         }
         _ => input.clone(),
     };
-    let files = tool.filter(|tool| !tool.files.is_empty()).map_or(Value::Null, |tool| {
-        let paths = tool.files.iter().filter_map(|field| translated.get(field)?.as_str());
-        paths.map(|path| work_dir.join(path).to_string_lossy().into_owned()).collect()
-    });
+    let paths = tool.into_iter().flat_map(|tool| tool.files);
+    let files: Vec<&str> = paths.filter_map(|field| translated.get(field)?.as_str()).collect();
+    let files = if files.is_empty() { Value::Null } else { files.into() };
     let canonical_name = tool.map(|tool| tool.canonical.to_owned());
     ToolCall {
         name: canonical_name.unwrap_or_else(|| name.clone()),
+        also,
         input: translated,
+        forms: LazyForms::default(),
         use_id,
         files,
         native: Some(NativeCall { tool_name: name, tool_input: input }),
@@ -123,7 +135,7 @@ mod tests {
 
     fn write() -> ToolCall {
         let input = json!({"file_path": "a.txt", "content": "x"});
-        canonical(TOOLS, "Write".to_owned(), input, None, Path::new("/p"))
+        canonical(TOOLS, &[], "Write".to_owned(), input, None)
     }
 
     #[test]
@@ -131,7 +143,7 @@ mod tests {
         let call = write();
         assert_eq!(call.name, "WriteFile");
         assert_eq!(call.input, json!({"path": "a.txt", "content": "x"}));
-        assert_eq!(call.files, json!(["/p/a.txt"]));
+        assert_eq!(call.files, json!(["a.txt"]));
         assert_eq!(call.native.unwrap().tool_name, "Write");
     }
 
@@ -151,15 +163,28 @@ mod tests {
     #[test]
     fn a_field_with_the_canonical_name_does_not_hide_the_real_one() {
         let input = json!({"file_path": "/etc/passwd", "content": "x", "path": "ok.txt"});
-        let call = canonical(TOOLS, "Write".to_owned(), input, None, Path::new("/p"));
+        let call = canonical(TOOLS, &[], "Write".to_owned(), input, None);
         assert_eq!(call.input["path"], "/etc/passwd");
         assert_eq!(call.files, json!(["/etc/passwd"]));
         assert!(call.fixed.is_some());
     }
 
     #[test]
+    fn an_unknown_tool_with_a_command_is_also_a_shell() {
+        const OTHERS: &[OtherTool] = &[OtherTool { name: "Script", what: "plays a script" }];
+        let names = |name: &str, input: Value| {
+            let call = canonical(TOOLS, OTHERS, name.to_owned(), input, None);
+            call.names().map(str::to_owned).collect::<Vec<_>>()
+        };
+        let input = json!({"cmd": ["rm", "-rf", "/"]});
+        assert_eq!(names("Frobnicate", input), ["Frobnicate", "Shell", "Frobnicate"]);
+        assert_eq!(names("Script", json!({"script": "play"})), ["Script", "Script"]);
+        assert_eq!(names("Write", json!({"command": "x"})), ["WriteFile", "Write"]);
+    }
+
+    #[test]
     fn an_unknown_tool_stays_as_it_is() {
-        let call = canonical(TOOLS, "Frobnicate".to_owned(), json!({"x": 1}), None, Path::new("/"));
+        let call = canonical(TOOLS, &[], "Frobnicate".to_owned(), json!({"x": 1}), None);
         assert_eq!((call.name.as_str(), &call.files), ("Frobnicate", &Value::Null));
         let changed = json!({"y": 2});
         assert_eq!(

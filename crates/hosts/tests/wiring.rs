@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhook_hosts::wiring::{Call, Edits, Scope, Texts, is_ours, json_hooks};
+use anyhook_hosts::wiring::{Call, Edits, Folders, Scope, Texts, is_ours, json_hooks, program_of};
 use anyhook_hosts::{AGENTS, Agent};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -153,7 +153,13 @@ fn kept_comments(before: &str, after: &str) -> bool {
 #[test]
 fn the_small_program_takes_the_place_of_the_whole_one() {
     let old = Call::to("/bin/anyhook");
-    let new = Call { small: Some(PathBuf::from("/bin/anyhook-hook")), ..old.clone() };
+    let folders = Folders {
+        home: PathBuf::from("/home/you"),
+        config: PathBuf::from("/home/you/.config/agents"),
+        state: PathBuf::from("/home/you/.local/state/anyhook"),
+    };
+    let small = Some(PathBuf::from("/bin/anyhook-hook"));
+    let new = Call { small, folders: Some(folders), ..old.clone() };
     for (agent, project) in AGENTS.into_iter().flat_map(|agent| [(agent, false), (agent, true)]) {
         let scope = scope(project);
         let wired = |texts: &Texts, call| apply(texts, agent.wire(&scope, texts, call).unwrap());
@@ -168,9 +174,14 @@ fn the_small_program_takes_the_place_of_the_whole_one() {
         let found = agent.inspect(&scope, &again).unwrap();
         assert!(found.missing.is_empty() && found.rivals.is_empty(), "{found:?}");
         assert!(found.stale.is_empty() && found.obstacles.is_empty(), "{found:?}");
+        assert!(found.outdated.is_empty(), "{found:?}");
+        let before = agent.inspect(&scope, &once).unwrap();
+        assert!(!before.outdated.is_empty() && before.missing.is_empty(), "{before:?}");
         assert!(!found.ours.is_empty(), "{}", agent.id());
         for ours in &found.ours {
-            assert!(ours.starts_with("/bin/anyhook-hook"), "{ours}");
+            // A plugin names the program alone.
+            let program = program_of(ours).unwrap_or_else(|| PathBuf::from(ours));
+            assert_eq!(program, Path::new("/bin/anyhook-hook"), "{ours}");
         }
         // And back, where a version without one is installed over it.
         assert_eq!(words(&wired(&again, &old)), words(&once), "{}", agent.id());

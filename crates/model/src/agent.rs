@@ -199,6 +199,41 @@ pub struct ProcessName {
     pub namespace: Option<String>,
 }
 
+/// Which process did something, and which started it: kept where it matters who that was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CallerProcess {
+    /// Its number.
+    pub pid: u32,
+    /// The path of its program, where the system tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+    /// The processes above it, nearest first; of a long chain the nearest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ancestors: Vec<Ancestor>,
+}
+
+/// A process above another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Ancestor {
+    /// Its number.
+    pub pid: u32,
+    /// The name the system has of it.
+    pub name: String,
+}
+
+impl fmt::Display for CallerProcess {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let program = self.program.as_deref().unwrap_or("an unknown program");
+        write!(formatter, "process {} ({program})", self.pid)?;
+        for ancestor in &self.ancestors {
+            write!(formatter, " < {} {}", ancestor.name, ancestor.pid)?;
+        }
+        Ok(())
+    }
+}
+
 /// Returns the id of an agent that nobody gave one: its host and its session.
 pub fn agent_id(host: &str, session: &str) -> String {
     format!("{host}:{session}")

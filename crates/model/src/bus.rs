@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::agent::{FailureKind, ProcessName, PromptType, Source};
+use crate::alarm::Alarm;
 use crate::id::RecordId;
 use crate::inquiry::{Inquiry, Resolution};
 use crate::json::Object;
@@ -103,6 +104,26 @@ pub struct PipelineReport {
     /// Why, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+}
+
+/// Alarms that an event of an agent raised.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AlarmReport {
+    /// The journal's record that has them.
+    pub record: RecordId,
+    /// The agent's id.
+    pub agent: String,
+    /// Its host.
+    pub host: String,
+    /// The project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// When they were raised.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub at: Timestamp,
+    /// The alarms, at least one.
+    pub alarms: Vec<Alarm>,
 }
 
 /// An agent shows a prompt.
@@ -233,6 +254,8 @@ happenings! {
     DecisionCreated(Inquiry) = "decision:created",
     /// It is decided.
     DecisionResolved(Resolution) = "decision:resolved",
+    /// A guard was bypassed, changed or is off.
+    AlarmRaised(AlarmReport) = "alarm:raised",
     /// A pipeline was made.
     PipelineCreated(PipelineReport) = "pipeline:created",
     /// It went on to another step.
@@ -414,6 +437,9 @@ mod tests {
             "created": "2026-01-01T00:00:00Z"}));
         round_trip(&json!({"type": "decision:resolved", "id": "x", "agent": "a",
             "ending": "chosen", "choice": "allow", "by": "me", "at": "2026-01-01T00:00:00Z"}));
+        round_trip(&json!({"type": "alarm:raised", "record": "x", "agent": "codex:s",
+            "host": "codex", "project": "/p", "at": "2026-01-01T00:00:00Z",
+            "alarms": [{"kind": "guard_changed", "hook": "guard", "text": "guard is gone"}]}));
     }
 
     #[test]

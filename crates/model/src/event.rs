@@ -8,8 +8,10 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+use crate::file_path::{CallForms, FilePath, LazyForms};
 use crate::json::{self, Object};
 use crate::kind::{EventKind, Spelling};
+use crate::tools;
 
 /// Something an agent is about to do, or has done.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,10 +32,14 @@ pub struct Event {
     pub work_dir: PathBuf,
     /// The project folder, if the host told it; the engine fills in the pinned one.
     pub project_dir: Option<PathBuf>,
+    /// The user's home folder, for paths that begin with `~`; the engine fills it in.
+    pub home: Option<PathBuf>,
     /// When it happened.
     pub at: Timestamp,
     /// The tool call, on tool events.
     pub tool: Option<ToolCall>,
+    /// Why it is not certain which call it is, if it is not.
+    pub doubt: Option<Doubt>,
     /// The event's own fields (see [`EventKind::own_fields`]) but those of the tool call.
     pub data: Object,
     /// Further fields of the host, as they came.
@@ -47,16 +53,39 @@ pub struct Event {
 pub struct ToolCall {
     /// The canonical tool name, such as `Shell`.
     pub name: String,
+    /// Further canonical names it goes by in matchers: see [`crate::tools::also_known_as`].
+    pub also: &'static [&'static str],
     /// The input with canonical field names.
     pub input: Value,
     /// The host's id of the call.
     pub use_id: Option<String>,
-    /// Every file the call would touch as far as that is certain: a list of paths, or null.
+    /// Every file the call would touch as far as that is certain: a list of paths as the call names
+    /// them, or null.
     pub files: Value,
+    /// These paths in all their forms; the engine finds them out.
+    pub forms: LazyForms,
     /// The call in the host's own words.
     pub native: Option<NativeCall>,
     /// Why no hook may change the input, if none may.
     pub fixed: Option<&'static str>,
+}
+
+/// Why it is not certain which call an event is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// The payload was cut off: no hook saw all of the call.
+    Cut,
+    /// The tool has no name that can be read: no matcher can tell whether it is meant.
+    Unnamed,
+}
+
+impl std::fmt::Display for Doubt {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Cut => "the agent's message was cut off",
+            Self::Unnamed => "the agent's message does not name the tool",
+        })
+    }
 }
 
 /// A tool call in the host's own words.
@@ -66,6 +95,39 @@ pub struct NativeCall {
     pub tool_name: String,
     /// The host's input.
     pub tool_input: Value,
+}
+
+impl ToolCall {
+    /// Returns every name the call goes by: its own, those it also has, and the host's.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let native = self.native.as_ref().map(|native| native.tool_name.as_str());
+        std::iter::once(self.name.as_str()).chain(self.also.iter().copied()).chain(native)
+    }
+
+    /// Puts another input in place, which has other files.
+    pub fn change_input(&mut self, input: Object) {
+        self.input = Value::Object(input);
+        self.also = tools::also_known_as(&self.name, &self.input);
+        let names = std::iter::once(self.name.as_str()).chain(self.also.iter().copied());
+        let files: Vec<Value> =
+            names.flat_map(|name| tools::paths(name, &self.input)).map(Value::from).collect();
+        self.files = if files.is_empty() { Value::Null } else { files.into() };
+        self.forms.forget();
+    }
+
+    /// Makes a call with nothing but its name and input.
+    pub fn new(name: &str, input: Value) -> Self {
+        Self {
+            name: name.to_owned(),
+            also: &[],
+            input,
+            use_id: None,
+            files: Value::Null,
+            forms: LazyForms::default(),
+            native: None,
+            fixed: None,
+        }
+    }
 }
 
 impl Event {
@@ -80,8 +142,10 @@ impl Event {
             repeats: None,
             work_dir: work_dir.to_owned(),
             project_dir: None,
+            home: None,
             at,
             tool: None,
+            doubt: None,
             data: Object::new(),
             raw: Object::new(),
             context: Object::new(),
@@ -124,7 +188,10 @@ impl Event {
             }
             "tool_input" => Some(FieldValue::Json(&tool.input)),
             "tool_use_id" => tool.use_id.as_deref().map(FieldValue::Text),
-            "files" => Some(FieldValue::Json(&tool.files)),
+            "files" => Some(match tool.forms.get() {
+                Some(forms) if !forms.files.is_empty() => FieldValue::Files(forms),
+                _ => FieldValue::Json(&tool.files),
+            }),
             "native" => tool.native.as_ref().map(FieldValue::Native),
             _ => self.data.get(name).map(FieldValue::Json),
         }
@@ -138,7 +205,16 @@ enum FieldValue<'event> {
     Text(&'event str),
     Json(&'event Value),
     Native(&'event NativeCall),
+    #[serde(serialize_with = "listed")]
+    Files(&'event CallForms),
 }
+
+fn listed<S: Serializer>(forms: &CallForms, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(forms.listed())
+}
+
+/// The field with the forms of each file, behind `files`.
+const DETAILS: &str = "file_details";
 
 /// An event about to be written in one hook's spelling.
 struct View<'event> {
@@ -158,10 +234,19 @@ impl Serialize for View<'_> {
         map.serialize_entry("work_dir", &event.work_dir.to_string_lossy())?;
         for name in own {
             map.serialize_entry(name, &event.own_field(name))?;
+            if *name == "files" {
+                let files: Option<&[FilePath]> =
+                    event.tool.as_ref().and_then(|tool| Some(&*tool.forms.get()?.files));
+                if let Some(files) = files.filter(|files| !files.is_empty()) {
+                    map.serialize_entry(DETAILS, files)?;
+                }
+            }
         }
         for (name, value) in &event.raw {
             // A host's field of the same name is already there in its canonical form.
-            if !own.contains(&name.as_str()) && !BASE.contains(&name.as_str()) {
+            let is_ours =
+                BASE.contains(&name.as_str()) || (name == DETAILS && event.tool.is_some());
+            if !own.contains(&name.as_str()) && !is_ours {
                 map.serialize_entry(name, value)?;
             }
         }
@@ -184,14 +269,8 @@ mod tests {
     fn keys_in_the_order_of_the_specifications() {
         let mut event = event(EventKind::BeforeTool);
         event.session = Some("sess-abc123".to_owned());
-        event.tool = Some(ToolCall {
-            name: "Shell".to_owned(),
-            input: json!({"command": "rm -rf /tmp"}),
-            use_id: Some("tool_123".to_owned()),
-            files: Value::Null,
-            native: None,
-            fixed: None,
-        });
+        let call = ToolCall::new("Shell", json!({"command": "rm -rf /tmp"}));
+        event.tool = Some(ToolCall { use_id: Some("tool_123".to_owned()), ..call });
         event.raw.insert("turn".to_owned(), json!(3));
         event.raw.insert("tool_name".to_owned(), json!("never twice"));
         assert_eq!(

@@ -50,6 +50,9 @@ pub struct HookDefinition {
     pub hosts: Vec<String>,
     /// What plain text on its standard output is.
     pub stdout: StdoutUse,
+    /// What a guard gets of its caller's environment.
+    #[serde(default, skip_serializing_if = "EnvAccess::is_default")]
+    pub env: EnvAccess,
     /// The author's own notes.
     pub metadata: Value,
 }
@@ -69,6 +72,7 @@ impl HookDefinition {
             mode: Mode::default(),
             hosts: Vec::new(),
             stdout: StdoutUse::default(),
+            env: EnvAccess::default(),
             metadata: Value::Null,
         }
     }
@@ -79,8 +83,13 @@ impl HookDefinition {
     }
 
     /// Tells whether a user's hook of this name may not be replaced by a project's.
+    ///
+    /// `metadata.locked` decides; without it, a guard (`on_failure: block`) is locked.
     pub fn is_locked(&self) -> bool {
-        self.metadata.get("locked") == Some(&Value::Bool(true))
+        match self.metadata.get("locked") {
+            Some(Value::Bool(locked)) => *locked,
+            _ => self.on_failure == FailMode::Block && !self.is_async,
+        }
     }
 }
 
@@ -162,4 +171,61 @@ pub enum StdoutUse {
     Log,
     /// Context for the model.
     Context,
+}
+
+/// What a guard (a hook with `on_failure: block`) gets of its caller's environment, beside what every
+/// guard gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "Value"))]
+pub enum EnvAccess {
+    /// These variables.
+    Named(Vec<String>),
+    /// All but what replaces its code.
+    Inherit,
+}
+
+impl EnvAccess {
+    /// The word for all of the environment.
+    pub const INHERIT: &str = "inherit";
+
+    /// Tells whether nothing is named.
+    pub fn is_default(&self) -> bool {
+        matches!(self, Self::Named(names) if names.is_empty())
+    }
+}
+
+impl Default for EnvAccess {
+    fn default() -> Self {
+        Self::Named(Vec::new())
+    }
+}
+
+impl Serialize for EnvAccess {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Named(names) => names.serialize(serializer),
+            Self::Inherit => serializer.serialize_str(Self::INHERIT),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for EnvAccess {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::String(word) if word == Self::INHERIT => Ok(Self::Inherit),
+            list @ Value::Array(_) => {
+                serde_json::from_value(list).map(Self::Named).map_err(serde::de::Error::custom)
+            }
+            _ => Err(serde::de::Error::custom("neither `inherit` nor a list of names")),
+        }
+    }
+}
+
+/// Tells whether a variable can replace the code of a program before its first line runs: libraries
+/// that are loaded into it, and files and functions that a shell reads first. No hook inherits
+/// one.
+pub fn replaces_code(name: &[u8]) -> bool {
+    name == b"BASH_ENV"
+        || name == b"ENV"
+        || [&b"LD_"[..], b"DYLD_", b"BASH_FUNC_"].iter().any(|start| name.starts_with(start))
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::agent::PromptType;
 use crate::event::{Event, ToolCall};
+use crate::exit_code;
 use crate::json::{Object, PassedOn};
 use crate::kind::EventKind;
 use crate::verdict::Verdict;
@@ -43,6 +44,17 @@ pub struct Reply {
     pub exit_code: u8,
     /// What the verdict said and the host has no words for.
     pub lost: Vec<Lost>,
+    /// Whether it blocks, by whatever means: a reply that cannot be written must not become a yes.
+    pub blocks: bool,
+}
+
+/// How a host is told to block when there is no time for anything else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LateRefusal {
+    /// The text for standard output.
+    pub stdout: &'static str,
+    /// The exit code.
+    pub exit_code: u8,
 }
 
 /// A part of a verdict that a host cannot express.
@@ -112,11 +124,21 @@ pub trait Host: Sync {
         true
     }
 
+    /// Tells whether the agent shows warnings to the person, and not only to the model.
+    fn warns_person(&self) -> bool {
+        true
+    }
+
     /// Words the answer to a payload that could not be read.
     ///
     /// `guarded` tells that a hook with `on_failure: block` is installed, which this payload must
     /// not get past.
     fn refuse(&self, error: &DecodeError, guarded: bool) -> Reply;
+
+    /// Returns what blocks a tool call when no answer was found in time: exit 2, where that blocks.
+    fn late_refusal(&self) -> &'static LateRefusal {
+        &LateRefusal { stdout: "", exit_code: exit_code::BLOCKED }
+    }
 
     /// Returns the variables in which the host tells the project's folder, most telling first.
     fn project_variables(&self) -> &'static [&'static str] {
@@ -159,3 +181,52 @@ pub const HOST_IDS: [&str; 16] = [
     "qwen-code",
     "vscode",
 ];
+
+/// Other names of hosts: of their programs, and as people write them.
+const HOST_NAMES: [(&str, &[&str]); 12] = [
+    ("claude", &["claude-code"]),
+    ("gemini", &["gemini-cli"]),
+    ("codex-cli", &["codex"]),
+    ("copilot-cli", &["copilot"]),
+    ("github-copilot", &["copilot"]),
+    ("github-copilot-cli", &["copilot"]),
+    ("cursor-agent", &["cursor"]),
+    ("factory-droid", &["droid"]),
+    ("kimi", &["kimi-cli", "kimi-code"]),
+    ("kiro-cli", &["kiro"]),
+    ("qwen", &["qwen-code"]),
+    ("code", &["vscode"]),
+];
+
+/// Returns the ids of the hosts that a name stands for: in any case, with `_`, `-`, a blank or
+/// nothing between its words, or by the program's name. None are known by any other.
+pub fn host_ids(name: &str) -> Vec<&'static str> {
+    fn letters(text: &str) -> impl Iterator<Item = u8> {
+        let bytes = text.trim().bytes().filter(|byte| !matches!(byte, b'_' | b'-' | b' '));
+        bytes.map(|byte| byte.to_ascii_lowercase())
+    }
+    let is_name = |known: &str| letters(known).eq(letters(name));
+    if let Some(id) = HOST_IDS.into_iter().find(|id| is_name(id)) {
+        return vec![id];
+    }
+    let other = HOST_NAMES.iter().find(|(known, _)| is_name(known));
+    other.map(|(_, ids)| ids.to_vec()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_known_in_any_case_and_by_their_programs() {
+        for name in ["claude-code", "Claude-Code", "claude_code", "Claude Code", "claude"] {
+            assert_eq!(host_ids(name), ["claude-code"], "{name}");
+        }
+        assert_eq!(host_ids("OpenCode"), ["opencode"]);
+        assert_eq!(host_ids("kimi"), ["kimi-cli", "kimi-code"]);
+        assert_eq!(host_ids("emacs"), [""; 0]);
+        for (_, ids) in HOST_NAMES {
+            assert!(ids.iter().all(|id| HOST_IDS.contains(id)), "{ids:?}");
+        }
+    }
+}

@@ -4,6 +4,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::agent::CallerProcess;
 use crate::id::RecordId;
 
 /// What kind of decision it is.
@@ -100,8 +101,11 @@ pub struct Resolution {
     /// What the person said beside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Who chose, or what dismissed it.
+    /// Who chose, as they say, or what dismissed it.
     pub by: String,
+    /// The process that chose, as the daemon saw it, whatever `by` says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<CallerProcess>,
     /// When.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub at: Timestamp,

@@ -45,6 +45,18 @@ impl Formatter for Spaced {
     }
 }
 
+/// Names the type of a value, for messages.
+pub fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
 /// Returns the value on one line with a space after `:` and `,`, raw UTF-8.
 pub fn to_spaced<T: Serialize + ?Sized>(value: &T) -> String {
     let mut bytes = Vec::with_capacity(256);
@@ -63,6 +75,8 @@ pub struct ReadValue {
     pub value: Value,
     /// Whether something had to be mended to read it, so that the value is not exact.
     pub mended: bool,
+    /// Whether its end was missing: there was more than the value tells.
+    pub cut: bool,
 }
 
 /// Reads JSON from bytes that may carry a BOM, invalid UTF-8, half a surrogate pair, or nesting of
@@ -73,11 +87,12 @@ pub fn read(bytes: &[u8]) -> Result<ReadValue, serde_json::Error> {
     let text = lossy(bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     match serde_json::from_str(text) {
-        Ok(value) => Ok(ReadValue { value, mended: false }),
+        Ok(value) => Ok(ReadValue { value, mended: false, cut: false }),
         Err(error) => match mend::mend(text) {
             Some(mended) => Ok(ReadValue {
                 value: serde_json::from_str(&mended).map_err(|_| error)?,
                 mended: true,
+                cut: false,
             }),
             None => Err(error),
         },
@@ -91,7 +106,7 @@ pub fn read_cut(bytes: &[u8]) -> Result<ReadValue, serde_json::Error> {
     read(bytes).or_else(|error| {
         let completed = mend::complete(lossy(bytes).trim_start_matches('\u{feff}'));
         match completed.map(|text| read(text.as_bytes())) {
-            Some(Ok(read)) => Ok(ReadValue { mended: true, ..read }),
+            Some(Ok(read)) => Ok(ReadValue { mended: true, cut: true, ..read }),
             _ => Err(error),
         }
     })

@@ -71,41 +71,72 @@ const NAMES: [(EventKind, &str, Option<&str>); 15] = [
     (EventKind::PermissionRequest, "permission_request", None),
 ];
 
-/// Names that agents give their own events, and the kind a hook author means by them.
+/// Names that agents give their own events, and the kind that is meant by them.
 ///
-/// Only for hints: a `trigger` speaks the open format.
-const AGENT_NAMES: [(&str, EventKind); 31] = [
+/// Gemini CLI's `AfterAgent` is its stop gate, not `after_agent`: letter by letter it is that
+/// agent's name, in any other case and form it is ours.
+const AGENT_NAMES: [(&str, EventKind); 61] = [
     ("PreToolUse", EventKind::BeforeTool),
     ("preToolUse", EventKind::BeforeTool),
     ("BeforeTool", EventKind::BeforeTool),
     ("tool.execute.before", EventKind::BeforeTool),
+    ("tool.call", EventKind::BeforeTool),
     ("beforeShellExecution", EventKind::BeforeTool),
+    ("beforeMCPExecution", EventKind::BeforeTool),
+    ("beforeReadFile", EventKind::BeforeTool),
+    ("pre_run_command", EventKind::BeforeTool),
+    ("pre_read_code", EventKind::BeforeTool),
+    ("pre_write_code", EventKind::BeforeTool),
+    ("pre_mcp_tool_use", EventKind::BeforeTool),
     ("PostToolUse", EventKind::AfterTool),
     ("postToolUse", EventKind::AfterTool),
     ("AfterTool", EventKind::AfterTool),
     ("tool.execute.after", EventKind::AfterTool),
+    ("tool.result", EventKind::AfterTool),
+    ("afterShellExecution", EventKind::AfterTool),
+    ("afterMCPExecution", EventKind::AfterTool),
+    ("afterFileEdit", EventKind::AfterTool),
     ("PostToolUseFailure", EventKind::AfterToolFailure),
     ("postToolUseFailure", EventKind::AfterToolFailure),
+    ("message.part.updated", EventKind::AfterToolFailure),
     ("UserPromptSubmit", EventKind::BeforeAgent),
+    ("userPromptSubmit", EventKind::BeforeAgent),
     ("userPromptSubmitted", EventKind::BeforeAgent),
     ("beforeSubmitPrompt", EventKind::BeforeAgent),
     ("BeforeAgent", EventKind::BeforeAgent),
     ("chat.message", EventKind::BeforeAgent),
+    ("agent.start", EventKind::BeforeAgent),
+    ("pre_user_prompt", EventKind::BeforeAgent),
+    ("afterAgentResponse", EventKind::AfterAgent),
     ("Stop", EventKind::BeforeStop),
     ("stop", EventKind::BeforeStop),
     ("agentStop", EventKind::BeforeStop),
     ("AfterAgent", EventKind::BeforeStop),
     ("session.idle", EventKind::BeforeStop),
+    ("agent.end", EventKind::BeforeStop),
     ("SessionStart", EventKind::SessionStart),
     ("sessionStart", EventKind::SessionStart),
+    ("agentSpawn", EventKind::SessionStart),
+    ("session.created", EventKind::SessionStart),
+    ("session.start", EventKind::SessionStart),
+    ("TaskStart", EventKind::SessionStart),
     ("SessionEnd", EventKind::SessionEnd),
+    ("sessionEnd", EventKind::SessionEnd),
+    ("session.deleted", EventKind::SessionEnd),
     ("SubagentStart", EventKind::SubagentStart),
+    ("subagentStart", EventKind::SubagentStart),
     ("SubagentStop", EventKind::SubagentStop),
+    ("subagentStop", EventKind::SubagentStop),
     ("PreCompact", EventKind::PreCompact),
+    ("preCompact", EventKind::PreCompact),
     ("PreCompress", EventKind::PreCompact),
+    ("experimental.session.compacting", EventKind::PreCompact),
     ("PostCompact", EventKind::PostCompact),
+    ("session.compacted", EventKind::PostCompact),
     ("Notification", EventKind::Notification),
+    ("permission.asked", EventKind::Notification),
     ("PermissionRequest", EventKind::PermissionRequest),
+    ("permissionRequest", EventKind::PermissionRequest),
 ];
 
 impl EventKind {
@@ -137,7 +168,39 @@ impl EventKind {
         Self::known(name).map_or_else(|| Self::Other(name.to_owned()), |(kind, _)| kind)
     }
 
-    /// Returns the kind an agent's own event name stands for, to be used in hints.
+    /// Reads a name as people and agents write it: either spelling in any case and with `_`, `-`,
+    /// `.`, a blank or nothing between its words, or an agent's own name for the event. An exact
+    /// name of ours comes first, so that nothing but a slip takes longer.
+    pub fn in_any_spelling(name: &str) -> Option<(Self, Spelling)> {
+        let exact = || Some((Self::of_agent_name(name)?, Spelling::Canonical));
+        Self::known(name).or_else(exact).or_else(|| Self::alike(name))
+    }
+
+    /// Reads a name in other than its exact form.
+    #[cold]
+    fn alike(name: &str) -> Option<(Self, Spelling)> {
+        fn letters(text: &str) -> impl Iterator<Item = u8> {
+            let is_between = |byte: &u8| matches!(byte, b'_' | b'-' | b'.' | b' ');
+            text.trim()
+                .bytes()
+                .filter(move |byte| !is_between(byte))
+                .map(|b| b.to_ascii_lowercase())
+        }
+        let is_name = |known: &&str| letters(known).eq(letters(name));
+        let ours = Self::all_names().find(is_name).and_then(Self::known);
+        ours.or_else(|| {
+            let (_, kind) = AGENT_NAMES.iter().find(|(agent, _)| is_name(agent))?;
+            Some((kind.clone(), Spelling::Canonical))
+        })
+    }
+
+    /// Returns the event's name that `name` is a misspelling of.
+    pub fn slip_of(name: &str) -> Option<&'static str> {
+        let names = Self::all_names().chain(AGENT_NAMES.iter().map(|(agent, _)| *agent));
+        crate::nearest::slip_of(name.trim(), names)
+    }
+
+    /// Returns the kind an agent's own event name stands for.
     pub fn of_agent_name(name: &str) -> Option<Self> {
         AGENT_NAMES.iter().find(|(agent, _)| *agent == name).map(|(_, kind)| kind.clone())
     }
@@ -280,5 +343,46 @@ mod tests {
     fn agents_names_lead_to_canonical_ones() {
         assert_eq!(EventKind::of_agent_name("PreToolUse"), Some(EventKind::BeforeTool));
         assert_eq!(EventKind::known("PreToolUse"), None);
+    }
+
+    #[test]
+    fn names_are_read_in_any_spelling() {
+        let read = EventKind::in_any_spelling;
+        let canonical = |kind: EventKind| Some((kind, Spelling::Canonical));
+        for name in [
+            "before_tool",
+            "Before_Tool",
+            "BEFORE_TOOL",
+            "before-tool",
+            "beforeTool",
+            " before tool ",
+            "BeforeTool",
+            "PreToolUse",
+            "pretooluse",
+            "pre_tool_use",
+            "tool.execute.before",
+            "beforeShellExecution",
+        ] {
+            assert_eq!(read(name), canonical(EventKind::BeforeTool), "{name}");
+        }
+        for name in ["pre-tool-call", "pre_tool_call", "Pre-Tool-Call", "PreToolCall"] {
+            assert_eq!(read(name), Some((EventKind::BeforeTool, Spelling::Alias)), "{name}");
+        }
+        assert_eq!(read("AfterAgent"), canonical(EventKind::BeforeStop));
+        assert_eq!(read("After_Agent"), canonical(EventKind::AfterAgent));
+        assert_eq!(read("afterAgent"), canonical(EventKind::AfterAgent));
+        for name in ["", "before", "before_tol", "worktree_create"] {
+            assert_eq!(read(name), None, "{name}");
+        }
+        assert_eq!(EventKind::slip_of("before_tol"), Some("before_tool"));
+        assert_eq!(EventKind::slip_of("PreToolUsed"), Some("PreToolUse"));
+        assert_eq!(EventKind::slip_of("worktree_create"), None);
+    }
+
+    #[test]
+    fn every_name_of_a_specification_is_itself() {
+        for name in EventKind::all_names() {
+            assert_eq!(EventKind::in_any_spelling(name), EventKind::known(name), "{name}");
+        }
     }
 }

@@ -10,12 +10,14 @@
 //! - [`Record`]: one line of the journal.
 
 pub mod agent;
+pub mod alarm;
 pub mod bus;
 pub mod case;
 pub mod daemon;
 pub mod decision;
 pub mod event;
 pub mod exit_code;
+pub mod file_path;
 pub mod hook;
 pub mod host;
 pub mod id;
@@ -34,14 +36,19 @@ pub mod record;
 pub mod report;
 pub mod schema;
 pub mod serve;
+pub mod tools;
 pub mod verdict;
 
-pub use agent::{AgentState, FailureKind, ProcessName, PromptType, Source};
+pub use agent::{
+    AgentState, Ancestor, CallerProcess, FailureKind, ProcessName, PromptType, Source,
+};
+pub use alarm::{Alarm, AlarmKind};
 pub use bus::Happening;
 pub use decision::{Decision, Effect};
 pub use event::{Event, ToolCall};
-pub use hook::{FailMode, HookDefinition, Matcher, Mode, StdoutUse, Trigger};
-pub use host::{Caller, DecodeError, Host, Lost, Reply};
+pub use file_path::{CallForms, FilePath};
+pub use hook::{EnvAccess, FailMode, HookDefinition, Matcher, Mode, StdoutUse, Trigger};
+pub use host::{Caller, DecodeError, Host, LateRefusal, Lost, Reply};
 pub use id::RecordId;
 pub use inquiry::{Inquiry, Resolution};
 pub use key::Key;

@@ -27,6 +27,8 @@ pub enum NoticeKind {
     Gone,
     /// A pipeline begins or ends, and its runbook wants it told.
     Pipeline,
+    /// A guard was bypassed, changed or is off.
+    Alarm,
 }
 
 impl NoticeKind {
@@ -39,6 +41,7 @@ impl NoticeKind {
             Self::Failed => "failed",
             Self::Gone => "gone",
             Self::Pipeline => "pipeline",
+            Self::Alarm => "alarm",
         }
     }
 }
@@ -259,7 +262,8 @@ mod tests {
 
     #[test]
     fn names_are_those_of_json() {
-        for kind in [NoticeKind::Decision, NoticeKind::Prompt, NoticeKind::Idle, NoticeKind::Gone] {
+        for kind in [NoticeKind::Decision, NoticeKind::Prompt, NoticeKind::Idle, NoticeKind::Alarm]
+        {
             assert_eq!(json!(kind), kind.name());
         }
         for way in [Way::Desktop, Way::Command, Way::Webhook, Way::Bell] {

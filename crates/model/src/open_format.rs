@@ -2,12 +2,15 @@
 
 use serde_json::Value;
 
-use crate::event::{Event, NativeCall, ToolCall};
+use crate::decision::Effect;
+use crate::event::{Doubt, Event, NativeCall, ToolCall};
 use crate::exit_code;
+use crate::file_path::LazyForms;
 use crate::host::{Caller, DecodeError, Host, Reply};
-use crate::json::{self, Object, PassedOn, Role};
+use crate::json::{self, Object, PassedOn, Role, type_name};
 use crate::kind::EventKind;
 use crate::serve::Said;
+use crate::tools;
 use crate::verdict::Verdict;
 
 /// An agent that speaks the open Agent Hooks format: `anyhook hook agent-hooks`.
@@ -26,7 +29,8 @@ impl Host for OpenFormat {
         };
         let kind = match fields.shift_remove("event_type") {
             None => return Err(DecodeError::NoEventType),
-            Some(Value::String(name)) => EventKind::from_name(&name),
+            Some(Value::String(name)) => EventKind::in_any_spelling(&name)
+                .map_or_else(|| EventKind::Other(name), |(kind, _)| kind),
             Some(other) => return Err(DecodeError::EventTypeNotText(type_name(&other))),
         };
         let work_dir = take_text(&mut fields, "work_dir").filter(|path| !path.is_empty());
@@ -43,6 +47,8 @@ impl Host for OpenFormat {
             event.context = context;
         }
         if event.kind.has_matcher() {
+            let is_named = fields.get("tool_name").and_then(Value::as_str);
+            event.doubt = is_named.is_none_or(str::is_empty).then_some(Doubt::Unnamed);
             event.tool = Some(take_tool(&mut fields, read.mended));
         }
         for name in event.kind.own_fields() {
@@ -86,12 +92,22 @@ impl Host for OpenFormat {
             stdout: json::to_spaced(&Said::from(verdict)) + "\n",
             stderr,
             exit_code,
-            lost: Vec::new(),
+            ..Reply::default()
         }
     }
 
-    // The format has one answer to an event that cannot be used: exit 65.
-    fn refuse(&self, error: &DecodeError, _guarded: bool) -> Reply {
+    fn refuse(&self, error: &DecodeError, guarded: bool) -> Reply {
+        if guarded {
+            let reason = format!(
+                "{error}\nA hook with on_failure: block is installed and could not see the call."
+            );
+            let verdict =
+                Verdict { effect: Some(Effect::Deny), reason: Some(reason), ..Verdict::default() };
+            let said = json::to_spaced(&Said::from(&verdict)) + "\n";
+            let stderr = format!("anyhook: {}\n", verdict.reason.unwrap_or_default());
+            let exit_code = exit_code::BLOCKED;
+            return Reply { stdout: said, stderr, exit_code, blocks: true, ..Reply::default() };
+        }
         let hint = match error {
             DecodeError::NotJson(_) | DecodeError::NotAnObject(_) | DecodeError::NotTaken(_) => {
                 "send one event as a JSON object on standard input"
@@ -117,9 +133,13 @@ fn take_tool(fields: &mut Object, mended: bool) -> ToolCall {
         let tool_input = native.get_mut("tool_input").map(Value::take).unwrap_or_default();
         NativeCall { tool_name, tool_input }
     });
+    let name = take_text(fields, "tool_name").unwrap_or_default();
+    let input = fields.shift_remove("tool_input").unwrap_or_default();
     ToolCall {
-        name: take_text(fields, "tool_name").unwrap_or_default(),
-        input: fields.shift_remove("tool_input").unwrap_or_default(),
+        also: tools::also_known_as(&name, &input),
+        name,
+        input,
+        forms: LazyForms::default(),
         use_id: take_text(fields, "tool_use_id"),
         files: fields.shift_remove("files").unwrap_or_default(),
         native,
@@ -136,17 +156,6 @@ fn take_text(fields: &mut Object, name: &str) -> Option<String> {
     }
 }
 
-fn type_name(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -155,7 +164,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Effect, RecordId, Spelling};
+    use crate::{RecordId, Spelling};
 
     fn caller() -> Caller {
         Caller::new("/here", "2024-01-15T10:30:00Z".parse().unwrap())
@@ -182,6 +191,15 @@ mod tests {
             event.to_json(Spelling::Canonical),
             r#"{"event_type": "before_tool", "timestamp": "2024-01-15T10:30:00Z", "session_id": "s", "work_dir": "/w", "tool_name": "Shell", "tool_input": {"command": "ls"}, "tool_use_id": "t", "files": null, "native": null, "extra": [1], "context": {"a": 1}}"#
         );
+    }
+
+    #[test]
+    fn an_event_is_read_in_any_spelling() {
+        for name in ["Before_Tool", "before-tool", "PreToolUse", "pre_tool_call"] {
+            let event = decode(&json!({"event_type": name, "tool_name": "Shell"}).to_string());
+            assert_eq!(event.kind, EventKind::BeforeTool, "{name}");
+            assert_eq!(event.tool.unwrap().name, "Shell", "{name}");
+        }
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub enum Outcome {
     Killed(i32),
     /// It took longer than it may; it and all its descendants were ended after so many milliseconds.
     TimedOut(u64),
+    /// A signal asked anyhook to end: it and all its descendants were ended, or it was not started.
+    Interrupted(i32),
     /// It could not be started, or it was not: why.
     NotStarted(String),
     /// Whoever asked for it no longer wants the answer.
@@ -44,6 +46,9 @@ impl fmt::Display for Outcome {
             Self::Leaked(code) => write!(formatter, "exit {code}, left a child behind"),
             Self::Killed(signal) => write!(formatter, "ended by signal {signal}"),
             Self::TimedOut(limit) => write!(formatter, "timed out after {limit} ms"),
+            Self::Interrupted(signal) => {
+                write!(formatter, "interrupted: anyhook was asked to end by signal {signal}")
+            }
             Self::NotStarted(why) => write!(formatter, "not started: {why}"),
             Self::Cancelled => formatter.write_str("cancelled"),
             Self::Returned => formatter.write_str("returned"),

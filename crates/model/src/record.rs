@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::agent::ProcessName;
+use crate::alarm::Alarm;
 use crate::decision::Decision;
 use crate::host::Lost;
 use crate::id::RecordId;
@@ -112,6 +113,9 @@ pub struct Record {
     /// The denial that the host ignored: the call it denied has run nevertheless.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub denied_by: Option<RecordId>,
+    /// What a person was told, or has to be, beside what the hooks said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alarms: Vec<Alarm>,
     /// Texts too long for a line, kept in files of their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub long: Vec<LongText>,
@@ -155,6 +159,7 @@ impl Record {
             lost: Vec::new(),
             reply: None,
             denied_by: None,
+            alarms: Vec::new(),
             long: Vec::new(),
             redacted: Vec::new(),
             took_us: 0,

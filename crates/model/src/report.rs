@@ -172,10 +172,22 @@ pub struct HostReport {
     pub tried_version: String,
     /// Whether it calls us, by the user's settings or the project's.
     pub wired: bool,
+    /// What keeps it from calling us in this project although it is wired in.
+    pub obstacles: Vec<HostObstacle>,
     /// What it can do at each event.
     pub capabilities: Vec<HostCapability>,
     /// How it differs from what one would think.
     pub quirks: Vec<HostQuirk>,
+}
+
+/// What keeps an agent from calling us.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HostObstacle {
+    /// What it is, and in which file.
+    pub what: String,
+    /// What to do about it.
+    pub way_out: String,
 }
 
 /// What an agent lets a hook do at one event.
@@ -260,6 +272,8 @@ pub struct VerifyReport {
     pub broken: Vec<BrokenPlace>,
     /// Calls that ran although they were denied.
     pub denied_but_ran: Vec<RanAnyway>,
+    /// Indexes of hooks that do not agree with the hooks on disk.
+    pub indexes: Vec<String>,
 }
 
 /// Something in the journal that is not as it was written.

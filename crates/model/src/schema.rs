@@ -400,11 +400,14 @@ mod generated {
         let one = |kind: EventKind| {
             let names: Vec<&str> =
                 EventKind::all_names().filter(|name| EventKind::from_name(name) == kind).collect();
-            let fields: Map<String, Value> = kind
+            let mut fields: Map<String, Value> = kind
                 .own_fields()
                 .iter()
                 .map(|name| ((*name).to_owned(), field(&kind, name)))
                 .collect();
+            if kind.has_matcher() {
+                fields.insert("file_details".to_owned(), file_details());
+            }
             json!({
                 "if": {"properties": {"event_type": {"enum": names}}},
                 "then": {"properties": fields},
@@ -427,6 +430,27 @@ mod generated {
         }))
     }
 
+    /// The schema of the forms of each file.
+    fn file_details() -> Value {
+        let text = |about: &str| json!({"type": "string", "description": about});
+        let or_null = |about: &str| json!({"type": ["string", "null"], "description": about});
+        json!({
+            "type": "array",
+            "description": "The forms of each file; there if `files` is.",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "path": text("Absolute, without `.`, `..`, `//` and a `/` at the end."),
+                    "given": text("As the call names it."),
+                    "relative": or_null("From the project's folder on, if it is inside."),
+                    "real": text("With links resolved; of what does not exist, as far as it does."),
+                    "real_relative": or_null("The real path from the project's real folder on, if it is inside."),
+                    "links": {"type": ["integer", "null"], "description": "How many names the file has, if it exists: more than one are hard links."},
+                },
+            },
+        })
+    }
+
     /// The schema of one of an event's own fields.
     fn field(kind: &EventKind, name: &str) -> Value {
         match name {
@@ -434,7 +458,7 @@ mod generated {
                 json!({"type": ["object", "null"], "description": "The tool's input with canonical field names."})
             }
             "files" => {
-                json!({"type": ["array", "null"], "items": {"type": "string"}, "description": "Every file the call would touch, as far as that is certain."})
+                json!({"type": ["array", "null"], "items": {"type": "string"}, "description": "Every file the call would touch, as far as that is certain: absolute and normalised, each followed by its real path where links lead elsewhere."})
             }
             "native" => {
                 json!({"type": ["object", "null"], "description": "The host's own tool_name and tool_input."})
@@ -483,11 +507,15 @@ mod generated {
                 "timeout": {"type": "integer", "minimum": limits::TIMEOUT_MIN, "maximum": limits::TIMEOUT_MAX, "default": limits::TIMEOUT_DEFAULT, "description": "In milliseconds."},
                 "async": {"type": "boolean", "default": false, "description": "Runs aside, unable to block."},
                 "priority": {"type": "integer", "minimum": 0, "maximum": limits::PRIORITY_MAX, "default": limits::PRIORITY_DEFAULT, "description": "High runs first."},
-                "metadata": {"type": "object", "description": "The author's own; `locked: true` keeps a project from replacing a user's hook."},
+                "metadata": {"type": "object", "description": "The author's own; `locked: true` keeps a project from replacing a user's hook; a hook with `on_failure: block` is locked unless it says `locked: false`."},
                 "on_failure": generator.subschema_for::<FailMode>(),
                 "mode": generator.subschema_for::<Mode>(),
                 "hosts": {"description": "The hosts it runs in; all if absent.", "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
                 "stdout": generator.subschema_for::<StdoutUse>(),
+                "env": {
+                    "description": "With `on_failure: block`: the variables of the agent's environment that the hook gets, or `inherit` for all but those that replace its code.",
+                    "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"}}],
+                },
                 "permissions": {"description": "Reserved: not enforced by this version."},
             },
             "$defs": generator.definitions().clone(),

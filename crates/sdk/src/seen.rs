@@ -56,13 +56,7 @@ impl ToolCall {
     }
 
     pub(crate) fn to_model(&self) -> anyhook_model::ToolCall {
-        anyhook_model::ToolCall {
-            name: self.name.clone(),
-            input: self.input.clone(),
-            use_id: self.id.clone(),
-            files: Value::Null,
-            native: None,
-            fixed: None,
-        }
+        let call = anyhook_model::ToolCall::new(&self.name, self.input.clone());
+        anyhook_model::ToolCall { use_id: self.id.clone(), ..call }
     }
 }

@@ -269,14 +269,7 @@ async fn explain_names_all_of_them() {
         .build()
         .unwrap();
     let mut event = hooks.event(EventKind::BeforeTool, "s");
-    event.tool = Some(anyhook_model::ToolCall {
-        name: "Shell".to_owned(),
-        input: json!({}),
-        use_id: None,
-        files: json!(null),
-        native: None,
-        fixed: None,
-    });
+    event.tool = Some(anyhook_model::ToolCall::new("Shell", json!({})));
     let plan = hooks.explain(event).await;
     let shown: Vec<(&str, &str, Option<SkipReason>)> =
         plan.iter().map(|one| (one.name.as_str(), one.level, one.left_out.clone())).collect();

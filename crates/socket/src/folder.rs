@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 
 /// A socket's path may not be longer on any system we know.
 const SOCKET_PATH_LIMIT: usize = 103;
@@ -80,6 +80,8 @@ impl Folder {
             .create(true)
             .append(true)
             .mode(0o600)
+            // A named pipe in its place must not be waited for, nor a link be followed.
+            .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
             .open(self.path.join("starting"))
             .ok()?;
         flock(&file, FlockOperation::NonBlockingLockExclusive).ok().map(|()| file)

@@ -15,6 +15,8 @@ use crate::environment::{Environment, shown};
 use crate::error::Trouble;
 use crate::level::LevelArgs;
 use crate::packs;
+use crate::person::{Outcome, agent_above, journal, watched};
+use crate::shadow::put_in_shadow;
 use crate::ui::{Out, Tone, counted};
 
 /// Put a hook's folder in place, or a pack's, at the user's level or the project's
@@ -68,6 +70,10 @@ pub fn run(arguments: &AddArgs, environment: &Environment, out: &mut Out) -> End
         .map_err(|error| Trouble::at(&hooks_folder, error))?;
     let copy = aside.path().join("copy");
     copy_folder(&source, &copy)?;
+    let agent = agent_above(environment);
+    if agent.is_some() {
+        put_in_shadow(&copy, hook.name())?;
+    }
     std::fs::rename(&copy, &target).map_err(|error| Trouble::at(&target, error))?;
     out.line(&[
         (Tone::Good, "added "),
@@ -75,6 +81,12 @@ pub fn run(arguments: &AddArgs, environment: &Environment, out: &mut Out) -> End
         (Tone::Plain, " at "),
         (Tone::Plain, &shown(&target, &environment.places)),
     ])?;
+    if let Some(agent) = &agent {
+        journal("add", &Outcome::InShadow(agent), environment);
+        out.line(&[(Tone::Warn, "it decides nothing yet: "), (Tone::Plain, &watched(agent))])?;
+        let hint = format!("a person lets it count: anyhook promote {}", hook.name());
+        out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, &hint)])?;
+    }
     let findings = hook.problems.iter().filter(|problem| problem.severity > Severity::Note).count();
     if findings > 0 {
         out.line(&[

@@ -43,6 +43,11 @@ pub fn run(arguments: &CheckArgs, environment: &Environment, out: &mut Out) -> E
     } else {
         target::find(&arguments.paths, environment)?
     };
+    let mut hooks: Vec<Hook> = hooks;
+    for hook in &mut hooks {
+        let findings = target::findings(hook, environment);
+        hook.problems.extend(findings);
+    }
     let problems = hooks
         .iter()
         .flat_map(|hook| &hook.problems)

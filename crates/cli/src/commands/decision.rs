@@ -8,9 +8,8 @@ use clap::{Args, Subcommand};
 use super::Ended;
 use super::agent::age;
 use crate::daemon::{ask, connect};
-use crate::environment::{Environment, agent_around, person};
+use crate::environment::{Environment, person};
 use crate::error::Trouble;
-use crate::person::no_agent;
 use crate::prefix::one_of;
 use crate::ui::{Cell, Out, Tone};
 
@@ -68,8 +67,6 @@ pub fn run(arguments: DecisionArgs, environment: &Environment, out: &mut Out) ->
         DecisionCommand::List { all, json } => list(all, json, environment, out),
         DecisionCommand::Show { id, json } => show(&id, json, environment, out),
         DecisionCommand::Resolve { id, choice, message, json } => {
-            // The daemon looks at our process, too.
-            no_agent("answer", agent_around())?;
             let resolve = Resolve { id, choice, message, by: person() };
             let resolution = connect(environment)?.resolve(resolve)?;
             if json {

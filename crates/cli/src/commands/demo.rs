@@ -137,7 +137,7 @@ fn tour(stage: &Stage, out: &mut Out) -> Result<(), Trouble> {
     let shell = |command: &str| json!({"event_type": "before_tool", "tool_name": "Shell", "tool_input": {"command": command}});
     let deploy = json!({"event_type": "before_tool", "tool_name": "Deploy", "tool_input": {"target": "production"}});
     let stop = json!({"event_type": "before_stop", "stop_reason": "no_tool_calls"});
-    let mut scene = Scene { stage, number: 0 };
+    let mut scene = Scene { stage, number: 0, session: "demo" };
 
     scene.play(
         "The person writes: make the build faster",
@@ -161,6 +161,8 @@ fn tour(stage: &Stage, out: &mut Out) -> Result<(), Trouble> {
     let hook_file = stage.hooks.join("ask-the-policy/HOOK.md");
     let text = fs::read_to_string(&hook_file)?;
     fs::write(&hook_file, text.replacen("trigger:", "on_failure: block\ntrigger:", 1))?;
+    // In a session of its own: one under way would tell that its guard was changed.
+    scene.session = "demo-2";
     scene.play("The same with `on_failure: block` in its HOOK.md", deploy, out)?;
     scene.play("The agent wants to stop", stop.clone(), out)?;
     fs::write(stage.project.join("tests-pass"), "")?;
@@ -171,12 +173,13 @@ fn tour(stage: &Stage, out: &mut Out) -> Result<(), Trouble> {
 struct Scene<'stage> {
     stage: &'stage Stage,
     number: usize,
+    session: &'static str,
 }
 
 impl Scene<'_> {
     fn play(&mut self, story: &str, mut event: Value, out: &mut Out) -> Result<(), Trouble> {
         self.number += 1;
-        event["session_id"] = "demo".into();
+        event["session_id"] = self.session.into();
         let caller = Caller::new(self.stage.project.clone(), now());
         let decoded = OpenFormat.decode(event.to_string().as_bytes(), &caller);
         let events = decoded.map_err(|error| Trouble::problem(error.to_string()))?;

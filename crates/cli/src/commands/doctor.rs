@@ -10,20 +10,22 @@ use anyhook_engine::journal::denied::Denials;
 use anyhook_engine::now;
 use anyhook_engine::settings::Settings;
 use anyhook_engine::trust::FileTrust;
+use anyhook_engine::{Hook, Severity};
 use anyhook_hook::beside;
 use anyhook_hosts::wiring::{PROGRAM, SMALL_PROGRAM, is_ours, program_of};
 use anyhook_hosts::{AGENTS, Agent};
 use anyhook_mcp::Failure;
 use anyhook_model::report::{DoctorFinding, DoctorReport};
-use anyhook_model::{SkipReason, exit_code};
+use anyhook_model::{Alarm, AlarmKind, SkipReason, exit_code};
 use clap::Args;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use super::Ended;
 use crate::agents;
 use crate::daemon;
 use crate::environment::{Environment, shown};
 use crate::figures::second;
+use crate::person::COMMAND_EVENT;
 use crate::servers::{self, Servers};
 use crate::target;
 use crate::ui::{Out, Tone, counted};
@@ -31,6 +33,9 @@ use crate::workflow::project::Project;
 
 /// So far back the journal is looked at.
 const RECENT: SignedDuration = SignedDuration::from_hours(7 * 24);
+
+/// So many alarms are shown.
+const ALARMS_SHOWN: usize = 5;
 
 /// Look for what is wrong, and say how to put it right; exit 1 if anything is
 #[derive(Args)]
@@ -155,6 +160,20 @@ fn look_at_state(environment: &Environment, ward: &mut Ward<'_>) {
             "hooks work all the same, but each event reads all of them: look at the rights of its folder `index`",
         );
     }
+    for found in index::disagreements(&environment.places) {
+        let work_dir = shown(&found.work_dir, &environment.places);
+        let file = shown(&found.file, &environment.places);
+        let then = match found.remove() {
+            Ok(()) => "it was removed, and the next event makes another",
+            Err(_) => "remove it",
+        };
+        ward.bad(
+            format!(
+                "the index for work in `{work_dir}` does not agree with the hooks on disk: it was tampered with, or there is a fault"
+            ),
+            &format!("{then}; find out what wrote `{file}`"),
+        );
+    }
     let root = environment.project_root();
     for problem in Settings::load(&environment.places, Some(&root)).problems {
         ward.bad(problem, "mend anyhook.toml");
@@ -185,7 +204,7 @@ fn look_at_hooks(environment: &Environment, ward: &mut Ward<'_>) {
                     hook.name()
                 )),
                 Some(why) => ward.note(format!("{}: {why}", hook.name())),
-                None => ready += 1,
+                None => ready += usize::from(!look_at_script(hook, environment, ward)),
             }
         }
     }
@@ -194,6 +213,21 @@ fn look_at_hooks(environment: &Environment, ward: &mut Ward<'_>) {
     } else {
         format!("{ready} hooks are ready")
     });
+}
+
+/// Tells what keeps a hook's script from doing its work; whether anything does.
+fn look_at_script(hook: &Hook, environment: &Environment, ward: &mut Ward<'_>) -> bool {
+    let mut is_broken = false;
+    for problem in target::findings(hook, environment) {
+        let words = format!("{}: {}", hook.name(), problem.message);
+        if problem.severity >= Severity::Error {
+            is_broken = true;
+            ward.bad(words, &problem.hint.unwrap_or_default());
+        } else {
+            ward.note(words);
+        }
+    }
+    is_broken
 }
 
 /// Looks at the MCP servers of documentation and second opinions, if any are named.
@@ -273,11 +307,16 @@ fn look_at_journal(environment: &Environment, ward: &mut Ward<'_>) -> BTreeMap<S
     // Older ones are for `verify`: this should be quick, and an alarm does not ring forever.
     let since = now() - RECENT;
     let (mut denials, mut records) = (Denials::default(), 0);
+    let mut alarms_told = Vec::new();
     let read = journal.reader_since(since).and_then(|mut reader| {
         reader.read_on(&mut |record| {
+            if record.event.to_string().starts_with(COMMAND_EVENT) {
+                return;
+            }
             if record.at >= since {
                 denials.take(&record);
                 records += 1;
+                alarms_told.extend(record.alarms.iter().map(|alarm| (record.at, alarm.clone())));
             }
             seen.insert(record.host, format!("{} at {}", record.event, second(record.at)));
         })?;
@@ -297,10 +336,11 @@ fn look_at_journal(environment: &Environment, ward: &mut Ward<'_>) -> BTreeMap<S
     }
     for alarm in denials.found() {
         ward.bad(
-            alarms::words(&alarm),
+            alarms::ran_anyway(&alarm).text,
             "the agent did not heed the denial: look at its version, and at other hooks of its own",
         );
     }
+    look_at_alarms(alarms_told, ward);
     if let Err(error) = journal.try_writing() {
         ward.bad(
             format!("`{}` cannot be written: {error}", journal.folder().display()),
@@ -317,6 +357,28 @@ fn look_at_journal(environment: &Environment, ward: &mut Ward<'_>) -> BTreeMap<S
         );
     }
     seen
+}
+
+/// Tells of the latest alarms: what was done past our guards, and what was done to them.
+fn look_at_alarms(mut told: Vec<(Timestamp, Alarm)>, ward: &mut Ward<'_>) {
+    // Of denied calls that ran the journal itself tells, and what is off is seen as it is now.
+    told.retain(|(_, alarm)| !matches!(alarm.kind, AlarmKind::DeniedButRan | AlarmKind::HooksOff));
+    let mut texts = BTreeSet::new();
+    told.retain(|(_, alarm)| texts.insert(alarm.text.clone()));
+    let left = told.len().saturating_sub(ALARMS_SHOWN);
+    for (at, alarm) in told.drain(left..) {
+        let text = format!("{}: {}", second(at), alarm.text);
+        match alarm.kind {
+            AlarmKind::RanUnasked => ward.bad(
+                text,
+                "the agent ran it without asking: look at its version, and whether our process was ended",
+            ),
+            _ => ward.note(text),
+        }
+    }
+    if left > 0 {
+        ward.note(format!("{} before that (anyhook log)", counted(left, "alarm")));
+    }
 }
 
 fn look_at_agent(
@@ -344,7 +406,16 @@ fn look_at_agent(
                 continue;
             }
         };
+        let tell_obstacles = |ward: &mut Ward<'_>| {
+            for obstacle in &found.obstacles {
+                ward.bad(format!("does not call us: {}", obstacle.what), &obstacle.way_out);
+            }
+        };
         if found.ours.is_empty() {
+            // What the project's settings switch off is off, whoever's settings have it call us.
+            if project && agents::is_wired(agent, environment) {
+                tell_obstacles(ward);
+            }
             if !project {
                 ward.note(match agents::program(agent) {
                     Some(path) => format!(
@@ -374,11 +445,19 @@ fn look_at_agent(
         for program in &programs {
             look_at_program(program, id, ward);
         }
-        for obstacle in &found.obstacles {
-            ward.bad(format!("does not call us: {obstacle}"), "take that out of its settings");
-        }
+        tell_obstacles(ward);
         for fault in &found.stale {
             ward.bad(format!("does not call us: {fault}"), &format!("anyhook install {id}"));
+        }
+        if !found.outdated.is_empty() {
+            ward.bad(
+                format!(
+                    "is called by an entry of an earlier version, in {place}, at {}: a guard is not \
+                     asked where the program is killed or missing, or a variable moves its folder",
+                    found.outdated.join(", ")
+                ),
+                &format!("anyhook install {id}"),
+            );
         }
         for rival in &found.rivals {
             ward.note(format!("another hook runs beside ours: {rival}"));

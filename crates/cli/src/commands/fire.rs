@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use anyhook_engine::now;
 use anyhook_engine::problem::{event_hint, nearest};
+use anyhook_hosts::tool;
 use anyhook_model::host::HOST_IDS;
 use anyhook_model::json::{self, Object};
-use anyhook_model::{Caller, Event, EventKind, Host, OpenFormat};
+use anyhook_model::{Caller, Event, EventKind, Host, OpenFormat, ToolCall};
 use clap::Args;
 use serde_json::Value;
 
@@ -39,7 +40,7 @@ impl EventArgs {
     /// Makes the event.
     pub fn event(&self, environment: &Environment) -> Result<Event, Trouble> {
         let mut fields = self.payload_fields()?;
-        let kind = EventKind::known(&self.event)
+        let kind = EventKind::in_any_spelling(&self.event)
             .ok_or_else(|| {
                 Trouble::usage(format!("unknown event `{}`", self.event))
                     .hint(event_hint(&self.event))
@@ -67,6 +68,9 @@ impl EventArgs {
         let event = decoded.map_err(|error| Trouble::input(error.to_string()))?.into_iter().next();
         let mut event = event.ok_or_else(|| Trouble::input("the event is empty"))?;
         event.host.clone_from(&self.host);
+        if let Some(tool) = &mut event.tool {
+            as_in_agent(tool, &self.host);
+        }
         Ok(event)
     }
 
@@ -82,6 +86,24 @@ impl EventArgs {
                 .hint("name a file that holds a JSON object, or - for standard input")
         })?;
         object(&bytes, &format!("`{}`", path.display()))
+    }
+}
+
+/// Makes a call by an agent's own name of a tool what that agent would make of it.
+fn as_in_agent(call: &mut ToolCall, host: &str) {
+    let is_told = call.native.is_some() || call.name.is_empty();
+    let agents = anyhook_hosts::AGENTS.into_iter();
+    let own = agents.clone().filter(|agent| agent.id() == host).chain(agents);
+    let named = own.into_iter().find(|agent| {
+        agent.tools().iter().any(|tool| tool.native == call.name && tool.canonical != call.name)
+    });
+    let Some(agent) = named.filter(|_| !is_told) else { return };
+    let (name, input) = (std::mem::take(&mut call.name), call.input.take());
+    let use_id = call.use_id.take();
+    let files = call.files.take();
+    *call = tool::canonical(agent.tools(), agent.other_tools(), name, input, use_id);
+    if !files.is_null() {
+        call.files = files;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use anyhook_hosts::{AGENTS, Agent};
 use anyhook_model::exit_code;
-use anyhook_model::report::{HostCapability, HostQuirk, HostReport};
+use anyhook_model::report::{HostCapability, HostObstacle, HostQuirk, HostReport};
 use clap::Args;
 
 use super::Ended;
@@ -40,7 +40,11 @@ pub fn run(arguments: &HostsArgs, environment: &Environment, out: &mut Out) -> E
             || "not found".to_owned(),
             |path| shown(path.as_ref(), &environment.places),
         );
-        let (tone, wired) = if report.wired { (Tone::Good, "yes") } else { (Tone::Dim, "no") };
+        let (tone, wired) = match (report.wired, report.obstacles.is_empty()) {
+            (true, true) => (Tone::Good, "yes"),
+            (true, false) => (Tone::Bad, "switched off"),
+            (false, _) => (Tone::Dim, "no"),
+        };
         rows.push(vec![
             Cell::new(Tone::Strong, &report.id),
             Cell::new(Tone::Plain, found),
@@ -50,6 +54,13 @@ pub fn run(arguments: &HostsArgs, environment: &Environment, out: &mut Out) -> E
         ]);
     }
     out.table(&rows)?;
+    for report in &reports {
+        for obstacle in &report.obstacles {
+            let what = format!("{} does not call us: {}", report.id, obstacle.what);
+            out.line(&[(Tone::Bad, "error: "), (Tone::Plain, &what)])?;
+            out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, &obstacle.way_out)])?;
+        }
+    }
     out.gap()?;
     out.line(&[(Tone::Strong, "What a hook can do: "), (Tone::Dim, "B block, M change the input, C tell the model, A have a person asked; · nothing; – no such event")])?;
     let mut rows = vec![
@@ -93,6 +104,10 @@ fn report(agent: &dyn Agent, environment: &Environment) -> HostReport {
         program: program.map(|path| path.to_string_lossy().into_owned()),
         tried_version: agent.tried_version().to_owned(),
         wired: agents::is_wired(agent, environment),
+        obstacles: agents::obstacles(agent, environment)
+            .into_iter()
+            .map(|obstacle| HostObstacle { what: obstacle.what, way_out: obstacle.way_out })
+            .collect(),
         capabilities: agent
             .capabilities()
             .into_iter()

@@ -1,5 +1,6 @@
 //! `anyhook install`: wire into agents, after showing what changes.
 
+use anyhook_engine::run;
 use anyhook_hosts::wiring::{Edits, Scope, Texts};
 use anyhook_hosts::{AGENTS, Agent};
 use anyhook_model::exit_code;
@@ -8,8 +9,9 @@ use similar::{ChangeTag, TextDiff};
 
 use super::Ended;
 use crate::agents::{self, Change, Installation};
-use crate::environment::{Environment, shown};
+use crate::environment::{Environment, program_path, shown};
 use crate::error::Trouble;
+use crate::person::by_a_person;
 use crate::ui::{Out, Tone};
 
 /// Wire anyhook into agents: shows the diff, keeps what is there
@@ -45,14 +47,35 @@ pub fn run(arguments: &InstallArgs, environment: &Environment, out: &mut Out) ->
         edits.retain(|path, after| texts.get(path) != after.as_ref());
         plans.push((agent, texts, edits));
     }
+    let changes = plans.iter().any(|(_, _, edits)| !edits.is_empty())
+        || agents::differs_where_they_stay(environment)?;
+    if changes && !arguments.dry_run {
+        return by_a_person("install", environment, || {
+            carry_out(arguments, plans, &scope, environment, out)
+        });
+    }
+    carry_out(arguments, plans, &scope, environment, out)
+}
+
+/// What is to be done for one agent: its settings as they are, and as they become.
+type Plan = (&'static dyn Agent, Texts, Edits);
+
+fn carry_out(
+    arguments: &InstallArgs,
+    plans: Vec<Plan>,
+    scope: &Scope,
+    environment: &Environment,
+    out: &mut Out,
+) -> Ended {
     if !arguments.dry_run {
         agents::put_where_they_stay(environment)?;
+        record_path(environment)?;
     }
     // Somebody who stops reading must not stop the installation half-way.
     let mut told = Ok(());
     for (agent, texts, edits) in plans {
         if !arguments.dry_run && !edits.is_empty() {
-            apply(agent, &scope, &texts, &edits, environment)?;
+            apply(agent, scope, &texts, &edits, environment)?;
         }
         told = told.and_then(|()| tell(agent, &texts, &edits, arguments.dry_run, environment, out));
     }
@@ -61,6 +84,16 @@ pub fn run(arguments: &InstallArgs, environment: &Environment, out: &mut Out) ->
         out.line(&[(Tone::Dim, "nothing was changed")])?;
     }
     Ok(exit_code::OK)
+}
+
+/// Records where programs are found now, by which guards find theirs: not by the agent's `PATH`.
+fn record_path(environment: &Environment) -> Result<(), Trouble> {
+    let Some(state) = &environment.places.state else { return Ok(()) };
+    run::environment::record_path(state, &program_path()).map_err(|error| {
+        let file = run::environment::path_file(state);
+        Trouble::problem(format!("`{}` cannot be written: {error}", file.display()))
+            .hint("no agent's settings were changed; look at the rights of the state folder")
+    })
 }
 
 fn tell(
@@ -81,6 +114,10 @@ fn tell(
         out.line(&[(Tone::Good, "  is wired in already")])?;
     } else if !dry_run {
         out.line(&[(Tone::Good, "  wired in")])?;
+    }
+    for obstacle in agents::obstacles(agent, environment) {
+        out.line(&[(Tone::Bad, "  does not call us: "), (Tone::Plain, &obstacle.what)])?;
+        out.line(&[(Tone::Hint, "  hint: "), (Tone::Plain, &obstacle.way_out)])?;
     }
     show_limits(agent, out)
 }
@@ -117,6 +154,7 @@ fn apply(
     let without_us = agent.unwire(scope, texts)?;
     let mut record = Installation::load(state, agent, scope).unwrap_or_default();
     record.v = 1;
+    record.program = agents::call(environment).ok().map(|call| call.small.unwrap_or(call.binary));
     for (path, after) in edits {
         let name = path.to_string_lossy().into_owned();
         let now = texts.get(path).cloned();

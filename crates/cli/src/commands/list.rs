@@ -4,7 +4,7 @@ use anyhook_engine::discover::Standing;
 use anyhook_engine::hook::Trust;
 use anyhook_engine::places::find_root;
 use anyhook_engine::settings::Settings;
-use anyhook_engine::{Hook, Problem, Severity};
+use anyhook_engine::{Hook, Level, Problem, Severity};
 use anyhook_hosts::AGENTS;
 use anyhook_model::report::{ListReport, ListedHook};
 use anyhook_model::{Mode, SkipReason, exit_code};
@@ -29,7 +29,11 @@ pub struct ListArgs {
 }
 
 pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> Ended {
-    let installed = target::installed(environment);
+    let mut installed = target::installed(environment);
+    for standing in &mut installed.hooks {
+        let findings = target::findings(&standing.hook, environment);
+        standing.hook.problems.extend(findings);
+    }
     let places = &environment.places;
     let root = find_root(&environment.work_dir, places.home.as_deref());
     let settings = Settings::load(places, root.as_deref());
@@ -38,6 +42,7 @@ pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> En
     for standing in installed.hooks.iter().filter(|standing| standing.out.is_none()) {
         notes.extend(too_slow(&standing.hook, environment));
     }
+    notes.extend(beside(&installed.hooks));
     if arguments.json {
         let hooks = installed.hooks.iter().map(listed).collect();
         out.json(&ListReport { hooks, notes })?;
@@ -117,6 +122,27 @@ fn show_findings(
     Ok(())
 }
 
+/// Says which hooks of the project run beside the user's of their name.
+fn beside(hooks: &[Standing]) -> Vec<String> {
+    let stands = |standing: &&Standing| {
+        standing.out.is_none()
+            && standing.hook.fault().is_none()
+            && !matches!(standing.hook.trust, Trust::Changed(_))
+    };
+    let of = |level: Level| {
+        hooks.iter().filter(stands).map(|one| &one.hook).filter(move |hook| hook.level == level)
+    };
+    let is_beside =
+        |hook: &&Hook| hook.nesting == 0 && of(Level::User).any(|user| user.name() == hook.name());
+    let words = |hook: &Hook| {
+        let name = hook.name();
+        format!(
+            "the project's {name} runs beside yours; `anyhook trust {name} --replace {name}` has it replace yours"
+        )
+    };
+    of(Level::Project).filter(is_beside).map(words).collect()
+}
+
 /// Says where a hook may take longer than an agent that is wired in will wait.
 fn too_slow(hook: &Hook, environment: &Environment) -> Vec<String> {
     let definition = &hook.definition;
@@ -154,6 +180,10 @@ fn status(standing: &Standing) -> (Tone, String) {
     if let Some(fault) = hook.fault() {
         let blocks = if hook.blocks_on_failure() { ", so it blocks" } else { "" };
         return (Tone::Bad, format!("unusable{blocks}: {}", fault.message));
+    }
+    let fails = |problem: &&Problem| matches!(problem.code, "script" | "always-fails");
+    if let Some(problem) = hook.problems.iter().rfind(fails) {
+        return (Tone::Bad, format!("fails: {}", problem.message));
     }
     let definition = &hook.definition;
     let mut words = Vec::new();

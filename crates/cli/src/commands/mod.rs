@@ -17,12 +17,14 @@ mod hosts;
 mod install;
 mod list;
 mod log;
+pub mod loosening;
 pub mod manual;
 mod new;
 mod packs;
 pub mod pipeline;
 mod promote;
 mod prompt;
+mod reload;
 mod remove;
 mod replay;
 mod review;
@@ -39,15 +41,20 @@ mod untrust;
 mod verify;
 mod workflow;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anyhook_engine::guard_marker;
+use anyhook_engine::places::find_root;
 use anyhook_model::exit_code;
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+use crate::accepted::Before;
 use crate::environment::{Environment, running_program};
 use crate::error::Trouble;
 use crate::hook;
+use crate::person::{agent_above, by_a_person};
 use crate::ui::{Out, Tone};
 
 /// One hook engine for every AI coding agent.
@@ -94,6 +101,7 @@ enum Command {
     Guard(guard::GuardArgs),
     Trust(trust::TrustArgs),
     Untrust(untrust::UntrustArgs),
+    Reload(reload::ReloadArgs),
     Install(install::InstallArgs),
     Uninstall(uninstall::UninstallArgs),
     Hosts(hosts::HostsArgs),
@@ -131,12 +139,30 @@ struct HookArgs {
     /// Answer within so many milliseconds; hooks that are not done by then fail
     #[arg(long, value_name = "N")]
     deadline_ms: Option<u64>,
+    /// The home folder, in place of `HOME`
+    #[arg(long, value_name = "DIR")]
+    home: Option<PathBuf>,
+    /// The user's level, in place of `agents` in `XDG_CONFIG_HOME`
+    #[arg(long, value_name = "DIR")]
+    config: Option<PathBuf>,
+    /// The state folder, in place of `anyhook` in `XDG_STATE_HOME`
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
+    /// Says that the event is a tool's, for the case that it cannot be read
+    #[arg(long)]
+    tool_event: bool,
 }
 
 impl HookArgs {
     /// Returns the request, written in an unusual way or it would have been answered before clap.
     fn request(&self) -> Option<hook::Request> {
-        hook::Request::new(&self.host, self.deadline_ms.map(Duration::from_millis))
+        let request = hook::Request::new(&self.host, self.deadline_ms.map(Duration::from_millis))?;
+        let folders = hook::Folders {
+            home: self.home.clone(),
+            config: self.config.clone(),
+            state: self.state.clone(),
+        };
+        Some(request.with_folders(folders).of_tool(self.tool_event))
     }
 
     /// Says why there is no answer.
@@ -164,8 +190,11 @@ fn in_a_hook(ended: Result<(), Trouble>) -> Ended {
 
 /// Runs the command on the command line.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let parsed = Cli::command()
+        .try_get_matches()
+        .and_then(|typed| Ok((Cli::from_arg_matches(&typed)?, loosening::for_a_person(&typed))));
+    let (cli, for_a_person) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => return told_by_clap(&error),
     };
     if let Command::Hook(arguments) = &cli.command
@@ -180,7 +209,22 @@ pub fn main() -> ExitCode {
     }
     let environment = Environment::read();
     let mut out = Out::stdout();
-    let ended = dispatch(cli.command, &environment, &mut out);
+    let may_change_hooks = cli.command.may_change_hooks();
+    let counts_at_once = cli.command.counts_at_once()
+        && (for_a_person.is_some() || agent_above(&environment).is_none());
+    let before = counts_at_once.then(|| Before::look(&environment));
+    let ended = match for_a_person {
+        Some(name) => {
+            by_a_person(&name, &environment, || dispatch(cli.command, &environment, &mut out))
+        }
+        None => dispatch(cli.command, &environment, &mut out),
+    };
+    if let Some(before) = before.filter(|_| ended.is_ok()) {
+        before.accept_changes(&environment);
+    }
+    if may_change_hooks {
+        refresh_guard_marker(&environment);
+    }
     let flushed = out.flush().map_err(Trouble::from);
     match (ended, flushed) {
         // That nobody reads the words does not change the answer; a block stays one in any case.
@@ -190,6 +234,56 @@ pub fn main() -> ExitCode {
         (Ok(code), Ok(())) => ExitCode::from(code),
         (Err(trouble), _) if trouble.is_silent() => ExitCode::SUCCESS,
         (Err(trouble), _) | (Ok(_), Err(trouble)) => trouble.tell(),
+    }
+}
+
+impl Command {
+    /// Tells whether what the command changes about hooks and settings counts in sessions under way.
+    /// What an agent may call, too, does not.
+    fn counts_at_once(&self) -> bool {
+        matches!(
+            self,
+            Self::Remove(_)
+                | Self::Trust(_)
+                | Self::Untrust(_)
+                | Self::Promote(_)
+                | Self::Install(_)
+                | Self::Uninstall(_)
+        )
+    }
+
+    /// Tells whether other hooks may be installed after the command than before; `doctor` puts right
+    /// what follows from that.
+    fn may_change_hooks(&self) -> bool {
+        matches!(
+            self,
+            Self::New(_)
+                | Self::Add(_)
+                | Self::Remove(_)
+                | Self::Trust(_)
+                | Self::Untrust(_)
+                | Self::Promote(_)
+                | Self::Install(_)
+                | Self::Doctor(_)
+        )
+    }
+}
+
+/// Brings the marker for agents' entries in line with the hooks that are installed now.
+fn refresh_guard_marker(environment: &Environment) {
+    let places = &environment.places;
+    let root = find_root(&environment.work_dir, places.home.as_deref());
+    if let Err(error) = guard_marker::refresh(places, root.as_deref(), &environment.work_dir) {
+        // Whoever closed standard error does not read it elsewhere either.
+        let _ = Out::stderr().line(&[
+            (Tone::Warn, "warning: "),
+            (
+                Tone::Plain,
+                &format!(
+                    "whether guards are installed cannot be noted for agents' entries: {error}"
+                ),
+            ),
+        ]);
     }
 }
 
@@ -228,6 +322,7 @@ fn dispatch(command: Command, environment: &Environment, out: &mut Out) -> Ended
         Command::Guard(arguments) => guard::run(&arguments, environment),
         Command::Trust(arguments) => trust::run(&arguments, environment, out),
         Command::Untrust(arguments) => untrust::run(&arguments, environment, out),
+        Command::Reload(arguments) => reload::run(&arguments, environment, out),
         Command::Install(arguments) => install::run(&arguments, environment, out),
         Command::Uninstall(arguments) => uninstall::run(&arguments, environment, out),
         Command::Hosts(arguments) => hosts::run(&arguments, environment, out),

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use anyhook_engine::definition::{self, name_fault};
 use anyhook_engine::matcher::Matcher;
-use anyhook_engine::problem::event_hint;
+use anyhook_engine::problem::{Severity, event_hint};
+use anyhook_engine::script_check::{PLACEHOLDER_REASON, placeholder_description};
 use anyhook_model::{Caller, EventKind, Host, OpenFormat, exit_code};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -15,6 +16,7 @@ use super::Ended;
 use crate::environment::{Environment, shown};
 use crate::error::Trouble;
 use crate::level::LevelArgs;
+use crate::person::{Outcome, agent_above, journal, watched};
 use crate::ui::{Out, Tone};
 
 /// Make a new hook, with a test case
@@ -54,7 +56,7 @@ pub fn run(arguments: &NewArgs, environment: &Environment, out: &mut Out) -> End
         return Err(Trouble::usage(format!("the name `{}` {fault}", arguments.name))
             .hint("use lowercase letters, digits and single hyphens inside"));
     }
-    let Some((kind, _)) = EventKind::known(&arguments.trigger) else {
+    let Some((kind, spelling)) = EventKind::in_any_spelling(&arguments.trigger) else {
         return Err(Trouble::usage(format!("unknown trigger `{}`", arguments.trigger))
             .hint(event_hint(&arguments.trigger)));
     };
@@ -64,9 +66,10 @@ pub fn run(arguments: &NewArgs, environment: &Environment, out: &mut Out) -> End
         ))
         .hint("leave them out, or use a tool event such as before_tool"));
     }
-    let hook_file = hook_file(arguments, &kind);
+    let trigger = kind.name(spelling).to_owned();
+    let hook_file = hook_file(arguments, &kind, &trigger);
     let read = definition::read(hook_file.as_bytes(), &arguments.name);
-    if let Some(problem) = read.problems.first() {
+    if let Some(problem) = read.problems.iter().find(|problem| problem.severity > Severity::Note) {
         let hint = problem.hint.as_deref().unwrap_or("see `anyhook schema front-matter`");
         return Err(Trouble::usage(problem.message.clone()).hint(hint));
     }
@@ -76,9 +79,10 @@ pub fn run(arguments: &NewArgs, environment: &Environment, out: &mut Out) -> End
             .hint(format!("choose another name, or `anyhook remove {}` first", arguments.name)));
     }
     let (script_name, script) = script(arguments.lang, arguments, &kind);
+    let agent = agent_above(environment);
     write(&folder.join("HOOK.md"), &hook_file, 0o644)?;
     write(&folder.join("scripts").join(script_name), &script, 0o755)?;
-    for (name, case) in cases(arguments, &kind, &read.matcher) {
+    for (name, case) in cases(&trigger, arguments, &kind, &read.matcher) {
         write(&folder.join(format!("tests/{name}.json")), &format!("{case:#}\n"), 0o644)?;
     }
     let place = shown(&folder, &environment.places);
@@ -88,6 +92,14 @@ pub fn run(arguments: &NewArgs, environment: &Environment, out: &mut Out) -> End
     out.text(&format!("  test    anyhook test {}", arguments.name))?;
     if arguments.level.project {
         out.text(&format!("  trust   anyhook trust {}", arguments.name))?;
+    }
+    if let Some(agent) = &agent {
+        journal("new", &Outcome::InShadow(agent), environment);
+        out.line(&[(Tone::Warn, "it decides nothing yet: "), (Tone::Plain, &watched(agent))])?;
+        let hint = format!("a person lets it count: anyhook promote {}", arguments.name);
+        out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, &hint)])?;
+    } else {
+        out.text(&format!("it only watches until: anyhook promote {}", arguments.name))?;
     }
     Ok(exit_code::OK)
 }
@@ -105,11 +117,12 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-fn hook_file(arguments: &NewArgs, kind: &EventKind) -> String {
+fn hook_file(arguments: &NewArgs, kind: &EventKind, trigger: &str) -> String {
     let name = &arguments.name;
+    // It decides nothing until its author has written it and says so.
     let mut matter = format!(
-        "---\nname: {name}\ndescription: Say in one sentence what {name} is for\ntrigger: {}\n",
-        arguments.trigger
+        "---\nname: {name}\ndescription: {}\ntrigger: {trigger}\nmode: shadow\n",
+        placeholder_description(name)
     );
     if arguments.tool.is_some() || arguments.pattern.is_some() {
         matter.push_str("matcher:\n");
@@ -138,7 +151,7 @@ fn hook_file(arguments: &NewArgs, kind: &EventKind) -> String {
 /// to look into the event.
 fn script(language: Language, arguments: &NewArgs, kind: &EventKind) -> (&'static str, String) {
     let blocks = kind.takes_input_change() && arguments.pattern.is_some();
-    let reason = "say here why";
+    let reason = PLACEHOLDER_REASON;
     let text = match language {
         Language::Sh | Language::Bash => {
             let shell =
@@ -179,9 +192,14 @@ fn script(language: Language, arguments: &NewArgs, kind: &EventKind) -> (&'stati
 }
 
 /// Makes the cases: an everyday event, and one that the script blocks.
-fn cases(arguments: &NewArgs, kind: &EventKind, matcher: &Matcher) -> Vec<(&'static str, Value)> {
+fn cases(
+    trigger: &str,
+    arguments: &NewArgs,
+    kind: &EventKind,
+    matcher: &Matcher,
+) -> Vec<(&'static str, Value)> {
     let event = |command: &str| {
-        let mut event = json!({"event_type": arguments.trigger});
+        let mut event = json!({"event_type": trigger});
         if kind.has_matcher() {
             event["tool_name"] = "Shell".into();
             event["tool_input"] = json!({"command": command});
@@ -211,7 +229,7 @@ fn cases(arguments: &NewArgs, kind: &EventKind, matcher: &Matcher) -> Vec<(&'sta
     if runs(&blocked) {
         cases.push((
             "blocked",
-            json!({"description": "an event that is blocked", "event": blocked, "expect": {"decision": "deny", "reason": "say here why"}}),
+            json!({"description": "an event that is blocked", "event": blocked, "expect": {"decision": "deny", "reason": PLACEHOLDER_REASON}}),
         ));
     }
     cases

@@ -61,8 +61,8 @@ pub fn run(arguments: &PromoteArgs, environment: &Environment, out: &mut Out) ->
         replace(&file, &before)?;
         return Err(by_hand(&file));
     }
-    if let Some(store) = trusted {
-        let staged = store.stage(&hook.folder)?;
+    if let Some((store, replaces)) = trusted {
+        let staged = store.stage(&hook.folder)?.replacing(replaces);
         store.trust(staged, now())?;
     }
     out.line(&[(Tone::Good, "in force: "), (Tone::Strong, hook.name())])?;
@@ -101,13 +101,14 @@ fn the_hook(name: &Path, environment: &Environment) -> Result<Hook, Trouble> {
     found.pop().ok_or_else(nothing)
 }
 
-/// Returns the store in which a project's hook is trusted as it is, to be trusted again.
-fn trusted(hook: &Hook, environment: &Environment) -> Option<TrustStore> {
+/// Returns the store in which a project's hook is trusted as it is, to be trusted again, and
+/// whether it replaces the user's.
+fn trusted(hook: &Hook, environment: &Environment) -> Option<(TrustStore, bool)> {
     let standing = target::installed(environment).hooks.into_iter().map(|standing| standing.hook);
-    let is_trusted = standing
+    let trusted = standing
         .filter(|other| other.folder == hook.folder && other.level == Level::Project)
-        .any(|other| other.trust == Trust::Trusted);
-    environment.places.state.as_deref().filter(|_| is_trusted).map(TrustStore::new)
+        .find(|other| other.trust == Trust::Trusted)?;
+    Some((TrustStore::new(environment.places.state.as_deref()?), trusted.replaces))
 }
 
 /// Returns the file with `mode: enforce`, and the line that changed; none if it is not plain.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhook_engine::Engine;
+use anyhook_engine::{Dispatched, Engine};
 use anyhook_model::{
     Effect, OpenFormat, Outcome, Record, RunRecord, SkipReason, Verdict, exit_code,
 };
@@ -40,6 +40,7 @@ pub fn run(arguments: &RunArgs, environment: &Environment, out: &mut Out) -> End
         return explain::show(&engine, &event, arguments.json, environment, out);
     }
     engine.adopt_orphans();
+    engine.heed_signals();
     let dispatched =
         engine.dispatch_event(&OpenFormat, event, arguments.deadline_ms.map(Duration::from_millis));
     let journaled = engine.journal(vec![(*dispatched.record).clone()]);
@@ -53,19 +54,28 @@ pub fn run(arguments: &RunArgs, environment: &Environment, out: &mut Out) -> End
     } else {
         show_runs(&dispatched.record.runs, out)
             .and_then(|()| show_left_out(&dispatched.record, out))
-            .and_then(|()| show_verdict(&dispatched.verdict, "", out))
+            .and_then(|()| show_outcome(&dispatched, out))
     };
     if dispatched.verdict.is_block() {
         return Ok(exit_code::BLOCKED);
     }
     shown?;
+    die_if_interrupted(&engine, out)?;
     Ok(exit_code::OK)
+}
+
+/// Ends by the signal that interrupted a hook, if one did: the caller is to see that.
+pub fn die_if_interrupted(engine: &Engine, out: &mut Out) -> std::io::Result<()> {
+    let Some(signal) = engine.interrupted() else { return Ok(()) };
+    out.flush()?;
+    signal_hook::low_level::emulate_default_handler(signal)
 }
 
 /// Returns a mark, a word and their tone for what a hook said.
 pub fn said(run: &RunRecord) -> (Tone, String) {
     if let Some(failure) = &run.failure {
-        return (Tone::Warn, format!("failed: {}", first_line(failure, 100)));
+        // Its cause may be at the end, and nobody can act on half of it.
+        return (Tone::Warn, format!("failed: {}", first_line(failure, 1000)));
     }
     if run.outcome == Some(Outcome::Detached) {
         return (Tone::Dim, "runs aside".to_owned());
@@ -126,6 +136,30 @@ fn show_left_out(record: &Record, out: &mut Out) -> std::io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Shows the verdict, or that there is none because nobody was asked.
+fn show_outcome(dispatched: &Dispatched, out: &mut Out) -> std::io::Result<()> {
+    let Dispatched { verdict, record, .. } = dispatched;
+    let mut lines = verdict_lines(verdict);
+    let is_left_out =
+        |why: &SkipReason| matches!(why, SkipReason::Untrusted | SkipReason::Unusable(_));
+    let nobody_was_due =
+        record.runs.is_empty() && !record.skipped.iter().any(|skipped| is_left_out(&skipped.why));
+    if nobody_was_due && verdict.effect.is_none() && !verdict.capped {
+        let mismatches = record.skipped.iter().filter(|skipped| skipped.why.is_mismatch()).count();
+        let event = &record.event;
+        let words = match mismatches + record.more_skipped {
+            0 => format!("goes on: no hook runs at {event}"),
+            many => {
+                format!(
+                    "goes on: no hook matched ({many} at {event} did not: anyhook explain {event} …)"
+                )
+            }
+        };
+        lines[0] = vec![(Tone::Good, words)];
+    }
+    out.lines("", &lines)
 }
 
 /// Shows a verdict for people.

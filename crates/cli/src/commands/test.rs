@@ -17,6 +17,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::Ended;
+use super::run::die_if_interrupted;
 use crate::environment::Environment;
 use crate::error::Trouble;
 use crate::target;
@@ -46,6 +47,7 @@ pub fn run(arguments: &TestArgs, environment: &Environment, out: &mut Out) -> En
     };
     let mut engine = Engine::new(environment.places.clone());
     engine.adopt_orphans();
+    engine.heed_signals();
     let mut tested = Vec::new();
     for hook in &hooks {
         for path in case_files(&hook.runs_from)? {
@@ -56,6 +58,7 @@ pub fn run(arguments: &TestArgs, environment: &Environment, out: &mut Out) -> En
                 out.flush()?;
             }
             tested.push(one);
+            die_if_interrupted(&engine, out)?;
         }
     }
     let failed = tested.iter().filter(|one| !one.passed).count();

@@ -1,9 +1,9 @@
-//! `anyhook untrust`: forget that a project's hooks and MCP servers were trusted.
+//! `anyhook untrust`: forget that a project's hooks, MCP servers and runbooks were trusted.
 
 use std::path::{Path, PathBuf};
 
 use anyhook_engine::hook::Trust;
-use anyhook_engine::trust::{TrustStore, absolute};
+use anyhook_engine::trust::TrustStore;
 use anyhook_engine::{Hook, Level};
 use anyhook_model::exit_code;
 use clap::Args;
@@ -11,18 +11,19 @@ use clap::Args;
 use super::Ended;
 use crate::environment::Environment;
 use crate::error::Trouble;
+use crate::runbooks;
 use crate::servers;
 use crate::target;
 use crate::ui::{Out, Tone};
 
-/// Forget that hooks of the project, or its MCP servers, were trusted
+/// Forget that hooks of the project, its MCP servers or its runbooks were trusted
 #[derive(Args)]
 #[command(after_help = "Example: anyhook untrust my-hook")]
 pub struct UntrustArgs {
-    /// Hooks by name or folder, or `mcp.json`
+    /// Hooks by name or folder, runbooks by file, or `mcp.json`
     #[arg(required_unless_present = "all")]
     paths: Vec<PathBuf>,
-    /// All hooks of the project, and its MCP servers
+    /// All hooks of the project, its MCP servers and its runbooks
     #[arg(long, conflicts_with = "paths")]
     all: bool,
 }
@@ -49,8 +50,7 @@ pub fn run(arguments: &UntrustArgs, environment: &Environment, out: &mut Out) ->
         if !arguments.all && !arguments.paths.iter().any(named) {
             continue;
         }
-        let source = absolute(&hook.folder).unwrap_or_else(|_| hook.folder.clone());
-        if store.forget(&source)? {
+        if store.forget(&hook.folder)? {
             forgotten += 1;
             unknown.retain(|path| !named(path));
             out.line(&[(Tone::Good, "no longer trusted: "), (Tone::Strong, hook.name())])?;
@@ -59,12 +59,26 @@ pub fn run(arguments: &UntrustArgs, environment: &Environment, out: &mut Out) ->
     // One that is gone from the project can still be forgotten.
     let file = servers::project_path(environment);
     let is_named = |path: &PathBuf| servers::is_meant(path, environment);
-    if (arguments.all || arguments.paths.iter().any(is_named))
-        && store.forget(&absolute(&file).unwrap_or(file.clone()))?
-    {
+    if (arguments.all || arguments.paths.iter().any(is_named)) && store.forget(&file)? {
         forgotten += 1;
         unknown.retain(|path| !is_named(path));
         out.line(&[(Tone::Good, "no longer trusted: "), (Tone::Strong, servers::FILE)])?;
+    }
+    // Of those that are named, also one that is gone.
+    let of_project = runbooks::of_project(environment).into_iter().map(|runbook| runbook.path);
+    let runbooks: Vec<(PathBuf, Option<PathBuf>)> = if arguments.all {
+        of_project.map(|path| (path, None)).collect()
+    } else {
+        let named = unknown.iter().filter(|word| runbooks::is_name(word));
+        named.map(|word| (runbooks::place(word, environment), Some(word.clone()))).collect()
+    };
+    for (path, word) in runbooks {
+        if store.forget(&path)? {
+            forgotten += 1;
+            unknown.retain(|other| Some(other) != word.as_ref());
+            let name = runbooks::path_from(&path, environment);
+            out.line(&[(Tone::Good, "no longer trusted: "), (Tone::Strong, &name)])?;
+        }
     }
     if let Some(path) = unknown.first() {
         return Err(Trouble::input(format!(

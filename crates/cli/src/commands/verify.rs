@@ -1,6 +1,8 @@
-//! `anyhook verify`: whether the journal is whole, and whether every denial was heeded.
+//! `anyhook verify`: whether the journal is whole, whether every denial was heeded, and whether the
+//! indexes say what the hooks say.
 
 use anyhook_engine::alarms;
+use anyhook_engine::index;
 use anyhook_engine::journal::Journal;
 use anyhook_model::exit_code;
 use anyhook_model::report::{BrokenPlace, VerifyReport};
@@ -15,7 +17,7 @@ use crate::ui::{Out, Tone, counted};
 /// So many things are named; `--json` has all.
 const NAMED: usize = 10;
 
-/// Check that the journal is whole and that no denied call ran; exit 1 if not
+/// Check the journal, that no denied call ran, and the indexes of hooks; exit 1 if not
 #[derive(Args)]
 #[command(after_help = "Example: anyhook verify")]
 pub struct VerifyArgs {
@@ -26,13 +28,16 @@ pub struct VerifyArgs {
 
 pub fn run(arguments: &VerifyArgs, environment: &Environment, out: &mut Out) -> Ended {
     let journal = environment.journal().ok_or_else(Trouble::no_journal)?;
-    let report = verify(&journal)?;
+    let mut report = verify(&journal)?;
+    let disagreements = index::disagreements(&environment.places);
+    report.indexes =
+        disagreements.iter().map(|found| found.file.to_string_lossy().into_owned()).collect();
     if arguments.json {
         out.json(&report)?;
     } else {
         show(&report, out)?;
     }
-    let is_good = report.whole && report.denied_but_ran.is_empty();
+    let is_good = report.whole && report.denied_but_ran.is_empty() && report.indexes.is_empty();
     Ok(if is_good { exit_code::OK } else { exit_code::PROBLEM })
 }
 
@@ -78,8 +83,14 @@ fn show(report: &VerifyReport, out: &mut Out) -> std::io::Result<()> {
             out.line(&[(Tone::Dim, &format!("  · {count} {words} {more}"))])?;
         }
     }
+    for file in report.indexes.iter().take(NAMED) {
+        let words = format!(
+            "the index `{file}` does not agree with the hooks on disk: it was tampered with, or there is a fault (anyhook doctor removes it)"
+        );
+        out.line(&[(Tone::Bad, "ALARM "), (Tone::Plain, &words)])?;
+    }
     for alarm in report.denied_but_ran.iter().rev().take(NAMED) {
-        out.line(&[(Tone::Bad, "ALARM "), (Tone::Plain, &alarms::words(alarm))])?;
+        out.line(&[(Tone::Bad, "ALARM "), (Tone::Plain, &alarms::ran_anyway(alarm).text)])?;
     }
     if report.denied_but_ran.len() > NAMED {
         let rest = format!("  … and {} more (--json)", report.denied_but_ran.len() - NAMED);

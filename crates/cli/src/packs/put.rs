@@ -11,13 +11,15 @@ use tempfile::NamedTempFile;
 use super::PackHook;
 use super::place::{CommandPlace, HookPlace, Standing, runs};
 use crate::error::Trouble;
+use crate::shadow::put_in_shadow;
 
 /// Puts what is absent in place. Everything is made ready aside before the first thing appears, and
-/// taken away again if one of them cannot.
+/// taken away again if one of them cannot. With `shadow` the hooks are only watched.
 pub fn put(
     hooks_folder: &Path,
     hooks: &[HookPlace<'_>],
     commands: &[CommandPlace<'_>],
+    shadow: bool,
 ) -> Result<(), Trouble> {
     let mut made = Made::default();
     let absent = hooks.iter().filter(|place| place.standing == Standing::Absent);
@@ -31,8 +33,11 @@ pub fn put(
         Some(aside.map_err(|error| cannot_write(hooks_folder, &error.kind().into()))?)
     };
     for (place, aside) in absent.iter().zip(aside.iter().cycle()) {
-        write_hook(place.hook, &aside.path().join(place.hook.name()))
-            .map_err(|error| cannot_write(&place.folder, &error))?;
+        let folder = aside.path().join(place.hook.name());
+        write_hook(place.hook, &folder).map_err(|error| cannot_write(&place.folder, &error))?;
+        if shadow {
+            put_in_shadow(&folder, place.hook.name())?;
+        }
     }
     let mut staged = Vec::new();
     for place in commands.iter().filter(|place| place.standing == Standing::Absent) {

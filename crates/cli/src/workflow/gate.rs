@@ -372,6 +372,7 @@ mod tests {
             choice: choice.map(str::to_owned),
             message: None,
             by: "ann".to_owned(),
+            process: None,
             at: now(),
             digest: None,
         };

@@ -3,19 +3,20 @@
 //! Whoever changes it holds a lock from reading to writing, so that two completions at once lose
 //! nothing. It is written aside and renamed; the one before it stays beside it, as a way back.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhook_daemon::faults;
+use anyhook_engine::regular_file::open_regular;
 use anyhook_flow::workflow::machine::{self, Effects, Start};
 use anyhook_flow::workflow::refusal::Refusal;
 use anyhook_flow::workflow::schemas::Kind;
 use anyhook_flow::workflow::state::{HistoryLine, State};
 use anyhook_flow::workflow::words::{Mode, Risk};
 use anyhook_model::{EventKind, Payload, Record};
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use serde_json::Value;
 
 use super::project::{Project, Unreadable, invalid, write_whole};
@@ -115,8 +116,11 @@ impl Project {
         let folder = self.system();
         self.make_folder(&folder)?;
         let path = folder.join(".workflow-state.lock");
-        let open = OpenOptions::new().create(true).append(true).open(&path);
-        let file = open.map_err(|error| Trouble::at(&path, error))?;
+        // The folder is the project's: what is in the lock's place may be anything.
+        let open = open_regular(&path, OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE);
+        let file = open.map_err(|error| {
+            Trouble::at(&path, error).hint("remove it: the lock is an empty file of its own")
+        })?;
         let until = Instant::now() + PATIENCE;
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {

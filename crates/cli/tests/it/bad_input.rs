@@ -62,6 +62,28 @@ fn assert_guarded(environment: &TestEnv) {
     assert_well_formed(&blocked);
 }
 
+/// Puts something in the place of a hook's HOOK.md that cannot be read, and expects it to block.
+fn assert_blocking(make: impl Fn(&Path), words: &str) {
+    let environment = environment();
+    let folder = environment.user_hook("strange", "trigger: before_tool", "exit 0");
+    fs::remove_file(folder.join("HOOK.md")).unwrap();
+    make(&folder.join("HOOK.md"));
+    let ran = hook(&environment, shell("ls"));
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert_well_formed(&ran);
+    let reason = environment.normal(ran.json()["reason"].as_str().unwrap());
+    for part in [words, "`[ROOT]/home/.config/agents/hooks/strange/HOOK.md`"] {
+        assert!(reason.contains(part), "{reason}");
+    }
+    let prompt = json!({"event_type": "before_agent", "prompt": "hello"});
+    assert_eq!(hook(&environment, prompt.to_string()).stdout, "{}\n");
+    for arguments in [&["list"][..], &["check", "strange"], &["check"]] {
+        let ran = run_in_time(&environment.command(arguments), "");
+        assert_eq!(ran.code, i32::from(arguments[0] == "check"), "{arguments:?}: {ran:?}");
+        assert!(ran.stdout.contains(words), "{arguments:?}: {ran:?}");
+    }
+}
+
 /// Puts something in the place of a hook's HOOK.md and expects it to be unusable, loudly.
 fn assert_unusable(make: impl Fn(&Path), words: &str) {
     let environment = guarded();
@@ -82,7 +104,7 @@ fn assert_unusable(make: impl Fn(&Path), words: &str) {
 
 #[test]
 fn a_hook_file_that_is_a_folder() {
-    assert_unusable(
+    assert_blocking(
         |path| fs::create_dir(path).unwrap(),
         "HOOK.md cannot be read: it is not a file",
     );
@@ -90,12 +112,12 @@ fn a_hook_file_that_is_a_folder() {
 
 #[test]
 fn a_hook_file_that_is_a_named_pipe() {
-    assert_unusable(make_pipe, "HOOK.md cannot be read: it is not a file");
+    assert_blocking(make_pipe, "HOOK.md cannot be read: it is not a file");
 }
 
 #[test]
 fn a_hook_file_that_is_a_device() {
-    assert_unusable(
+    assert_blocking(
         |path| symlink("/dev/zero", path).unwrap(),
         "HOOK.md cannot be read: it is not a file",
     );
@@ -103,12 +125,18 @@ fn a_hook_file_that_is_a_device() {
 
 #[test]
 fn a_hook_file_that_is_a_loop() {
-    assert_unusable(|path| symlink("HOOK.md", path).unwrap(), "HOOK.md cannot be read: ");
+    assert_blocking(|path| symlink("HOOK.md", path).unwrap(), "HOOK.md cannot be read: ");
 }
 
 #[test]
 fn a_hook_file_that_is_a_broken_link() {
-    assert_unusable(|path| symlink("nowhere", path).unwrap(), "there is no HOOK.md");
+    assert_blocking(|path| symlink("nowhere", path).unwrap(), "HOOK.md cannot be read: ");
+}
+
+#[test]
+fn a_hook_file_that_was_emptied() {
+    assert_blocking(|path| fs::write(path, "").unwrap(), "HOOK.md is empty");
+    assert_blocking(|path| fs::write(path, "\n \n").unwrap(), "HOOK.md is empty");
 }
 
 #[test]
@@ -172,11 +200,17 @@ fn a_hook_file_its_user_may_not_read() {
     let hook = |command: &str| {
         run(environment.command_as(NOBODY, &["hook", "agent-hooks"]), shell(command).as_bytes())
     };
+    for command in ["ls", "mkfs /dev/sda"] {
+        let ran = hook(command);
+        assert_eq!(ran.code, 2, "{ran:?}");
+    }
+    fs::set_permissions(folder.join("HOOK.md"), Permissions::from_mode(0o644)).unwrap();
     assert_eq!(hook("ls").stdout, "{}\n");
-    assert_eq!(hook("mkfs /dev/sda").code, 2);
+    fs::set_permissions(&folder, Permissions::from_mode(0o000)).unwrap();
+    assert_eq!(hook("ls").code, 2);
     let list = run(environment.command_as(NOBODY, &["list"]), b"");
     assert!(
-        list.stdout.contains("unusable: HOOK.md cannot be read: Permission denied"),
+        list.stdout.contains("unusable, so it blocks: HOOK.md cannot be read: Permission denied"),
         "{list:?}"
     );
     let check = run(environment.command_as(NOBODY, &["check", "secret"]), b"");
@@ -224,19 +258,70 @@ fn a_hooks_folder_its_user_may_not_read() {
     let ran =
         run(environment.command_as(NOBODY, &["hook", "agent-hooks"]), shell("mkfs").as_bytes());
     assert_well_formed(&ran);
+    assert_eq!(ran.code, 2, "{ran:?}");
 }
 
-/// Guards that cannot even be looked for: whoever waits for the answer is told.
+/// Guards that cannot even be looked for: the caller is told, and nothing passes where one may be.
 #[test]
-fn a_hooks_folder_that_cannot_be_read_is_reported_at_every_event() {
+fn a_hooks_folder_that_cannot_be_read_blocks_where_its_hooks_did() {
     if !is_root() {
         return;
     }
-    let environment = guarded();
+    let environment = environment();
+    environment.user_hook("gate", "trigger: before_stop", "exit 0");
     environment.give_to(NOBODY);
+    let hook = |event: &str| {
+        run(environment.command_as(NOBODY, &["hook", "agent-hooks"]), event.as_bytes())
+    };
+    let stop = r#"{"event_type": "before_stop"}"#;
+    assert_eq!(hook(stop).code, 0);
     fs::set_permissions(environment.user_hooks(), Permissions::from_mode(0o000)).unwrap();
-    let ran = run(environment.command_as(NOBODY, &["hook", "agent-hooks"]), shell("ls").as_bytes());
-    assert!(ran.stderr.contains("cannot be read"), "{ran:?}");
+    let ran = hook(stop);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.stderr.contains("hooks` cannot be read: Permission denied"), "{ran:?}");
+    assert_eq!(hook(&shell("ls")).code, 0, "the only hook was no guard of tools");
+    // Nobody knows what was in it.
+    fs::remove_file(environment.state().join("known")).unwrap();
+    assert_eq!(hook(&shell("ls")).code, 2);
+}
+
+#[test]
+fn a_hooks_folder_that_is_no_folder() {
+    let things: [fn(&Path); 3] = [
+        |path| fs::write(path, "x").unwrap(),
+        |path| symlink("hooks", path).unwrap(),
+        |path| symlink("nowhere", path).unwrap(),
+    ];
+    for make in things {
+        let environment = guarded();
+        fs::remove_dir_all(environment.user_hooks()).unwrap();
+        make(&environment.user_hooks());
+        let ran = hook(&environment, shell("ls"));
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert!(ran.stderr.contains("hooks` cannot be read: "), "{ran:?}");
+    }
+}
+
+/// With too few descriptors to read anything, nothing passes a guard.
+#[test]
+fn too_few_descriptors_are_not_a_way_past_a_guard() {
+    let environment = environment();
+    let matter = "trigger: before_tool\non_failure: block\nmatcher:\n  pattern: mkfs";
+    environment.user_hook("guard", matter, "exit 2");
+    assert_eq!(hook(&environment, shell("ls")).code, 0);
+    for limit in 4..16 {
+        let original = environment.command(&["hook", "agent-hooks"]);
+        let mut limited = Command::new("sh");
+        limited
+            .args(["-c", "ulimit -n \"$1\"; shift; exec \"$@\"", "sh", &limit.to_string()])
+            .arg(original.get_program())
+            .args(original.get_args())
+            .current_dir(environment.project())
+            .env_clear()
+            .envs(original.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let ran = run_in_time(&limited, shell("mkfs /dev/sda"));
+        assert_ne!(ran.code, 0, "{limit}: {ran:?}");
+    }
 }
 
 #[test]
@@ -414,10 +499,12 @@ fn a_bottomless_answer() {
     assert!(failure.as_str().unwrap().contains("JSON object"), "{failure}");
     environment.user_hook(
         "deep-deny",
-        "trigger: before_agent",
+        "trigger: before_agent\non_failure: block",
         &format!("printf '{{\"decision\": \"deny\", \"a\": '; {nested}; printf '}}'"),
     );
-    assert_eq!(hook(&environment, prompt).code, 2, "a recognisable deny is never lost");
+    let ran = hook(&environment, prompt);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("starts like a JSON object and does not parse"), "{ran:?}");
     environment.user_hook(
         "deep-input",
         "trigger: before_tool\npriority: 900",
@@ -429,7 +516,7 @@ fn a_bottomless_answer() {
 #[test]
 fn unknown_events_pass() {
     let environment = guarded();
-    for name in ["made_up", "Before_Tool", "", " before_tool", "PreToolUse", "日本", "a/../b"] {
+    for name in ["made_up", "", "日本", "a/../b", "before", "tool"] {
         let ran = hook(&environment, json!({"event_type": name, "x": 1}).to_string());
         assert_eq!((ran.code, ran.stdout.as_str()), (0, "{}\n"), "{name}: {ran:?}");
         assert_eq!(environment.journal().pop().unwrap()["event"], name);
@@ -466,6 +553,107 @@ fn payloads_that_are_no_events() {
 }
 
 /// Odd, but an event: it is answered, and the guard sees it.
+/// A guard of another tool's calls, which must not be passed by.
+fn strict_guard(environment: &TestEnv) {
+    environment.user_hook(
+        "strict",
+        "trigger: before_tool\nmatcher: {tool: Shell, pattern: mkfs}\non_failure: block",
+        "echo no >&2; exit 2",
+    );
+}
+
+/// The answer of a host's hook, and whether it stops the call.
+fn stops(environment: &TestEnv, host: &str, payload: &str) -> (bool, Ran) {
+    let ran = run_in_time(&environment.command(&["hook", host]), payload);
+    let said = format!("{}{}", ran.stdout, ran.stderr);
+    let stops = ran.code == 2 || said.contains("\"deny\"") || said.contains("\"block\"");
+    (stops, ran)
+}
+
+#[test]
+fn a_call_that_was_cut_off_does_not_get_past_a_guard() {
+    let environment = environment();
+    let hosts = ["claude-code", "codex", "gemini-cli", "opencode"];
+    let whole = |host: &str| {
+        match host {
+        "opencode" => r#"{"hook": "tool.execute.before", "directory": "/p", "input": {"tool": "bash", "sessionID": "s", "callID": "c"}, "output": {"args": {"command": "mkfs"}}}"#.to_owned(),
+        "gemini-cli" => r#"{"hook_event_name": "BeforeTool", "session_id": "s", "tool_name": "run_shell_command", "tool_input": {"command": "mkfs"}}"#.to_owned(),
+        _ => r#"{"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": {"command": "mkfs"}}"#.to_owned(),
+    }
+    };
+    for host in hosts {
+        let payload = whole(host).replace("mkfs", "ls");
+        let (stopped, ran) = stops(&environment, host, &payload[..payload.len() - 4]);
+        assert!(!stopped, "without a guard it goes on: {host} {ran:?}");
+    }
+    strict_guard(&environment);
+    for host in hosts {
+        let harmless = whole(host).replace("mkfs", "ls");
+        let (stopped, ran) = stops(&environment, host, &harmless);
+        assert!(!stopped, "{host} {ran:?}");
+        // Wherever it is cut, but where only signs are missing that say nothing more.
+        for end in (1..harmless.len()).step_by(9) {
+            let (stopped, ran) = stops(&environment, host, &harmless[..end]);
+            assert!(stopped, "{host} {} {ran:?}", &harmless[..end]);
+        }
+    }
+    let after = whole("codex").replace("PreToolUse", "PostToolUse");
+    let (stopped, ran) = stops(&environment, "codex", &after[..after.len() - 4]);
+    assert!(!stopped, "what has happened goes on: {ran:?}");
+}
+
+#[test]
+fn a_call_without_a_name_that_can_be_read_does_not_get_past_a_guard() {
+    let environment = environment();
+    strict_guard(&environment);
+    let payload = |name: &str, tool: &str| {
+        format!(
+            r#"{{"hook_event_name": {name}, "session_id": "s"{tool}, "tool_input": {{"command": "ls"}}}}"#
+        )
+    };
+    let event = r#""PreToolUse""#;
+    for tool in [
+        "",
+        ", \"tool_name\": null",
+        ", \"tool_name\": 5",
+        ", \"tool_name\": [\"Bash\"]",
+        ", \"tool_name\": \"\"",
+    ] {
+        let (stopped, ran) = stops(&environment, "claude-code", &payload(event, tool));
+        assert!(stopped, "{tool} {ran:?}");
+        let open = payload(event, tool)
+            .replace("hook_event_name\": \"PreToolUse", "event_type\": \"before_tool");
+        let (stopped, ran) = stops(&environment, "agent-hooks", &open);
+        assert!(stopped, "{open} {ran:?}");
+    }
+    for name in ["null", "5", "[\"PreToolUse\"]", "true", "\"\""] {
+        let (stopped, ran) =
+            stops(&environment, "codex", &payload(name, ", \"tool_name\": \"Bash\""));
+        assert!(stopped, "{name} {ran:?}");
+    }
+    // A guard that takes every call has seen it, and decides.
+    environment.user_hook("strict", "trigger: before_tool\non_failure: block", "exit 0");
+    let another_session = payload(event, "").replace("\"s\"", "\"t\"");
+    let (stopped, ran) = stops(&environment, "claude-code", &another_session);
+    assert!(!stopped, "{ran:?}");
+}
+
+#[test]
+fn what_is_no_event_exits_2_where_a_guard_of_tools_is_installed() {
+    let environment = environment();
+    environment.user_hook("gate", "trigger: before_stop\non_failure: block", "exit 2");
+    for payload in ["", "nonsense", "[1]", "{}", r#"{"event_type": "before_tool", "#] {
+        assert_eq!(hook(&environment, payload).code, 65, "{payload}");
+    }
+    strict_guard(&environment);
+    for payload in ["", "nonsense", "[1]", "{}", r#"{"event_type": "before_tool", "#] {
+        let ran = hook(&environment, payload);
+        assert_well_formed(&ran);
+        assert_eq!(ran.code, 2, "{payload} {ran:?}");
+        assert!(ran.stderr.contains("on_failure: block"), "{ran:?}");
+    }
+}
+
 #[test]
 fn events_with_fields_of_other_types() {
     let environment = guarded();

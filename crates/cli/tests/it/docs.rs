@@ -581,6 +581,17 @@ fn the_reference_is_complete() {
         let name = name.as_str().unwrap();
         assert!(events.contains(&format!("`{name}`")), "events.md does not name {name}");
     }
+    for tool in anyhook_model::tools::TOOLS {
+        let list = |items: Vec<String>| {
+            if items.is_empty() { "–".to_owned() } else { items.join(", ") }
+        };
+        let fields = list(tool.fields.iter().map(|field| format!("`{field}`")).collect());
+        let whole = tool.names.iter().map(|(name, whose)| format!("`{name}` ({whose})"));
+        let special = tool.special.iter().map(|(name, whose)| format!("*`{name}`* ({whose})"));
+        let names = list(whole.chain(special).collect());
+        let row = format!("| `{}` | {} | {fields} | {names} |\n", tool.name, tool.what);
+        assert!(events.contains(&row), "events.md lacks the row\n{row}");
+    }
     let cases = read("docs/reference/test-cases.md");
     let schema = environment.run(&["schema", "case"]).json();
     for field in schema["properties"].as_object().unwrap().keys() {

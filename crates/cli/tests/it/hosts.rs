@@ -165,7 +165,8 @@ fn our_own_reason_sent_back_is_no_new_turn() {
 fn no_opinion_is_silence_and_an_unreadable_payload_does_not_get_past_a_guard() {
     let environment = environment();
     for host in ["claude-code", "codex", "gemini-cli", "opencode"] {
-        let ran = environment.run_with_input(&["hook", host], bash("PreToolUse", "ls").to_string());
+        let event = if host == "gemini-cli" { "BeforeTool" } else { "PreToolUse" };
+        let ran = environment.run_with_input(&["hook", host], bash(event, "ls").to_string());
         assert_eq!(
             (ran.stdout.as_str(), ran.code == 0 || host == "opencode"),
             ("", true),

@@ -32,6 +32,7 @@ fn guarded() -> TestEnv {
 }
 
 mod agents;
+mod attacks;
 mod bad_input;
 mod clients;
 #[macro_use]
@@ -43,9 +44,11 @@ mod instructions;
 mod mcp;
 mod namespace;
 mod notice;
+mod person;
 mod pipelines;
 mod reference;
 mod session;
+mod session_guards;
 mod smoke;
 mod system_calls;
 mod task;

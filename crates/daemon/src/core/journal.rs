@@ -83,8 +83,14 @@ impl Core {
         Follower::named_at(&self.journal, FOLLOWER, reader)
     }
 
-    /// Returns what a record means to us.
-    fn hear(&self, record: &Record) -> Option<What> {
+    /// Returns what a record means to us: what its agent does, and what it raised an alarm about.
+    fn hear(&self, record: &Record) -> impl Iterator<Item = What> + use<> {
+        let alarms = happening::alarms_of(record).map(Happening::AlarmRaised);
+        let alarms = alarms.map(|happening| What::Happened(Box::new(happening)));
+        self.hear_agent(record).into_iter().chain(alarms)
+    }
+
+    fn hear_agent(&self, record: &Record) -> Option<What> {
         // What we wrote ourselves comes back: now it is certain that it is there.
         if record.host == OURS && record.event == EventKind::Other(RESOLVED.to_owned()) {
             let text = record.payload.as_ref()?.as_text();

@@ -7,10 +7,11 @@ use anyhook_model::daemon::{
     AgentView, Ask, DaemonStatus, DecisionView, Refusal, RefusalCode, Resolve,
 };
 use anyhook_model::inquiry::InquiryKind;
-use anyhook_model::{AgentState, bus};
+use anyhook_model::{AgentState, CallerProcess, EventKind, Payload, Record, Resolution, bus};
 use serde_json::Value;
 
-use super::{Core, Happening, Request, Response, Told, What, mpsc, oneshot};
+use super::{Core, Deed, Happening, Request, Response, Told, What, mpsc, oneshot};
+use crate::caller;
 use crate::store::Reach;
 
 impl Core {
@@ -114,13 +115,17 @@ impl Core {
 
     fn resolve_for(&mut self, resolve: Resolve, process: Option<u32>) -> Response {
         let Resolve { id, choice, message, by } = resolve;
+        let caller = process.map(caller::caller);
         if let Some(agent) = process.and_then(|process| self.agent_above(process)) {
-            let why = format!("an agent cannot answer for a person: this is a process of {agent}");
+            let why = format!("only a person may do this, and this is a session of {agent}");
+            if let Some(caller) = caller {
+                self.refused(&format!("decision resolve {id} {choice}"), &why, &caller);
+            }
             return Response::Refused(refusal(RefusalCode::NotAPerson, &why));
         }
         let now = anyhook_engine::now();
         let resolution = match self.state.inquiries.answer(&id, &choice, message, by, now) {
-            Ok(resolution) => resolution,
+            Ok(resolution) => Resolution { process: caller, ..resolution },
             Err(error) => return refuse(&error),
         };
         let happening = Happening::DecisionResolved(resolution.clone());
@@ -133,6 +138,9 @@ impl Core {
 
     /// Returns the agent that a process belongs to, if it belongs to one.
     fn agent_above(&self, process: u32) -> Option<String> {
+        if let Some(agent) = caller::agent_above(process) {
+            return Some(agent.to_string());
+        }
         let above = process_name::with_ancestors(process);
         let is_it = |(_, agent): &(&String, &Agent)| {
             let (Some(host), Some(known)) = (&agent.host, &agent.process) else { return false };
@@ -140,6 +148,21 @@ impl Core {
         };
         let known = self.state.agents.iter().find(is_it).map(|(id, _)| id.clone());
         known.or_else(|| self.agent_kept_above(&above))
+    }
+
+    /// Has it journaled that a request was refused, and whose it was.
+    fn refused(&self, command: &str, why: &str, caller: &CallerProcess) {
+        tracing::warn!("refused `{command}` of {caller}: {why}");
+        let kind = EventKind::Other("command:decision_resolve".to_owned());
+        let (id, now) = (anyhook_engine::new_id(), anyhook_engine::now());
+        let mut record = Record::new(id, now, "anyhook", kind);
+        record.about = Some(format!("{command}: refused: {why}"));
+        let arguments: Vec<&str> = command.split(' ').collect();
+        let told = serde_json::json!({
+            "arguments": arguments, "outcome": "refused", "why": why, "process": caller,
+        });
+        record.payload = Some(Payload::new(told.to_string().as_bytes()));
+        self.doer.ask_for(Deed::JournalRefusal(Box::new(record)));
     }
 
     /// Takes in a process that waits, or answers it at once if it is decided.

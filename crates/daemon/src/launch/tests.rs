@@ -52,6 +52,7 @@ impl World {
             variables: &self.variables,
             prompt: Some("do it"),
             resume: None,
+            state: None,
         };
         let additions = prepare(&start, &self.scope(), binary, &self.own()).unwrap();
         assert_eq!(additions.variables[AGENT_ID], "fix 1");

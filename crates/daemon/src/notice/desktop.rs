@@ -175,7 +175,7 @@ impl Shown {
 /// Returns how urgent such a notice is: 2 stays until it is seen to.
 fn urgency(kind: NoticeKind) -> u8 {
     match kind {
-        NoticeKind::Decision | NoticeKind::Prompt => 2,
+        NoticeKind::Decision | NoticeKind::Prompt | NoticeKind::Alarm => 2,
         NoticeKind::Failed | NoticeKind::Gone => 1,
         NoticeKind::Idle | NoticeKind::Pipeline => 0,
     }

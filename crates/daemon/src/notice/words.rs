@@ -6,9 +6,10 @@ use anyhook_flow::State;
 use anyhook_flow::agents::Agent;
 use anyhook_flow::notices::NoticeName;
 use anyhook_flow::pipeline::{Moment, Pipeline};
+use anyhook_model::bus::AlarmReport;
 use anyhook_model::inquiry::InquiryKind;
 use anyhook_model::notice::{NOTICE_VERSION, NoticeKind, NoticeOption};
-use anyhook_model::{AgentState, FailureKind, Inquiry, Notice, PromptType};
+use anyhook_model::{AgentState, AlarmKind, FailureKind, Inquiry, Notice, PromptType};
 
 use super::{claim, text};
 
@@ -119,6 +120,52 @@ fn of_pipeline(pipeline: &Pipeline, moment: Moment, visits: u64) -> Option<Notic
     })
 }
 
+/// Makes the notice of what went past a guard, changed one or keeps one from guarding.
+fn of_alarms(report: &AlarmReport) -> Notice {
+    let name = name(&report.agent, Some(&report.host));
+    let worst = report.alarms.iter().map(|alarm| alarm.kind).min_by_key(|kind| urgency(*kind));
+    let says = worst.map_or("", alarm);
+    let texts = report.alarms.iter().map(|alarm| Some(text::line(&alarm.text, ABOUT)));
+    let parts: Vec<_> = texts.chain([report.project.as_deref().map(place)]).collect();
+    Notice {
+        v: NOTICE_VERSION,
+        id: format!("alarm-{}", report.record),
+        kind: NoticeKind::Alarm,
+        agent: report.agent.clone(),
+        title: text::line(&format!("{name}{says}"), text::TITLE),
+        body: body(&parts),
+        decision: None,
+        options: Vec::new(),
+        until: None,
+        host: Some(report.host.clone()),
+        project: report.project.clone(),
+        at: report.at,
+    }
+}
+
+/// Orders alarms: what has happened comes before what may happen.
+fn urgency(kind: AlarmKind) -> u8 {
+    match kind {
+        AlarmKind::DeniedButRan => 0,
+        AlarmKind::RanUnasked => 1,
+        AlarmKind::EntryRemoved => 2,
+        AlarmKind::ProgramChanged => 3,
+        AlarmKind::GuardChanged => 4,
+        AlarmKind::HooksOff => 5,
+    }
+}
+
+fn alarm(kind: AlarmKind) -> &'static str {
+    match kind {
+        AlarmKind::DeniedButRan => " ran a call that was denied",
+        AlarmKind::RanUnasked => " ran a call without asking",
+        AlarmKind::EntryRemoved => ": anyhook was removed from its settings",
+        AlarmKind::ProgramChanged => ": the anyhook program was replaced",
+        AlarmKind::GuardChanged => ": a guard changed during the session",
+        AlarmKind::HooksOff => ": hooks are off",
+    }
+}
+
 /// Makes the notice of a name; none if what it is about is over.
 pub fn of_name(name: &NoticeName, state: &State) -> Option<Notice> {
     match name {
@@ -133,6 +180,7 @@ pub fn of_name(name: &NoticeName, state: &State) -> Option<Notice> {
         NoticeName::Pipeline(id, moment, visits) => {
             of_pipeline(state.pipelines.get(id)?, *moment, *visits)
         }
+        NoticeName::Alarm(id) => state.alarms.get(id).map(of_alarms),
     }
 }
 
@@ -347,6 +395,26 @@ pub(crate) mod tests {
         for event in [json!({"type": "agent:working"}), json!({"type": "agent:exited"})] {
             assert_eq!(of_agent("claude-code:s1", &agent(event)), None);
         }
+    }
+
+    #[test]
+    fn an_alarm_says_the_worst_first_and_all_of_it() {
+        let report: AlarmReport = serde_json::from_value(json!({
+            "record": "7k2m9x4q", "agent": "opencode:s1", "host": "opencode",
+            "project": "/home/me/shop", "at": "2026-01-01T00:00:00Z",
+            "alarms": [
+                {"kind": "hooks_off", "text": "1 hook is off, unusable: broken (anyhook check)"},
+                {"kind": "denied_but_ran", "text": "denied but ran: opencode ran `Shell rm x`"},
+            ],
+        }))
+        .unwrap();
+        let notice = of_alarms(&report);
+        assert_eq!(notice.title, "opencode ran a call that was denied");
+        assert_eq!(
+            notice.body,
+            "1 hook is off, unusable: broken (anyhook check) · denied but ran: opencode ran `Shell rm x` · in shop"
+        );
+        assert_eq!((notice.id.as_str(), notice.kind), ("alarm-7k2m9x4q", NoticeKind::Alarm));
     }
 
     #[test]

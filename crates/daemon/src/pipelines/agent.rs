@@ -100,6 +100,7 @@ impl Worker {
             variables: &variables,
             prompt: prompt.as_deref().filter(|_| !plan.places_prompt),
             resume: order.resume.as_deref(),
+            state: Some(&self.state),
         };
         let own = place.folder.join("settings");
         let Additions { arguments, to_type, variables: given, warning, .. } =

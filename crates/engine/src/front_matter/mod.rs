@@ -28,7 +28,7 @@ pub struct FrontMatter {
     pub odd_escapes: Vec<Place>,
     /// Whether bytes that are no UTF-8 were replaced.
     pub lossy: bool,
-    bom: bool,
+    head: Place,
     source: Source,
 }
 
@@ -55,14 +55,14 @@ struct Source {
 impl FrontMatter {
     /// Reads the front matter at the head of a HOOK.md.
     pub fn read(file: &[u8]) -> Result<Self, Unreadable> {
-        let (block, byte_offset) = block(file)?;
+        let Block { bytes: block, byte_offset, line_offset, head } = block(file)?;
         let text = String::from_utf8_lossy(block);
         let lossy = matches!(text, Cow::Owned(_));
         let doubled = escapes::double(&text);
         let mut source = Source {
             text: text.into_owned(),
             byte_offset,
-            line_offset: 1,
+            line_offset,
             insertions: doubled.insertions,
         };
         let odd_escapes =
@@ -73,13 +73,12 @@ impl FrontMatter {
             place: source.place(error.at, error.at + 1),
         })?;
         source.insertions.shrink_to_fit();
-        Ok(Self { root, odd_escapes, lossy, bom: file.starts_with(BOM), source })
+        Ok(Self { root, odd_escapes, lossy, head, source })
     }
 
     /// Returns the place of the line that opens the front matter.
     pub fn head(&self) -> Place {
-        let start = if self.bom { 3 } else { 0 };
-        Place { line: 1, column: 1, start, end: start + 3 }
+        self.head
     }
 
     /// Returns the place of a node in the file.
@@ -111,8 +110,18 @@ impl Source {
     }
 }
 
-/// Returns the bytes between the two lines `---` and their offset in the file.
-fn block(file: &[u8]) -> Result<(&[u8], usize), Unreadable> {
+/// The part of a file that is between the two lines `---`.
+struct Block<'file> {
+    bytes: &'file [u8],
+    /// Bytes and lines of the file before it.
+    byte_offset: usize,
+    line_offset: usize,
+    /// The line that opens it.
+    head: Place,
+}
+
+/// Returns the bytes between the two lines `---`. Blank lines before the first are fine.
+fn block(file: &[u8]) -> Result<Block<'_>, Unreadable> {
     let unreadable = |message: &str, line: usize, start: usize| Unreadable {
         message: message.to_owned(),
         place: Place { line, column: 1, start, end: (start + 3).min(file.len()).max(start) },
@@ -123,22 +132,28 @@ fn block(file: &[u8]) -> Result<(&[u8], usize), Unreadable> {
     };
     let is_fence =
         |line: &[u8]| line.strip_prefix(b"---").is_some_and(|rest| rest.trim_ascii().is_empty());
-    let start = line_end(bom);
-    if !is_fence(&file[bom..start]) {
-        return Err(unreadable("no front matter: the first line is not `---`", 1, bom));
+    let (mut open, mut line) = (bom, 1);
+    while open < file.len() && file[open..line_end(open)].trim_ascii().is_empty() {
+        (open, line) = (line_end(open), line + 1);
+    }
+    let start = line_end(open);
+    if !is_fence(&file[open..start]) {
+        return Err(unreadable("no front matter: the first line is not `---`", line, open));
     }
     let mut at = start;
     while at < file.len() && at - start <= LIMIT {
         let next = line_end(at);
         if is_fence(&file[at..next]) {
-            return Ok((&file[start..at], start));
+            let head = Place { line, column: 1, start: open, end: open + 3 };
+            let bytes = &file[start..at];
+            return Ok(Block { bytes, byte_offset: start, line_offset: line, head });
         }
         at = next;
     }
     if at < file.len() {
-        return Err(unreadable("the front matter is longer than 256 KiB", 1, bom));
+        return Err(unreadable("the front matter is longer than 256 KiB", line, open));
     }
-    Err(unreadable("the front matter is not closed by a line `---`", 1, bom))
+    Err(unreadable("the front matter is not closed by a line `---`", line, open))
 }
 
 #[cfg(test)]
@@ -163,6 +178,16 @@ mod tests {
             Some("a")
         );
         assert_eq!(field(b"---\nname: a\n---", "name").as_deref(), Some("a"));
+    }
+
+    #[test]
+    fn blank_lines_before_the_front_matter_are_fine() {
+        let file = b"\xef\xbb\xbf\n  \r\n---\nname: a\n---\n";
+        assert_eq!(field(file, "name").as_deref(), Some("a"));
+        let matter = FrontMatter::read(file).unwrap();
+        assert_eq!((matter.head().line, matter.head().start), (3, 8));
+        let place = matter.place(matter.root.get("name").unwrap());
+        assert_eq!((place.line, &file[place.start..place.end]), (4, &b"a"[..]));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! one thing: an index is made only if the last change to anything watched was a while before the
 //! reading began. Whoever edits hooks waits for nothing by that; the next event makes the index.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::{CString, OsStr};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -12,20 +12,27 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhook_model::{EventKind, SkipReason};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::Whose;
 use super::form::{Writer, assemble, checksum};
 use super::watch::{Extent, Look};
-use crate::discover::{Installed, Standing, nested_folders};
+use crate::discover::{Installed, Standing};
 use crate::hook::{ENTRIES, Entry, HOOK_FILE, Level, SCRIPTS, Trust};
+use crate::installation::{self, Installation};
 use crate::matcher::{Expression, Needs};
 use crate::places::{HOOKS, PROJECT_LEVEL, Places};
+use crate::roots::ProjectFolder;
+use crate::session_guards::accepted_file;
 use crate::settings::{self, Settings};
-use crate::trust::{TrustStore, absolute, paths};
+use crate::trust::{TrustPlaces, TrustStore, paths};
 
 /// With more files to look at than this, the plain way is as good.
 const MOST_WATCHED: usize = 20_000;
+
+/// So many files of a guard are watched at every event.
+const MOST_OF_A_GUARD: usize = 16;
 
 /// What the rest of an index says about a hook, beside what its head says.
 #[derive(Debug, Serialize, Deserialize)]
@@ -39,6 +46,9 @@ pub(super) struct Details {
     pub interpreter: Option<String>,
     pub tool: Option<String>,
     pub pattern: Option<String>,
+    /// The project it runs in, where that is not the session's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<PathBuf>,
 }
 
 /// Makes an index; none of what is too odd, or has changed just now.
@@ -55,7 +65,7 @@ pub fn index(
     let mut watched = Watched { began, bases: Vec::new(), always: Writer::default(), count: 0 };
     watched.settings(places)?;
     watched.levels(places, whose, installed)?;
-    let store = places.state.as_deref().map(TrustStore::new);
+    watched.session(places)?;
     let mut by_name: HashMap<&str, usize> = HashMap::new();
     for standing in &installed.hooks {
         *by_name.entry(standing.hook.name()).or_default() += 1;
@@ -64,7 +74,7 @@ pub fn index(
     for standing in &installed.hooks {
         let mut at_turn = Writer::default();
         let has_namesake = by_name[standing.hook.name()] > 1;
-        let watched_at_turn = watched.hook(standing, has_namesake, store.as_ref(), &mut at_turn)?;
+        let watched_at_turn = watched.hook(standing, has_namesake, &mut at_turn)?;
         let start = rest.0.len();
         rest.text(&details(standing)?);
         rest.size(watched_at_turn);
@@ -105,9 +115,9 @@ fn head_of(standing: &Standing, bases: &[(PathBuf, u64)], head: &mut Writer) -> 
     };
     head.byte(tag);
     head.text(text);
-    let fault = hook.fault().map(|fault| fault.message.as_str());
+    let fault = hook.fault_words();
     head.byte(u8::from(fault.is_some()));
-    head.text(fault.unwrap_or_default());
+    head.text(fault.as_deref().unwrap_or_default());
     head.size(hook.definition.hosts.len());
     for host in &hook.definition.hosts {
         head.text(host);
@@ -187,6 +197,7 @@ fn details(standing: &Standing) -> Option<String> {
         interpreter: entry.and_then(|entry| entry.interpreter).map(str::to_owned),
         tool: hook.matcher.tool().map(text),
         pattern: hook.matcher.pattern().map(text),
+        root: hook.root.clone(),
     };
     serde_json::to_string(&details).ok()
 }
@@ -230,6 +241,32 @@ impl Watched {
         Some(())
     }
 
+    /// Watches what else a session compares with its beginning: whoever changes it makes another
+    /// index.
+    fn session(&mut self, places: &Places) -> Option<()> {
+        let Some(state) = &places.state else { return Some(()) };
+        self.whole(&accepted_file(state))?;
+        if !self.whole(&state.join(installation::FOLDER))?.is_there() {
+            return Some(());
+        }
+        let mut files = BTreeSet::new();
+        for installation in Installation::all(state) {
+            files.extend(installation.files);
+            files.extend(installation.program);
+        }
+        for file in files.iter().filter(|file| file.to_str().is_some()) {
+            // Settings that cannot be looked at are the doctor's business.
+            if let Some(Errno::ACCESS) = CString::new(file.as_os_str().as_bytes())
+                .ok()
+                .and_then(|path| Look::at(None, &path).err())
+            {
+                continue;
+            }
+            self.whole(file)?;
+        }
+        Some(())
+    }
+
     fn levels(&mut self, places: &Places, whose: &Whose, installed: &Installed) -> Option<()> {
         let managed = places.managed.join(HOOKS);
         self.hooks_folder(&managed, installed)?;
@@ -240,21 +277,71 @@ impl Watched {
         if let Some(user) = &places.user {
             self.hooks_folder(&user.join(HOOKS), installed)?;
         }
-        let Some(root) = &whose.root else { return Some(()) };
-        self.add(&whose.work_dir, Extent::Identity)?;
+        let (roots, work_dir) = (&whose.roots, &whose.work_dir);
+        let Some(root) = &roots.pinned else { return Some(()) };
         let store = places.state.as_deref().map(TrustStore::new);
-        let mut folders = vec![root.clone()];
-        folders.extend(nested_folders(root, &whose.work_dir));
-        for folder in folders {
-            self.add(&folder, Extent::Identity)?;
-            let hooks = folder.join(PROJECT_LEVEL).join(HOOKS);
-            self.hooks_folder(&hooks, installed)?;
-            let Some(store) = &store else { continue };
-            // Trust is kept by where a folder really is, and by where it was before a link came.
-            let real = fs::canonicalize(&folder).ok()?.join(PROJECT_LEVEL).join(HOOKS);
-            self.whole(&store.records_folder(&real))?;
-            if let Some(other) = fs::canonicalize(&hooks).ok().filter(|other| *other != real) {
-                self.whole(&store.records_folder(&other))?;
+        if work_dir != root {
+            self.add(work_dir, Extent::Identity)?;
+        }
+        let own = roots.own(work_dir, places.home.as_deref());
+        if roots.is_searched(work_dir) {
+            self.search(work_dir, own.as_deref(), places)?;
+        }
+        let mut seen = Vec::new();
+        for project in roots.folders(work_dir, own.as_deref()) {
+            self.hooks_folder(&project.hooks(), installed)?;
+            let places = project.trust_places();
+            self.tree(&project, &places, &mut seen)?;
+            // Trust is kept by where a folder is and was, and by its repository.
+            for folder in store.iter().flat_map(|store| store.watched(&places)) {
+                if !seen.contains(&folder) {
+                    self.whole(&folder)?;
+                    seen.push(folder);
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// Watches what decides which root is found above the work.
+    fn search(&mut self, work_dir: &Path, own: Option<&Path>, places: &Places) -> Option<()> {
+        for folder in work_dir.ancestors() {
+            for name in [".git", PROJECT_LEVEL] {
+                self.add(&folder.join(name), Extent::Identity)?;
+            }
+            let is_end = own == Some(folder) && folder.join(".git").symlink_metadata().is_ok();
+            if is_end || places.home.as_deref() == Some(folder) {
+                break;
+            }
+        }
+        Some(())
+    }
+
+    /// Watches that a folder of the project is the same, and in the same repository.
+    fn tree(
+        &mut self,
+        project: &ProjectFolder,
+        places: &TrustPlaces,
+        seen: &mut Vec<PathBuf>,
+    ) -> Option<()> {
+        let dot_git = project.folder.join(".git");
+        let evidence = places.repository().map_or(&[][..], |inside| &inside.evidence);
+        if let [single] = evidence
+            && fs::canonicalize(&dot_git).is_ok_and(|real| real == *single)
+        {
+            // Another folder has another `.git`: one look tells both.
+            seen.push(single.clone());
+            return self.add(&dot_git, Extent::Identity).map(drop);
+        }
+        self.add(&project.folder, Extent::Identity)?;
+        if project.may_have_repository() {
+            self.add(&dot_git, Extent::Identity)?;
+        }
+        for path in evidence {
+            if !seen.contains(path) {
+                let extent = if path.is_dir() { Extent::Identity } else { Extent::Whole };
+                self.add(path, extent)?;
+                seen.push(path.clone());
             }
         }
         Some(())
@@ -285,7 +372,6 @@ impl Watched {
         &mut self,
         standing: &Standing,
         has_namesake: bool,
-        store: Option<&TrustStore>,
         at_turn: &mut Writer,
     ) -> Option<usize> {
         let hook = &standing.hook;
@@ -307,8 +393,7 @@ impl Watched {
         }
         match hook.trust {
             Trust::Trusted => {
-                let source = absolute(&hook.folder).ok()?;
-                self.whole(&store?.record_path(&source))?;
+                self.whole(hook.record.as_deref()?)?;
                 later.extend(paths(&hook.folder).ok()?);
                 later.extend(paths(&hook.runs_from).ok()?);
             }
@@ -325,8 +410,11 @@ impl Watched {
             return Some(0);
         }
         if let Some(entry) = hook.entry.as_ref().filter(|_| hook.blocks_on_failure()) {
-            // Without it, it would block.
+            // Without it, it would block; and a session notices if it is another one.
             self.whole(&entry.script)?;
+            for path in guard_files(&hook.runs_from, &entry.script) {
+                self.whole(&path)?;
+            }
         }
         for path in &later {
             let look = self.look(path, Extent::Whole)?;
@@ -334,6 +422,15 @@ impl Watched {
         }
         Some(later.len())
     }
+}
+
+/// Returns what else a guard is made of, as far as it is watched at every event.
+fn guard_files(folder: &Path, script: &Path) -> Vec<PathBuf> {
+    let file = folder.join(HOOK_FILE);
+    let mut files = paths(folder).unwrap_or_default();
+    files.retain(|path| path != script && *path != file && path.to_str().is_some());
+    files.truncate(MOST_OF_A_GUARD);
+    files
 }
 
 /// Returns what decides which script is started, and how.

@@ -17,16 +17,20 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::path::Path;
 
+use rustix::fs::{Mode, OFlags};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::aside::{self, make_private};
+use crate::regular_file::open_own_with_stat;
 
 /// What every index begins with.
 const MAGIC: &[u8; 8] = b"anyhook\0";
 /// The version of the form. One of another version is made anew.
 ///
 /// - 1: the first.
-const VERSION: u32 = 1;
+/// - 2: made with trust by repository, and with replacement agreed to apart.
+/// - 3: tool names hold in any case, with the canonical names of those that agents have.
+const VERSION: u32 = 3;
 /// Where the head begins.
 const HEAD: usize = 24;
 
@@ -63,9 +67,14 @@ pub fn head_end(bytes: &[u8]) -> Option<usize> {
 
 /// Returns where the head is of an index whose beginning was read, if it is whole.
 pub fn head(bytes: &[u8]) -> Option<Range<usize>> {
-    let sum = Reader(bytes.get(HEAD - size_of::<u64>()..)?).mark()?;
+    let sum = stamp(bytes)?;
     let head = HEAD..head_end(bytes)?;
     (checksum(bytes.get(head.clone())?) == sum).then_some(head)
+}
+
+/// Returns the checksum of the head, as it stands there: it is another one if anything is.
+pub fn stamp(bytes: &[u8]) -> Option<u64> {
+    Reader(bytes.get(HEAD - size_of::<u64>()..)?).mark()
 }
 
 /// Writes an index that is complete from the moment it can be seen.
@@ -82,15 +91,9 @@ pub fn try_writing(folder: &Path) -> io::Result<()> {
 
 /// Opens an index, if nobody but us can have written it.
 pub fn open(path: &Path) -> Option<File> {
-    use rustix::fs::{FileType, Mode, OFlags};
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = rustix::fs::open(path, flags, Mode::empty()).ok()?;
-    let stat = rustix::fs::fstat(&file).ok()?;
-    let mode = Mode::from_raw_mode(stat.st_mode);
-    let is_ours = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
-        && stat.st_uid == rustix::process::geteuid().as_raw()
-        && !mode.intersects(Mode::WGRP | Mode::WOTH);
-    is_ours.then(|| File::from(file))
+    let (file, stat) = open_own_with_stat(path, OFlags::RDONLY).ok()?;
+    let others_write = Mode::from_raw_mode(stat.st_mode).intersects(Mode::WGRP | Mode::WOTH);
+    (!others_write).then_some(file)
 }
 
 /// Writes numbers and texts.

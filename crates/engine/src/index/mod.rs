@@ -1,7 +1,7 @@
 //! What is installed, ready to be asked: so that an event costs no reading of hooks it does not meet.
 //!
-//! An index is one file below `index/` of the state folder, for one project root and one working
-//! folder. Whoever finds none, or one that is no longer true, reads the hooks themselves
+//! An index is one file below `index/` of the state folder, for the project roots of an event and its
+//! working folder. Whoever finds none, or one that is no longer true, reads the hooks themselves
 //! ([`Installed::find`], the plain way), answers by that, and writes the index anew for those who
 //! come after: aside and renamed, so that any number of processes may read and write at once.
 //!
@@ -11,6 +11,7 @@
 //!   remembered.
 //! - `read` opens one, checks it (its form, its checksum, whose it is, what is watched) and asks
 //!   it who has to do with an event.
+//! - `check` compares indexes with the hooks themselves, for `doctor` and `verify`.
 //! - `form` is the bytes.
 //!
 //! An index says nothing that the plain way would not say. Where nobody can have to do with an
@@ -18,6 +19,7 @@
 //! full, and the rest goes its usual way.
 
 mod build;
+mod check;
 mod form;
 mod read;
 #[cfg(test)]
@@ -33,9 +35,14 @@ use anyhook_model::Event;
 use rustix::process::{getegid, geteuid};
 
 use crate::discover::{Installed, Reading};
+use crate::guard_marker;
+use crate::last_known::LastKnown;
 use crate::matcher::Leaves;
-use crate::places::{Places, silent_for};
+use crate::places::{PATH_LIMIT, Places, silent_for};
+use crate::roots::Roots;
 use crate::settings::{JournalSettings, Settings};
+
+pub use check::{Disagreement, disagreements};
 
 /// The folder of all indexes, in the state folder.
 const FOLDER: &str = "index";
@@ -51,6 +58,8 @@ pub struct Met {
     pub installed: Installed,
     /// How the journal is kept, if the index knows.
     pub journal: Option<JournalSettings>,
+    /// Which index it is: one of other hooks, or of changed ones, has another stamp.
+    pub stamp: Option<u64>,
 }
 
 /// Finds the hooks that an event meets: by the index if there is one and it is true, else the plain
@@ -60,24 +69,24 @@ pub struct Met {
 /// there may be more than the event itself holds.
 pub fn meet<'event>(
     places: &Places,
-    root: Option<&Path>,
+    roots: &Roots,
     event: &'event Event,
     leaves: &OnceCell<Leaves<'event>>,
 ) -> Met {
-    meet_at(places, root, event, leaves, SystemTime::now())
+    meet_at(places, roots, event, leaves, SystemTime::now())
 }
 
 /// Does what [`meet`] does; whatever changed a while before `now` is remembered.
 fn meet_at<'event>(
     places: &Places,
-    root: Option<&Path>,
+    roots: &Roots,
     event: &'event Event,
     leaves: &OnceCell<Leaves<'event>>,
     now: SystemTime,
 ) -> Met {
-    let plainly = || Installed::find(places, root, &event.work_dir, Reading::WhatMayRun);
-    let Some(whose) = Whose::new(places, root, &event.work_dir) else {
-        return Met { installed: plainly(), journal: None };
+    let plainly = || Installed::find_in(places, roots, &event.work_dir, Reading::WhatMayRun);
+    let Some(whose) = Whose::new(places, roots, &event.work_dir) else {
+        return Met { installed: plainly(), journal: None, stamp: None };
     };
     let known = read::Index::open(&whose).and_then(|index| index.meet(event, leaves));
     if let Some(met) = known {
@@ -85,11 +94,27 @@ fn meet_at<'event>(
     }
     let settings = Settings::load(places, None);
     let installed = plainly();
+    if let Some(state) = places.state.as_deref() {
+        // Without it only an engine that does not answer at all is taken for a yes.
+        let _ = guard_marker::follow(state, roots.pinned.as_deref(), &event.work_dir, &installed);
+        // Without it, a hook that cannot be read later blocks at the usual events.
+        let _ = LastKnown::remember(state, installed.hooks.iter().map(|one| &one.hook));
+    }
+    let mut stamp = None;
     if let Some(bytes) = build::index(places, &whose, &installed, &settings, now) {
+        stamp = form::stamp(&bytes);
         // Without it the next event takes as long as this one.
         let _ = form::write(&whose.path, &bytes);
     }
-    Met { installed, journal: Some(settings.journal) }
+    Met { installed, journal: Some(settings.journal), stamp }
+}
+
+/// Returns the mark of a file: another one once it was changed or replaced.
+pub(crate) fn mark_of(path: &Path) -> u64 {
+    let look = std::ffi::CString::new(path.as_os_str().as_encoded_bytes())
+        .ok()
+        .and_then(|path| watch::Look::at(None, &path).ok());
+    look.map_or(watch::ABSENT, |look| look.mark(watch::Extent::Whole))
 }
 
 /// Reads bytes as an index for an event.
@@ -114,23 +139,40 @@ pub fn forget_old(state: &Path, now: SystemTime) {
 struct Whose {
     path: PathBuf,
     words: String,
-    root: Option<PathBuf>,
+    roots: Roots,
     work_dir: PathBuf,
 }
 
 impl Whose {
-    /// None without a state folder, or with a path that is no text.
-    fn new(places: &Places, root: Option<&Path>, work_dir: &Path) -> Option<Self> {
+    /// None without a state folder, or with a path that is no text or cannot exist.
+    fn new(places: &Places, roots: &Roots, work_dir: &Path) -> Option<Self> {
+        if work_dir.as_os_str().len() >= PATH_LIMIT {
+            return None;
+        }
         let folder = places.state.as_deref()?.join(FOLDER);
         let user = places.user.as_deref().unwrap_or(Path::new(""));
         let mut words = String::with_capacity(256);
-        for path in [&places.managed, user, root.unwrap_or(Path::new("")), work_dir, &folder] {
+        let root = roots.pinned.as_deref().unwrap_or(Path::new(""));
+        for path in [&places.managed, user, root, work_dir, &folder] {
             words.push_str(path.to_str()?);
             words.push('\n');
         }
+        // In most sessions the host names the root that is pinned, under the path it really has.
+        if roots.named != roots.pinned {
+            let named = roots.named.as_deref().map_or(Some("?"), Path::to_str)?;
+            words.push_str(named);
+            words.push('\n');
+        }
+        if let Some(earlier) = &roots.earlier {
+            words.push_str("was ");
+            words.push_str(earlier.to_str()?);
+            words.push('\n');
+        }
+        // What one version makes of a hook, another may not.
+        words.push_str(concat!("v", env!("CARGO_PKG_VERSION"), "\n"));
         // What may be run is for each user another thing.
         words.push_str(&format!("{} {}", geteuid().as_raw(), getegid().as_raw()));
         let path = folder.join(form::name(&words));
-        Some(Self { path, words, root: root.map(Path::to_owned), work_dir: work_dir.to_owned() })
+        Some(Self { path, words, roots: roots.clone(), work_dir: work_dir.to_owned() })
     }
 }

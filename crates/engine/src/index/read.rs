@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::ffi::CStr;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _};
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
@@ -16,6 +16,7 @@ use super::form::{self, Reader};
 use super::watch::{Extent, Look};
 use super::{Met, Whose};
 use crate::discover::{Installed, MISMATCHES_NAMED, Passed, Standing};
+use crate::file_forms;
 use crate::hook::{self, Entry, Hook, Level, Trust};
 use crate::matcher::{self, Expression, Leaves, Matcher, Needs};
 use crate::plan::{self, Broken, Facts};
@@ -51,6 +52,17 @@ struct Indexed<'head> {
     hosts: Texts<'head>,
     tool: Need<'head>,
     pattern: Need<'head>,
+}
+
+/// So many bytes tell where the rest of a hook stands: two sizes and a mark.
+const REST_PLACE: usize = 16;
+
+/// Returns for whom an index is; nothing if it is not whole.
+pub fn words(path: &std::path::Path) -> Option<String> {
+    let mut bytes = Vec::new();
+    io::Read::take(form::open(path)?, u64::try_from(LARGEST).ok()?).read_to_end(&mut bytes).ok()?;
+    let head = form::head(&bytes)?;
+    Reader(&bytes[head]).text().map(str::to_owned)
 }
 
 /// Where the rest of a hook stands, and its checksum.
@@ -140,6 +152,43 @@ impl Index {
         is_ours.then_some(Self { file, bytes, head })
     }
 
+    /// Tells whether all that is watched at every event is what it was: then it is believed.
+    pub fn is_current(&self) -> bool {
+        let mut reader = Reader(&self.bytes[self.head.clone()]);
+        let mut look = || {
+            reader.text()?;
+            reader.text()?;
+            Bases::open(&mut reader)?.are_as_they_were(&mut reader)
+        };
+        look().is_some()
+    }
+
+    /// Tells whether it says the same as the bytes of another index; nothing if one cannot be read.
+    ///
+    /// A hook whose script was changed since is not compared to its end: before it has its turn, the
+    /// hooks are read again.
+    pub fn says_the_same(&self, other: &[u8]) -> Option<bool> {
+        let whole = self.whole()?;
+        let (ours, others) = (Parts::of(&whole)?, Parts::of(other)?);
+        if ours.before != others.before || ours.hooks.len() != others.hooks.len() {
+            return Some(false);
+        }
+        for (our, their) in ours.hooks.iter().zip(&others.hooks) {
+            let is_same = our.head == their.head && (our.rest == their.rest || our.is_stale());
+            if !is_same {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+
+    fn whole(&self) -> Option<Vec<u8>> {
+        let length = usize::try_from(self.file.metadata().ok()?.len()).ok()?;
+        let mut bytes = vec![0; Some(length).filter(|length| *length <= LARGEST)?];
+        self.file.read_exact_at(&mut bytes, 0).ok()?;
+        Some(bytes)
+    }
+
     /// Takes bytes for an index whose sums are right: it may say anything, and nothing comes of it.
     pub(super) fn of_bytes(head: &[u8], rest: &[u8]) -> Option<Self> {
         let bytes = form::assemble(head, rest)?;
@@ -192,7 +241,7 @@ impl Index {
         } else {
             installed.passed.skipped.extend(mismatches);
         }
-        Some(Met { installed, journal })
+        Some(Met { installed, journal, stamp: form::stamp(&self.bytes) })
     }
 
     /// Reads hooks in full; nothing if what they would run has changed.
@@ -202,6 +251,59 @@ impl Index {
         let start = u64::try_from(self.head.end).ok()?;
         self.file.read_exact_at(&mut rest, start).ok()?;
         due.iter().map(|hook| hook.in_full(&rest)).collect()
+    }
+}
+
+/// The parts of an index, as bytes.
+struct Parts<'bytes> {
+    /// What stands before the hooks.
+    before: &'bytes [u8],
+    hooks: Vec<HookParts<'bytes>>,
+}
+
+/// The parts of one hook, as bytes.
+struct HookParts<'bytes> {
+    head: &'bytes [u8],
+    rest: &'bytes [u8],
+}
+
+impl<'bytes> Parts<'bytes> {
+    fn of(bytes: &'bytes [u8]) -> Option<Self> {
+        let range = form::head(bytes)?;
+        let rest = bytes.get(range.end..)?;
+        let head = bytes.get(range)?;
+        let mut reader = Reader(head);
+        reader.text()?;
+        reader.text()?;
+        let bases = Bases::open(&mut reader)?;
+        for _ in 0..reader.size()? {
+            reader.mark()?;
+            reader.take(2)?;
+            c_path(&mut reader)?;
+        }
+        let count = reader.size()?;
+        let before = head.get(..head.len() - reader.0.len())?;
+        let mut hooks = Vec::new();
+        for _ in 0..count {
+            let start = reader;
+            let RestPlace { start: from, length, sum } =
+                Indexed::read(&mut reader, &bases, 0)?.rest;
+            let used = start.0.len() - reader.0.len();
+            let rest = rest.get(from..from.checked_add(length)?)?;
+            // A hook in full whose sum is wrong is not believed, whatever it says.
+            let rest = if form::checksum(rest) == sum { rest } else { &[] };
+            // Where the rest stands, and its sum, is not what it says.
+            hooks.push(HookParts { head: start.0.get(REST_PLACE..used)?, rest });
+        }
+        Some(Self { before, hooks })
+    }
+}
+
+impl HookParts<'_> {
+    /// Tells whether something was changed that is looked at when the hook has its turn.
+    fn is_stale(&self) -> bool {
+        let mut reader = Reader(self.rest);
+        reader.raw_text().is_none() || Bases(Vec::new()).are_as_they_were(&mut reader).is_none()
     }
 }
 
@@ -303,11 +405,13 @@ impl<'head> Indexed<'head> {
         let call = event.tool.as_ref().filter(|_| event.kind.has_matcher())?;
         let is_named = match self.tool {
             Need::NoExpression => true,
-            Need::Exactly(names) => has_name(call, names, |name, text| name.as_bytes() == text),
-            Need::AnyOf(parts) => has_name(call, parts, |name, part| {
-                str::from_utf8(part).is_ok_and(|part| name.contains(part))
-            }),
             Need::Nothing => return None,
+            // Outside of ASCII only the expression knows which letters are cases of one.
+            _ if !call.names().all(str::is_ascii) => return None,
+            Need::Exactly(names) => {
+                has_name(call, names, |name, text| name.as_bytes().eq_ignore_ascii_case(text))
+            }
+            Need::AnyOf(parts) => has_name(call, parts, matcher::holds_in_any_case),
         };
         if !is_named {
             return Some(SkipReason::Tool);
@@ -317,7 +421,10 @@ impl<'head> Indexed<'head> {
             return None;
         }
         let (Need::AnyOf(literals) | Need::Exactly(literals)) = self.pattern else { return None };
-        let leaves = leaves.get_or_init(|| Leaves::of(call));
+        let leaves = leaves.get_or_init(|| {
+            file_forms::resolve(event);
+            Leaves::of(call)
+        });
         (!leaves.contains_any(literals.iter())).then_some(SkipReason::Pattern)
     }
 
@@ -350,6 +457,10 @@ impl<'head> Indexed<'head> {
                 runs_from: details.runs_from,
                 entry,
                 trust: if level == Level::Project { Trust::Trusted } else { Trust::NotNeeded },
+                // Who stands where two have one name was settled when the index was built.
+                replaces: false,
+                record: None,
+                root: details.root,
             },
             out: None,
         })
@@ -357,10 +468,7 @@ impl<'head> Indexed<'head> {
 }
 
 fn has_name(call: &ToolCall, texts: Texts<'_>, is: impl Fn(&str, &[u8]) -> bool) -> bool {
-    let native = call.native.as_ref().map(|native| native.tool_name.as_str());
-    texts
-        .iter()
-        .any(|text| is(call.name.as_str(), text) || native.is_some_and(|native| is(native, text)))
+    texts.iter().any(|text| call.names().any(|name| is(name, text)))
 }
 
 impl Facts for Indexed<'_> {

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhook_model::{Event, EventKind, Skipped, ToolCall};
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
@@ -75,24 +75,26 @@ impl World {
         event(&self.path("project/inner"), EventKind::BeforeTool, "Shell", command)
     }
 
+    fn roots(&self) -> Roots {
+        Roots::of(Some(&self.path("project")))
+    }
+
     fn plainly(&self, event: &Event) -> Becomes {
-        let root = self.path("project");
         let installed =
-            Installed::find(&self.places, Some(&root), &event.work_dir, Reading::WhatMayRun);
+            Installed::find_in(&self.places, &self.roots(), &event.work_dir, Reading::WhatMayRun);
         becomes(&installed, event)
     }
 
     /// Asks the index, which takes everything for settled.
     fn by_index(&self, event: &Event) -> Becomes {
         let later = SystemTime::now() + Duration::from_secs(3600);
-        let met =
-            meet_at(&self.places, Some(&self.path("project")), event, &OnceCell::new(), later);
+        let met = meet_at(&self.places, &self.roots(), event, &OnceCell::new(), later);
         becomes(&met.installed, event)
     }
 
     /// Whether the index alone has the answer.
     fn is_known(&self, event: &Event) -> bool {
-        let whose = Whose::new(&self.places, Some(&self.path("project")), &event.work_dir).unwrap();
+        let whose = Whose::new(&self.places, &self.roots(), &event.work_dir).unwrap();
         read::Index::open(&whose).and_then(|index| index.meet(event, &OnceCell::new())).is_some()
     }
 
@@ -120,14 +122,7 @@ impl World {
 
 fn event(work_dir: &Path, kind: EventKind, tool: &str, command: &str) -> Event {
     let mut event = Event::new(kind, "agent-hooks", work_dir, jiff::Timestamp::UNIX_EPOCH);
-    event.tool = Some(ToolCall {
-        name: tool.to_owned(),
-        input: json!({"command": command}),
-        use_id: None,
-        files: Value::Null,
-        native: None,
-        fixed: None,
-    });
+    event.tool = Some(ToolCall::new(tool, json!({"command": command})));
     event
 }
 
@@ -172,17 +167,59 @@ fn the_second_event_asks_the_index() {
     assert_eq!(world.by_index(&harmful), world.plainly(&harmful));
 }
 
+/// What is only in a path's other forms is seen by the index, too.
+#[test]
+fn the_index_knows_the_forms_of_paths() {
+    let world = World::new();
+    let root = fs::canonicalize(world.path("project")).unwrap();
+    fs::create_dir_all(root.join("vendor")).unwrap();
+    fs::write(root.join("vendor/secret.txt"), "x").unwrap();
+    symlink("vendor/secret.txt", root.join("harmless")).unwrap();
+    let patterns = [
+        ("relative", "^vendor/secret"),
+        ("absolute", "/project/vendor/secret"),
+        ("ends", "secret\\.txt$"),
+        ("plain", "vendor/secret"),
+        ("never", "elsewhere"),
+    ];
+    for (name, pattern) in patterns {
+        let matter = format!("matcher:\n  tool: WriteFile\n  pattern: '{pattern}'");
+        world.hook(&format!("user/hooks/{name}"), &matter);
+    }
+    for given in [
+        "vendor/secret.txt",
+        "vendor//secret.txt/",
+        "src/../vendor/./secret.txt",
+        "harmless",
+        "./harmless/",
+        "README.md",
+    ] {
+        let mut event = world.event("");
+        event.work_dir.clone_from(&root);
+        event.project_dir = Some(root.clone());
+        event.tool = Some(ToolCall::new("WriteFile", json!({"path": given, "content": "x"})));
+        let (fast, plain) = (world.by_index(&event.clone()), world.plainly(&event.clone()));
+        assert_eq!(fast, plain, "{given}");
+        let expected: &[&str] = match given {
+            "README.md" => &[],
+            _ => &["absolute", "ends", "plain", "relative"],
+        };
+        assert_eq!(names(&fast), expected, "{given}");
+        assert!(world.is_known(&event), "{given}");
+    }
+}
+
 #[test]
 fn what_changed_just_now_is_not_remembered() {
     let world = World::new();
     world.hook("user/hooks/guard", "");
     let event = world.event("ls");
-    let root = world.path("project");
-    meet_at(&world.places, Some(&root), &event, &OnceCell::new(), SystemTime::now());
+    let roots = world.roots();
+    meet_at(&world.places, &roots, &event, &OnceCell::new(), SystemTime::now());
     assert!(!world.is_known(&event));
     let began = SystemTime::now();
     while !world.is_known(&event) {
-        meet(&world.places, Some(&root), &event, &OnceCell::new());
+        meet(&world.places, &roots, &event, &OnceCell::new());
         assert!(began.elapsed().unwrap() < Duration::from_secs(30), "it never settles");
     }
 }
@@ -284,25 +321,31 @@ fn edits() -> Vec<Edit> {
     ]
 }
 
+/// Hooks of all kinds.
+fn zoo() -> World {
+    let world = World::new();
+    world.hook("user/hooks/guard", "matcher:\n  tool: Shell\n  pattern: mkfs");
+    world.hook("user/hooks/must", "on_failure: block\nmatcher:\n  pattern: never");
+    world.hook("user/hooks/log", "matcher:\n  pattern: echo");
+    fs::remove_file(world.path("user/hooks/log/scripts/run")).unwrap();
+    world.script("user/hooks/log", "run.sh");
+    world.hook("user/hooks/empty", "");
+    fs::remove_file(world.path("user/hooks/empty/scripts/run")).unwrap();
+    world.hook("elsewhere/one", "");
+    world.hook("elsewhere/two", "");
+    world.write("elsewhere/file", "no hook");
+    symlink(world.path("elsewhere/one"), world.path("user/hooks/linked")).unwrap();
+    symlink(world.path("elsewhere/file"), world.path("user/hooks/nothing")).unwrap();
+    world.hook("project/.agents/hooks/unknown", "");
+    world.hook("project/.agents/hooks/ours", "matcher:\n  pattern: mkfs");
+    world.trust("project/.agents/hooks/ours");
+    world
+}
+
 #[test]
 fn every_edit_takes_effect_at_the_next_event() {
     for (what, edit) in edits() {
-        let world = World::new();
-        world.hook("user/hooks/guard", "matcher:\n  tool: Shell\n  pattern: mkfs");
-        world.hook("user/hooks/must", "on_failure: block\nmatcher:\n  pattern: never");
-        world.hook("user/hooks/log", "matcher:\n  pattern: echo");
-        fs::remove_file(world.path("user/hooks/log/scripts/run")).unwrap();
-        world.script("user/hooks/log", "run.sh");
-        world.hook("user/hooks/empty", "");
-        fs::remove_file(world.path("user/hooks/empty/scripts/run")).unwrap();
-        world.hook("elsewhere/one", "");
-        world.hook("elsewhere/two", "");
-        world.write("elsewhere/file", "no hook");
-        symlink(world.path("elsewhere/one"), world.path("user/hooks/linked")).unwrap();
-        symlink(world.path("elsewhere/file"), world.path("user/hooks/nothing")).unwrap();
-        world.hook("project/.agents/hooks/unknown", "");
-        world.hook("project/.agents/hooks/ours", "matcher:\n  pattern: mkfs");
-        world.trust("project/.agents/hooks/ours");
+        let world = zoo();
         let events = [world.event("echo hello"), world.event("mkfs"), world.event("ls")];
         for event in &events {
             assert_eq!(world.by_index(event), world.plainly(event), "before {what}");
@@ -376,7 +419,8 @@ fn no_damaged_byte_changes_an_answer() {
         for (event, plain) in events.iter().zip(&plain) {
             let root = world.path("project");
             // Read only: the damage stays for the other event.
-            let whose = Whose::new(&world.places, Some(&root), &event.work_dir).unwrap();
+            let whose =
+                Whose::new(&world.places, &Roots::of(Some(&root)), &event.work_dir).unwrap();
             if let Some(met) =
                 read::Index::open(&whose).and_then(|index| index.meet(event, &OnceCell::new()))
             {
@@ -396,13 +440,52 @@ fn one_projects_index_is_not_anothers() {
     let later = SystemTime::now() + Duration::from_secs(3600);
     let event_of = |root: &Path| event(root, EventKind::BeforeTool, "Shell", "mkfs");
     for root in [&ours, &theirs] {
-        meet_at(&world.places, Some(root), &event_of(root), &OnceCell::new(), later);
+        meet_at(&world.places, &Roots::of(Some(root)), &event_of(root), &OnceCell::new(), later);
     }
-    let index_of = |root: &Path| Whose::new(&world.places, Some(root), root).unwrap();
+    let index_of = |root: &Path| Whose::new(&world.places, &Roots::of(Some(root)), root).unwrap();
     assert_ne!(index_of(&ours).path, index_of(&theirs).path);
     fs::copy(index_of(&theirs).path, index_of(&ours).path).unwrap();
     assert!(read::Index::open(&index_of(&theirs)).is_some());
     assert!(read::Index::open(&index_of(&ours)).is_none());
+}
+
+#[test]
+fn the_roots_of_an_event_are_all_in_its_index() {
+    let world = World::new();
+    world.hook("user/hooks/user", "");
+    for project in ["project", "other", "third"] {
+        fs::create_dir_all(world.path(&format!("{project}/.git"))).unwrap();
+        let hook = format!("{project}/.agents/hooks/of-{project}");
+        world.hook(&hook, "");
+        world.trust(&hook);
+    }
+    let later = SystemTime::now() + Duration::from_secs(3600);
+    let project = Some(world.path("project"));
+    let by_work = Roots { pinned: project.clone(), earlier: None, named: None };
+    let by_host = Roots { named: Some(world.path("other")), ..by_work.clone() };
+    for (roots, work_dir) in [(&by_work, "other"), (&by_host, "third"), (&by_host, "project")] {
+        let event = event(&world.path(work_dir), EventKind::BeforeTool, "Shell", "ls");
+        let plainly = || {
+            let reading = Reading::WhatMayRun;
+            Installed::find_in(&world.places, roots, &event.work_dir, reading)
+        };
+        let by_index = || meet_at(&world.places, roots, &event, &OnceCell::new(), later).installed;
+        let expected = ["user", "of-other", "of-project"];
+        for installed in [plainly(), by_index(), by_index()] {
+            let roots: Vec<_> = installed.hooks.iter().map(|one| one.hook.root.clone()).collect();
+            let other = Some(world.path("other"));
+            assert_eq!(names(&becomes(&installed, &event)), expected, "{work_dir}");
+            assert_eq!(roots, [other.clone(), other, None], "{work_dir}");
+        }
+        let whose = Whose::new(&world.places, roots, &event.work_dir).unwrap();
+        let index = read::Index::open(&whose).unwrap();
+        assert!(index.meet(&event, &OnceCell::new()).is_some(), "{work_dir}");
+        world.tick();
+        fs::rename(world.path("other"), world.path("away")).unwrap();
+        let met = meet_at(&world.places, roots, &event, &OnceCell::new(), later).installed;
+        assert_eq!(becomes(&met, &event), becomes(&plainly(), &event), "{work_dir}");
+        fs::rename(world.path("away"), world.path("other")).unwrap();
+    }
 }
 
 /// A repository that nobody trusts is known by the names of its folders, and by nothing else.
@@ -442,6 +525,63 @@ fn many_may_read_and_write_at_once() {
     });
     let left: Vec<_> = fs::read_dir(world.path("state/index")).unwrap().collect();
     assert!(left.len() <= 1, "{left:?}");
+}
+
+/// Changes one byte of an index and corrects its checksums, as anyone with write permission can.
+fn poison(bytes: &[u8], place: usize) -> Vec<u8> {
+    let head_end = form::head_end(bytes).unwrap();
+    let (mut head, rest) = (bytes[24..head_end].to_vec(), &bytes[head_end..]);
+    head[place] ^= 1;
+    form::assemble(&head, rest).unwrap()
+}
+
+#[test]
+fn a_poisoned_index_is_found() {
+    let world = World::new();
+    world.hook("user/hooks/guard", "matcher:\n  tool: Shell\n  pattern: mkfs\non_failure: block");
+    world.hook("project/.agents/hooks/other", "");
+    world.trust("project/.agents/hooks/other");
+    let (event, harmful) = (world.event("ls"), world.event("mkfs /dev/sda"));
+    world.by_index(&event);
+    assert!(world.is_known(&event));
+    assert_eq!(disagreements(&world.places), []);
+    let file = world.index_file();
+    let whole = fs::read(&file).unwrap();
+    // The guard's pattern: it no longer matches what it is there for.
+    let place = whole.windows(4).position(|bytes| bytes == b"mkfs").unwrap() - 24;
+    fs::write(&file, poison(&whole, place)).unwrap();
+    assert_eq!(names(&world.by_index(&harmful)), ["other"], "the attack works");
+    let found = disagreements(&world.places);
+    let work_dir = world.path("project/inner");
+    assert_eq!(found, [Disagreement { file: file.clone(), work_dir }]);
+    found[0].remove().unwrap();
+    assert_eq!(world.by_index(&harmful), world.plainly(&harmful));
+    assert_eq!(disagreements(&world.places), []);
+    // Any byte of the head: it is found, or the index is not believed.
+    let whole = fs::read(&file).unwrap();
+    for place in 0..form::head_end(&whole).unwrap() - 24 {
+        fs::write(&file, poison(&whole, place)).unwrap();
+        let is_found = !disagreements(&world.places).is_empty();
+        let plainly = [&event, &harmful].map(|event| (world.plainly(event), event));
+        let is_harmless = plainly.iter().all(|(plainly, event)| {
+            let met = Whose::new(&world.places, &world.roots(), &event.work_dir)
+                .and_then(|whose| read::Index::open(&whose))
+                .and_then(|index| index.meet(event, &OnceCell::new()));
+            met.is_none_or(|met| becomes(&met.installed, event) == *plainly)
+        });
+        assert!(is_found || is_harmless, "byte {place}");
+    }
+}
+
+#[test]
+fn an_edit_is_no_disagreement() {
+    for (what, edit) in edits() {
+        let world = zoo();
+        world.by_index(&world.event("ls"));
+        world.tick();
+        edit(&world);
+        assert_eq!(disagreements(&world.places), [], "{what}");
+    }
 }
 
 #[test]

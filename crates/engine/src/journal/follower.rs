@@ -5,7 +5,7 @@
 //! process counts no more when the process is gone.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhook_model::Record;
@@ -14,9 +14,13 @@ use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 
 use super::{Journal, JournalReader, Position, make_folder};
+use crate::aside;
+use crate::regular_file::read_regular_up_to;
 
 /// The folder of the positions.
 const FOLDER: &str = "followers";
+/// A bookmark that is longer is not one of ours.
+const BOOKMARK_LIMIT: u64 = 64 * 1024;
 
 /// How far a follower has read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +46,7 @@ impl Follower {
     /// Goes on where the follower of that name was; a new one begins with the oldest record.
     pub fn named(journal: &Journal, name: &str) -> io::Result<Self> {
         let file = journal.folder().join(FOLDER).join(name);
-        let position = match fs::read(&file) {
+        let position = match read_regular_up_to(&file, BOOKMARK_LIMIT) {
             Ok(text) => serde_json::from_slice::<Bookmark>(&text)?.position,
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
@@ -100,12 +104,10 @@ impl Follower {
             at: Timestamp::now(),
         };
         let Some(folder) = self.file.parent() else { return Ok(()) };
-        folder.parent().map_or(Ok(()), make_folder)?;
-        make_folder(folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(&serde_json::to_vec(&bookmark)?)?;
-        file.persist(&self.file)?;
-        Ok(())
+        aside::write(&self.file, &serde_json::to_vec(&bookmark)?, false, || {
+            folder.parent().map_or(Ok(()), make_folder)?;
+            make_folder(folder)
+        })
     }
 }
 
@@ -132,7 +134,7 @@ pub fn list(folder: &Path) -> io::Result<Vec<(String, Bookmark)>> {
         if name.starts_with('.') {
             continue;
         }
-        let Ok(text) = fs::read(entry.path()) else { continue };
+        let Ok(text) = read_regular_up_to(&entry.path(), BOOKMARK_LIMIT) else { continue };
         let bookmark = match serde_json::from_slice::<Bookmark>(&text) {
             Ok(bookmark) => bookmark,
             // Whoever it is has read nothing for certain.

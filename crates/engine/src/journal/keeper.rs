@@ -5,19 +5,20 @@
 //! that nothing can be changed, taken out or put in between without all later seals showing it.
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::line::{Line, end_with_sum};
 use super::reader::read_segment;
 use super::{Journal, Position, SegmentName, follower, long, make_folder, segment};
-use crate::digest::hex;
+use crate::digest::{hex, sha256};
+use crate::regular_file::{open_regular, read_regular_up_to};
 
 /// A follower that has not read on for so long holds nothing back any more.
 const FOLLOWER_PATIENCE: SignedDuration = SignedDuration::from_hours(30 * 24);
@@ -78,7 +79,7 @@ pub struct Kept {
 impl Seals {
     /// Reads the seals and checks their chain.
     pub fn read(folder: &Path) -> io::Result<Self> {
-        let text = match fs::read(folder.join(SEALS)) {
+        let text = match read_regular_up_to(&folder.join(SEALS), u64::MAX) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(error),
@@ -125,7 +126,7 @@ impl Seal {
     fn chained(&self, before: &str) -> Option<String> {
         let plain = Self { chain: String::new(), ..self.clone() };
         let text = serde_json::to_string(&plain).ok()?;
-        Some(hex(&Sha256::digest(format!("{before}\n{text}").as_bytes())))
+        Some(hex(&sha256(format!("{before}\n{text}").as_bytes())))
     }
 }
 
@@ -136,8 +137,7 @@ impl Journal {
     pub fn keep(&self, now: Timestamp) -> io::Result<Option<Kept>> {
         make_folder(&self.folder)?;
         let path = self.folder.join(SEALS);
-        let file =
-            OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
+        let file = open_regular(&path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE)?;
         match file.try_lock() {
             Err(fs::TryLockError::WouldBlock) => return Ok(None),
             Ok(()) | Err(fs::TryLockError::Error(_)) => {}
@@ -172,7 +172,7 @@ impl Journal {
     fn seal_of(&self, segment: SegmentName, now: Timestamp) -> io::Result<Seal> {
         let path = self.path(&segment);
         // What is sealed shall be there after a power cut, too.
-        File::open(&path)?.sync_all()?;
+        open_regular(&path, OFlags::RDONLY)?.sync_all()?;
         let (sha256, bytes) = digest(&path)?;
         let (mut records, mut first, mut last) = (0, None, None);
         self.read_segment(&segment, &mut |record| {
@@ -330,7 +330,7 @@ fn add(seals: &mut Seals, mut seal: Seal, mut file: &File) -> io::Result<()> {
 
 /// Returns a file's SHA-256 and its length.
 pub(super) fn digest(path: &Path) -> io::Result<(String, u64)> {
-    let mut file = File::open(path)?;
+    let mut file = open_regular(path, OFlags::RDONLY)?;
     let mut hasher = Sha256::new();
     let (mut buffer, mut length) = (vec![0; 64 * 1024], 0);
     loop {

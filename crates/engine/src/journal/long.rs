@@ -9,13 +9,13 @@ use anyhook_model::json::{Object, shorten, to_spaced};
 use anyhook_model::{EventKind, LongText, Payload, Record};
 use jiff::Timestamp;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use super::make_folder;
 use crate::about::ABOUT_LIMIT;
 use crate::aside;
-use crate::digest::hex;
+use crate::digest::{self, hex};
 use crate::redact::redact;
+use crate::regular_file::read_regular_up_to;
 
 /// The folder of the files.
 pub(super) const FOLDER: &str = "long";
@@ -190,7 +190,7 @@ impl Shelf<'_> {
     /// Takes the secrets out of a text and writes it to its file. Returns what was written.
     fn keep(&mut self, at: &str, mut text: String) -> io::Result<String> {
         self.redact(&mut text);
-        let sha256 = hex(&Sha256::digest(text.as_bytes()));
+        let sha256 = hex(&digest::sha256(text.as_bytes()));
         write_once(&hour_folder(self.folder, self.at), &sha256, text.as_bytes(), self.sync)?;
         let bytes = text.len() as u64;
         self.kept.push(LongText { at: at.to_owned(), sha256, bytes });
@@ -228,12 +228,12 @@ pub(super) fn read(
 ) -> Result<String, LostText> {
     let path = hour_folder(folder, record_at).join(&long.sha256);
     let at = || long.at.clone();
-    let bytes = fs::read(&path).map_err(|error| LostText::Unreadable {
+    let bytes = read_regular_up_to(&path, u64::MAX).map_err(|error| LostText::Unreadable {
         at: at(),
         path: path.clone(),
         error,
     })?;
-    if hex(&Sha256::digest(&bytes)) != long.sha256 {
+    if hex(&digest::sha256(&bytes)) != long.sha256 {
         return Err(LostText::Changed { at: at(), path });
     }
     String::from_utf8(bytes).map_err(|_| LostText::Changed { at: at(), path })

@@ -46,6 +46,7 @@ pub use line::Line;
 pub use reader::JournalReader;
 pub use segment::{Position, SegmentName};
 
+use crate::aside::make_private;
 use crate::settings::{JournalSettings, SyncMode};
 
 /// The journal in a state folder.
@@ -160,7 +161,7 @@ fn is_decision(record: &Record) -> bool {
 /// Makes a folder that nobody else can look into.
 fn make_folder(folder: &Path) -> io::Result<()> {
     if let Some(above) = folder.parent() {
-        fs::create_dir_all(above)?;
+        make_private(above)?;
     }
     match DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),

@@ -1,12 +1,13 @@
 //! Reading: every record in the order it was written, from any position, again and again.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
 use anyhook_model::Record;
+use rustix::fs::OFlags;
 
 use super::line::{LINE_LIMIT, Line, LineFault};
 use super::{Journal, Position, SegmentName, segment};
+use crate::regular_file::open_regular;
 
 /// Reads records in the order they were written; can be asked again for what came since.
 #[derive(Debug)]
@@ -139,7 +140,7 @@ fn read_segment_up_to(
     left: &mut usize,
     take: &mut dyn FnMut(Found<'_>),
 ) -> io::Result<u64> {
-    let mut file = match File::open(journal.path(&from.segment)) {
+    let mut file = match open_regular(&journal.path(&from.segment), OFlags::RDONLY) {
         Ok(file) => file,
         // Dropped while we were on our way.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(from.offset),

@@ -10,18 +10,18 @@
 //! hooks.
 
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::{Appended, make_folder};
+use crate::regular_file::open_regular;
 use crate::run::process::random_bits;
 use crate::settings::JournalSettings;
 
@@ -181,11 +181,15 @@ struct Open {
 impl Open {
     fn the_current(folder: &Path) -> io::Result<Self> {
         let link = folder.join(CURRENT);
-        let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CLOEXEC;
-        let file = match rustix::fs::open(&link, flags, Mode::empty()) {
-            Ok(file) => File::from(file),
-            Err(Errno::NOENT) => make_current(folder, &link)?,
-            Err(error) => return Err(error.into()),
+        // Not through the link: it may lead out of the folder by now.
+        let opened = current(folder)
+            .map(|name| open_regular(&folder.join(name.as_str()), OFlags::RDWR | OFlags::APPEND));
+        let file = match opened {
+            Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(at(&link, &error));
+            }
+            Some(Ok(file)) => file,
+            Some(Err(_)) | None => make_current(folder, &link)?,
         };
         try_often(|| file.try_lock_shared());
         let metadata = file.metadata()?;
@@ -260,7 +264,7 @@ fn try_often(lock: impl Fn() -> Result<(), fs::TryLockError>) -> bool {
 /// Returns whether that is certain.
 pub(super) fn settle(path: &Path) -> bool {
     // One that cannot be opened cannot be written to either.
-    File::open(path).map_or(true, |file| try_often(|| file.try_lock()))
+    open_regular(path, OFlags::RDONLY).map_or(true, |file| try_often(|| file.try_lock()))
 }
 
 /// Makes the open segment, and all above it that is missing.
@@ -276,7 +280,7 @@ fn make_current(folder: &Path, link: &Path) -> io::Result<File> {
                 Ok(()) => next,
                 // Somebody was quicker.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    current(folder).unwrap_or(next)
+                    current(folder).ok_or_else(|| at(link, &not_a_link()))?
                 }
                 Err(error) => return Err(error),
             }
@@ -285,13 +289,24 @@ fn make_current(folder: &Path, link: &Path) -> io::Result<File> {
     create(&folder.join(name.as_str()))
 }
 
+fn not_a_link() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "it is not a link to a segment")
+}
+
+/// Names the file an error is about.
+fn at(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("`{}`: {error}", path.display()))
+}
+
 /// Opens a segment for appending, and makes it if it is not there.
 fn create(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)
+    open_regular(path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::OpenOptions;
+
     use super::*;
 
     #[test]

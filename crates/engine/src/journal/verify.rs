@@ -5,12 +5,14 @@ use std::fs::File;
 use std::io;
 
 use anyhook_model::report::{BrokenPlace, VerifyReport};
+use rustix::fs::OFlags;
 
 use super::denied::Denials;
 use super::keeper::{SEALS, Seals, digest};
 use super::line::LineFault;
 use super::reader::read_segment;
 use super::{Journal, Position, SegmentName, long, segment};
+use crate::regular_file::open_regular;
 
 /// Says what is wrong with a whole file.
 fn broken(file: &str, why: impl Into<String>) -> BrokenPlace {
@@ -22,7 +24,7 @@ impl Journal {
     pub fn verify(&self, progress: &mut dyn FnMut(u64)) -> io::Result<VerifyReport> {
         let mut verified = VerifyReport::default();
         // A keeper at work would take segments away under our eyes.
-        let lock = File::open(self.folder.join(SEALS)).ok();
+        let lock = open_regular(&self.folder.join(SEALS), OFlags::RDONLY).ok();
         let _ = lock.as_ref().map(File::lock_shared);
         let seals = Seals::read(&self.folder)?;
         if let Some(line) = seals.broken {

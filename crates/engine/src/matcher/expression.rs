@@ -1,7 +1,7 @@
 //! One regular expression: read at once, compiled when a text may match.
 
 use regex::Regex;
-use regex_syntax::hir::{Hir, Look};
+use regex_syntax::hir::Hir;
 
 use super::compiled::Compiled;
 use super::literals::Needs;
@@ -10,7 +10,7 @@ use super::size;
 /// How much of a text an expression is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// All of it: a tool's name.
+    /// All of it, in any case: a tool's name.
     Whole,
     /// Any part of it: a value of a tool's input.
     Anywhere,
@@ -26,20 +26,38 @@ pub struct Expression {
 }
 
 impl Expression {
-    /// Makes an expression for a whole text. The error says what is wrong with it.
+    /// Makes an expression for a whole name, in any case. The error says what is wrong with it.
     pub fn whole(expression: &str) -> Result<Self, String> {
-        if let Some(needs) = Needs::of_plain(expression, Extent::Whole) {
-            return Ok(Self::trusted(anchored(expression, ""), needs, Extent::Whole));
+        if expression.is_ascii()
+            && let Some(needs) = Needs::of_plain(expression, Extent::Whole)
+        {
+            return Ok(Self::trusted(any_case(expression, ""), needs, Extent::Whole));
         }
         // Read alone first: `a)|(b` must not become valid by being put in a group.
-        let alone = Sound::read(expression.to_owned())?;
-        if let Some(sound) = alone.anchored() {
-            return Ok(sound.expression(Extent::Whole));
-        }
-        let sound = Sound::read(anchored(expression, ""))
+        Sound::read(expression.to_owned())?;
+        let (sound, end) = match Sound::read(any_case(expression, "")) {
+            Ok(sound) => (sound, ""),
             // In `(?x)` mode the expression may end in a comment, which a newline closes.
-            .or_else(|_| Sound::read(anchored(expression, "\n")))?;
-        Ok(sound.expression(Extent::Whole))
+            Err(_) => (Sound::read(any_case(expression, "\n"))?, "\n"),
+        };
+        // The needs are those of the expression as it is written: few cases, few literals.
+        let sets_flags = expression.contains("(?") && expression.contains('-');
+        let written = regex_syntax::parse(&anchored(expression, end)).ok();
+        let needs = written.filter(|_| !sets_flags).map(|hir| Needs::of(&hir, Extent::Whole));
+        let needs = needs.filter(Needs::are_ascii).unwrap_or(Needs::Nothing);
+        Ok(sound.expression(Extent::Whole, needs))
+    }
+
+    /// Makes an expression match further whole names.
+    pub fn widen(&mut self, names: &[&str]) {
+        if names.is_empty() {
+            return;
+        }
+        self.text = format!("{}|^(?i:{})$", self.text, names.join("|"));
+        self.compiled = Compiled::default();
+        if let Needs::Exactly(literals) | Needs::AnyOf(literals) = &mut self.needs {
+            literals.extend(names.iter().map(|name| (*name).to_owned()));
+        }
     }
 
     /// Makes an expression that is searched in a text. The error says what is wrong with it.
@@ -47,7 +65,9 @@ impl Expression {
         if let Some(needs) = Needs::of_plain(expression, Extent::Anywhere) {
             return Ok(Self::trusted(expression.to_owned(), needs, Extent::Anywhere));
         }
-        Ok(Sound::read(expression.to_owned())?.expression(Extent::Anywhere))
+        let sound = Sound::read(expression.to_owned())?;
+        let needs = Needs::of(&sound.hir, Extent::Anywhere);
+        Ok(sound.expression(Extent::Anywhere, needs))
     }
 
     /// Makes an expression of the text and the needs of one that was read before.
@@ -73,8 +93,14 @@ impl Expression {
     /// Tells whether the text matches.
     pub fn is_match(&self, text: &str) -> bool {
         match &self.needs {
+            // Outside of ASCII only the expression knows which letters are cases of one.
+            _ if self.extent == Extent::Whole && !text.is_ascii() => self.is_match_compiled(text),
             Needs::Exactly(literals) if self.extent == Extent::Whole => {
-                literals.iter().any(|literal| literal == text)
+                literals.iter().any(|literal| literal.eq_ignore_ascii_case(text))
+            }
+            Needs::AnyOf(literals) if self.extent == Extent::Whole => {
+                let is_held = |literal: &String| holds_in_any_case(text, literal.as_bytes());
+                literals.iter().any(is_held) && self.is_match_compiled(text)
             }
             Needs::Exactly(literals) => contains_any(text, literals),
             // Once compiled, the expression finds its literals faster by itself.
@@ -100,8 +126,18 @@ fn contains_any(text: &str, literals: &[String]) -> bool {
     literals.iter().any(|literal| text.contains(literal.as_str()))
 }
 
+/// Tells whether a name holds a part, in any case.
+pub fn holds_in_any_case(name: &str, part: &[u8]) -> bool {
+    part.is_empty()
+        || name.as_bytes().windows(part.len()).any(|held| held.eq_ignore_ascii_case(part))
+}
+
 fn anchored(expression: &str, end: &str) -> String {
     format!("^(?:{expression}{end})$")
+}
+
+fn any_case(expression: &str, end: &str) -> String {
+    format!("^(?i:{expression}{end})$")
 }
 
 /// An expression that compiles.
@@ -124,18 +160,8 @@ impl Sound {
         Ok(Self { text, hir, compiled })
     }
 
-    /// Puts anchors around the expression, where that needs no second reading: it has no comment
-    /// that may hide them, and one group more is not one too many.
-    fn anchored(&self) -> Option<Self> {
-        const SHALLOW: usize = 100;
-        let hir = Hir::concat(vec![Hir::look(Look::Start), self.hir.clone(), Hir::look(Look::End)]);
-        let is_sound =
-            !self.text.contains('#') && self.text.len() < SHALLOW && size::is_surely_small(&hir);
-        is_sound.then(|| Self { text: anchored(&self.text, ""), hir, compiled: None })
-    }
-
-    fn expression(self, extent: Extent) -> Expression {
-        let mut expression = Expression::trusted(self.text, Needs::of(&self.hir, extent), extent);
+    fn expression(self, extent: Extent, needs: Needs) -> Expression {
+        let mut expression = Expression::trusted(self.text, needs, extent);
         if let Some(regex) = self.compiled {
             expression.compiled = regex.into();
         }

@@ -24,6 +24,8 @@ pub struct Leaves<'call> {
     texts: Vec<Text<'call>>,
     /// How many bytes the texts have together.
     length: usize,
+    /// Whether there are texts that nobody has looked at: then every literal may be there.
+    may_hold_more: bool,
     // Made when they are first asked for.
     pairs: OnceCell<Pairs>,
     triples: OnceCell<Triples>,
@@ -40,7 +42,8 @@ enum Text<'call> {
 }
 
 impl<'call> Leaves<'call> {
-    /// Collects the texts of a call: every value of its input, in our words and in the host's.
+    /// Collects the texts of a call: every value of its input, in our words and in the host's, and the
+    /// forms of its paths, as far as they were found out.
     pub fn of(call: &'call ToolCall) -> Self {
         let mut leaves = Self::default();
         leaves.add_value(&call.input);
@@ -48,6 +51,10 @@ impl<'call> Leaves<'call> {
             && native.tool_input != call.input
         {
             leaves.add_value(&native.tool_input);
+        }
+        if let Some(forms) = call.forms.get() {
+            leaves.may_hold_more = forms.is_cut;
+            forms.texts().for_each(|text| leaves.add_text(text));
         }
         leaves
     }
@@ -70,7 +77,7 @@ impl<'call> Leaves<'call> {
     ///
     /// Literals may come as bytes: most are never looked at as a text.
     pub fn contains_any(&self, literals: impl IntoIterator<Item: AsRef<[u8]>>) -> bool {
-        literals.into_iter().any(|literal| self.contains(literal.as_ref()))
+        self.may_hold_more || literals.into_iter().any(|literal| self.contains(literal.as_ref()))
     }
 
     fn contains(&self, literal: &[u8]) -> bool {

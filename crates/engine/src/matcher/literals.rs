@@ -45,6 +45,16 @@ impl Needs {
         (literals.len() <= MOST_LITERALS).then(|| Self::Exactly(normal(literals, extent)))
     }
 
+    /// Tells whether all literals are ASCII, so that their cases can be told without an expression.
+    pub(super) fn are_ascii(&self) -> bool {
+        match self {
+            Self::Exactly(literals) | Self::AnyOf(literals) => {
+                literals.iter().all(|literal| literal.is_ascii())
+            }
+            Self::Nothing => true,
+        }
+    }
+
     /// Returns the needs of an expression; one for a whole text has its anchors.
     pub(super) fn of(hir: &Hir, extent: Extent) -> Self {
         let facts = match (extent, hir.kind()) {

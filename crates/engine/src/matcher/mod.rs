@@ -27,8 +27,9 @@ mod tests;
 mod walk;
 
 use anyhook_model::json::any_leaf;
-use anyhook_model::{SkipReason, ToolCall};
+use anyhook_model::{SkipReason, ToolCall, tools};
 
+pub(crate) use expression::holds_in_any_case;
 pub use expression::{Expression, Extent};
 pub use leaves::Leaves;
 pub use literals::Needs;
@@ -46,9 +47,19 @@ impl Matcher {
         Self { tool, pattern }
     }
 
-    /// Sets the expression for the whole tool name. The error says what is wrong with it.
+    /// Sets the expression for the whole tool name, in any case. The error says what is wrong with it.
+    ///
+    /// A name that an agent has for a canonical tool means that tool, whichever agent calls it.
     pub fn set_tool(&mut self, expression: &str) -> Result<(), String> {
-        self.tool = Some(Expression::whole(expression)?);
+        let mut tool = Expression::whole(expression)?;
+        let meant: Vec<&str> = tools::TOOLS
+            .iter()
+            .filter(|known| known.names.iter().any(|(name, _)| tool.is_match(name)))
+            .map(|known| known.name)
+            .filter(|name| !tool.is_match(name))
+            .collect();
+        tool.widen(&meant);
+        self.tool = Some(tool);
         Ok(())
     }
 
@@ -75,7 +86,9 @@ impl Matcher {
         }
         let Some(pattern) = &self.pattern else { return None };
         let mut found = |leaf: &str| pattern.is_match(leaf);
+        let forms = call.forms.get();
         let matches = any_leaf(&call.input, &mut found)
+            || forms.is_some_and(|forms| forms.is_cut || forms.texts().any(&mut found))
             || call.native.as_ref().is_some_and(|native| any_leaf(&native.tool_input, &mut found));
         (!matches).then_some(SkipReason::Pattern)
     }
@@ -91,10 +104,8 @@ impl Matcher {
             })
     }
 
-    fn tool_matches(&self, call: &ToolCall) -> bool {
-        self.tool.as_ref().is_none_or(|tool| {
-            tool.is_match(&call.name)
-                || call.native.as_ref().is_some_and(|native| tool.is_match(&native.tool_name))
-        })
+    /// Tells whether the call's tool is meant, by any of its names.
+    pub fn tool_matches(&self, call: &ToolCall) -> bool {
+        self.tool.as_ref().is_none_or(|tool| call.names().any(|name| tool.is_match(name)))
     }
 }

@@ -18,8 +18,8 @@ struct Plain {
 impl Plain {
     fn set_tool(&mut self, expression: &str) -> Result<(), String> {
         compile(expression)?;
-        let anchored = compile(&format!("^(?:{expression})$"))
-            .or_else(|_| compile(&format!("^(?:{expression}\n)$")))?;
+        let anchored = compile(&format!("^(?i:{expression})$"))
+            .or_else(|_| compile(&format!("^(?i:{expression}\n)$")))?;
         self.tool = Some(anchored);
         Ok(())
     }
@@ -31,11 +31,16 @@ impl Plain {
 
     fn mismatch(&self, call: &ToolCall) -> Option<SkipReason> {
         let native = call.native.as_ref();
-        if let Some(tool) = &self.tool
-            && !tool.is_match(&call.name)
-            && !native.is_some_and(|native| tool.is_match(&native.tool_name))
-        {
-            return Some(SkipReason::Tool);
+        if let Some(tool) = &self.tool {
+            let is_meant = |name: &str| {
+                let mut known =
+                    tools::TOOLS.iter().filter(|known| known.name.eq_ignore_ascii_case(name));
+                tool.is_match(name)
+                    || known.any(|known| known.names.iter().any(|(own, _)| tool.is_match(own)))
+            };
+            if !call.names().any(is_meant) {
+                return Some(SkipReason::Tool);
+            }
         }
         if let Some(pattern) = &self.pattern {
             let mut found = |leaf: &str| pattern.is_match(leaf);
@@ -57,14 +62,7 @@ fn compile(expression: &str) -> Result<Regex, String> {
 }
 
 fn call(name: &str, input: Value) -> ToolCall {
-    ToolCall {
-        name: name.to_owned(),
-        input,
-        use_id: None,
-        files: Value::Null,
-        native: None,
-        fixed: None,
-    }
+    ToolCall::new(name, input)
 }
 
 fn tool(expression: &str, name: &str) -> bool {
@@ -83,11 +81,30 @@ fn pattern(expression: &str, input: Value) -> bool {
 fn tool_is_the_whole_name_as_a_group() {
     assert!(tool("Shell", "Shell"));
     assert!(!tool("Shell", "PowerShellX"));
-    assert!(!tool("Shell", "shell"));
+    assert!(tool("Shell", "shell"));
     assert!(tool("Read|Write", "Write"));
-    assert!(!tool("Read|Write", "WriteFile"));
+    assert!(!tool("Deploy|Ship", "DeployAll"));
     assert!(tool("mcp__.*", "mcp__a__b"));
     assert!(tool("(?x) Shell # comment", "Shell"));
+}
+
+#[test]
+fn an_agents_own_name_means_the_tool_in_every_agent() {
+    for name in ["Shell", "shell", "Bash", "run_shell_command", "BASH", "exec_.*", "(?i)bash"] {
+        assert!(tool(name, "Shell"), "{name}");
+    }
+    assert!(tool("Write|Edit", "WriteFile") && tool("Write|Edit", "EditFile"));
+    assert!(!tool("Write|Edit", "DeleteFile"));
+    // A special form stands for itself alone.
+    assert!(!tool("Monitor", "Shell") && !tool("NotebookEdit", "EditFile"));
+    let mut monitor = call("Shell", json!({}));
+    monitor.native = Some(NativeCall { tool_name: "Monitor".to_owned(), tool_input: json!({}) });
+    let mut matcher = Matcher::default();
+    for name in ["Monitor", "monitor", "Bash"] {
+        matcher.set_tool(name).unwrap();
+        assert_eq!(matcher.mismatch(&monitor), None, "{name}");
+    }
+    assert!(!tool("(?-i:deploy)", "Deploy"), "who asks for the case gets it");
 }
 
 #[test]

@@ -17,11 +17,14 @@ use anyhook_model::{Record, StdoutUse};
 use serde::{Deserialize, Serialize};
 
 use super::descendants::{ASIDE, MARK};
+use super::environment::of_places;
 use super::process::{Command, Runner};
 use crate::aside;
 use crate::dispatch::RunResult;
+use crate::failure_streak;
 use crate::journal::Journal;
 use crate::output::interpret;
+use crate::places::Places;
 use crate::settings::JournalSettings;
 
 /// The argument that makes the program look after a job.
@@ -54,15 +57,20 @@ pub fn launch(binary: &Path, job: &Job) -> io::Result<()> {
     let mut file = scratch_file()?;
     serde_json::to_writer(io::BufWriter::new(&mut file), job)?;
     file.rewind()?;
-    start(binary, ARGUMENT, file.into())
+    start(binary, ARGUMENT, file.into(), Vec::new())
 }
 
 /// Starts a process of ours that seals what was closed in the journal. Does not wait.
-pub fn launch_keeper(binary: &Path) -> io::Result<()> {
-    start(binary, KEEPER, Stdio::null())
+pub fn launch_keeper(binary: &Path, places: &Places) -> io::Result<()> {
+    start(binary, KEEPER, Stdio::null(), of_places(places))
 }
 
-fn start(binary: &Path, argument: &str, stdin: Stdio) -> io::Result<()> {
+fn start(
+    binary: &Path,
+    argument: &str,
+    stdin: Stdio,
+    variables: Vec<(OsString, OsString)>,
+) -> io::Result<()> {
     std::process::Command::new(binary)
         .arg(argument)
         .stdin(stdin)
@@ -70,6 +78,7 @@ fn start(binary: &Path, argument: &str, stdin: Stdio) -> io::Result<()> {
         .stderr(Stdio::null())
         // Not one of the run that started us: ending that run must not end this.
         .env(MARK, ASIDE)
+        .envs(variables)
         .current_dir("/")
         .process_group(0)
         .spawn()
@@ -106,7 +115,8 @@ pub fn scratch_file() -> io::Result<File> {
 pub fn complete(record: &mut Record, stdout: StdoutUse, result: RunResult) {
     record.took_us = u64::try_from(result.took.as_micros()).unwrap_or(u64::MAX);
     if let Some(run) = record.runs.first_mut() {
-        let said = interpret(&run.hook, stdout, &result.outcome, &result.stdout, &result.stderr);
+        let RunResult { outcome, stdout: printed, stderr, .. } = &result;
+        let said = interpret(&run.hook, &record.event, stdout, outcome, printed, stderr);
         run.outcome = Some(result.outcome);
         run.decision = said.decision;
         run.failure = said.failure;
@@ -128,7 +138,11 @@ pub fn look_after(mut input: impl Read) -> io::Result<()> {
     complete(&mut record, stdout, result);
     match state {
         // Whoever closes the next segment does what there is to do for this one.
-        Some(state) => Journal::with(Path::new(&state), journal).append(vec![record]).map(drop),
+        Some(state) => {
+            let state = Path::new(&state);
+            record.runs.iter().for_each(|run| failure_streak::remember(state, run));
+            Journal::with(state, journal).append(vec![record]).map(drop)
+        }
         None => Ok(()),
     }
 }

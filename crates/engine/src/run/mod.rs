@@ -3,11 +3,15 @@
 //! - [`process`]: one run from start to answer, with its time limit;
 //! - [`capture`]: what is kept of its output;
 //! - [`descendants`]: how every process it started is ended;
+//! - [`environment`]: what it inherits of the environment;
+//! - [`interruption`]: signals that ask us to end while it runs;
 //! - [`detached`]: hooks that run aside and outlive us.
 
 pub mod capture;
 pub mod descendants;
 pub mod detached;
+pub mod environment;
+pub mod interruption;
 pub mod process;
 
 pub use process::{Command, Runner};

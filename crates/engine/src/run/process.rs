@@ -1,12 +1,14 @@
 //! One run of a hook's program: started, fed, drained, and answered in time.
 
-use std::cell::{Cell, RefCell};
-use std::ffi::OsString;
+use std::borrow::Cow;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::ffi::{OsStr, OsString};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -19,8 +21,11 @@ use serde::{Deserialize, Serialize};
 
 use super::capture::Capture;
 use super::descendants::{Family, MARK, adopt_orphans, own_children};
+use super::environment::{Inherits, SYSTEM_PATH, find_program};
+use super::interruption::Interruption;
 use crate::dispatch::RunResult;
 use crate::hook::Entry;
+use crate::script_check;
 
 /// Between asking a run to end and ending it.
 const GRACE: Duration = Duration::from_millis(100);
@@ -40,18 +45,24 @@ pub struct Command {
     program: OsString,
     arguments: Vec<OsString>,
     work_dir: OsString,
+    inherits: Inherits,
     environment: Vec<(OsString, OsString)>,
 }
 
 impl Command {
     /// Makes the command for a hook's entry.
-    pub fn new(entry: &Entry, work_dir: PathBuf, environment: Vec<(OsString, OsString)>) -> Self {
+    pub fn new(
+        entry: &Entry,
+        work_dir: PathBuf,
+        inherits: Inherits,
+        environment: Vec<(OsString, OsString)>,
+    ) -> Self {
         let script = entry.script.clone().into_os_string();
         let (program, arguments) = match entry.interpreter {
             Some(interpreter) => (interpreter.into(), vec![script]),
             None => (script, Vec::new()),
         };
-        Self { program, arguments, work_dir: work_dir.into_os_string(), environment }
+        Self { program, arguments, work_dir: work_dir.into_os_string(), inherits, environment }
     }
 
     /// Makes the command for a program that is no hook.
@@ -61,18 +72,20 @@ impl Command {
         work_dir: PathBuf,
         environment: Vec<(OsString, OsString)>,
     ) -> Self {
-        Self { program, arguments, work_dir: work_dir.into_os_string(), environment }
+        let work_dir = work_dir.into_os_string();
+        Self { program, arguments, work_dir, inherits: Inherits::All, environment }
     }
 
     /// Starts it in a process group of its own. The standard library uses `posix_spawn` for this,
     /// which costs the same however large we are.
     fn spawn(&self, mark: &str) -> io::Result<Child> {
-        let mut command = std::process::Command::new(&self.program);
+        let inherited = self.inherits.variables();
+        let mut command = std::process::Command::new(self.found_program(&inherited));
         command
             .args(&self.arguments)
             .current_dir(&self.work_dir)
-            // A hook inside a hook must not take the outer one's tool for its own.
-            .env_remove("ANYHOOK_TOOL")
+            .env_clear()
+            .envs(inherited)
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .env(MARK, mark)
             .stdin(Stdio::piped())
@@ -94,6 +107,23 @@ impl Command {
     }
 }
 
+impl Command {
+    /// Returns the program by its path: found by the `PATH` it will have itself, and started in the
+    /// quick way, which the standard library takes only for a path.
+    fn found_program<'a>(&'a self, inherited: &'a [(OsString, OsString)]) -> Cow<'a, OsStr> {
+        if self.program.as_bytes().contains(&b'/') {
+            return Cow::Borrowed(&self.program);
+        }
+        let given = self.environment.iter().rev().chain(inherited);
+        let path = given.into_iter().find(|(name, _)| name == "PATH").map(|(_, value)| value);
+        let path = path.map_or(OsStr::new(SYSTEM_PATH), OsString::as_os_str);
+        match find_program(&self.program, path) {
+            Some(found) => Cow::Owned(found.into_os_string()),
+            None => Cow::Borrowed(&self.program),
+        }
+    }
+}
+
 /// Runs commands one after another.
 #[derive(Debug, Default)]
 pub struct Runner {
@@ -103,12 +133,28 @@ pub struct Runner {
     adopts_now: Cell<bool>,
     /// The marks of the runs so far.
     marks: RefCell<Vec<String>>,
+    /// Whether a signal that asks us to end ends the run first.
+    heeds_signals: bool,
+    /// Who listens for such signals, from the first run on.
+    interruption: OnceCell<Option<Interruption>>,
 }
 
 impl Runner {
     /// Makes a runner to which orphans of its runs come, from the first run on.
     pub fn adopting() -> Self {
         Self { adopts_orphans: true, ..Self::default() }
+    }
+
+    /// Has a signal that asks this process to end (INT, TERM, HUP) end the run first; those that
+    /// would follow are not started any more. What then becomes of the process is the caller's to
+    /// say ([`Self::interrupted`]).
+    pub fn heed_signals(&mut self) {
+        self.heeds_signals = true;
+    }
+
+    /// Returns the signal that has asked this process to end since the first run, if one did.
+    pub fn interrupted(&self) -> Option<i32> {
+        self.interruption.get()?.as_ref()?.signal()
     }
 
     /// Runs a command to its end, or to the end of its time.
@@ -118,6 +164,16 @@ impl Runner {
         if self.adopts_orphans && !self.adopts_now.replace(true) {
             adopt_orphans();
             keep_exit_codes();
+        }
+        let interruption = self
+            .heeds_signals
+            .then(|| self.interruption.get_or_init(Interruption::listen).as_ref())
+            .flatten();
+        if let Some(signal) = self.interrupted() {
+            return RunResult {
+                outcome: Outcome::Interrupted(signal),
+                ..RunResult::not_started("")
+            };
         }
         let strangers = self.adopts_orphans.then(own_children);
         let mark = new_mark();
@@ -135,7 +191,8 @@ impl Runner {
             Family { leader: Pid::INIT, mark, strangers, earlier: self.marks.borrow().clone() },
         );
         self.marks.borrow_mut().push(run.family.mark.clone());
-        let (outcome, stdout, stderr) = run.drive(input.as_bytes(), began + limit, limit);
+        let (outcome, stdout, stderr) =
+            run.drive(input.as_bytes(), began + limit, limit, interruption);
         RunResult {
             outcome,
             stdout: stdout.into_text(),
@@ -154,12 +211,33 @@ pub fn keep_exit_codes() {
 
 /// Says why a command could not be started, and what was tried.
 fn start_error(command: &Command, error: &io::Error) -> String {
-    let program = command.program.to_string_lossy();
-    match error.kind() {
-        ErrorKind::NotFound => {
-            format!("`{program}`, its interpreter or its working directory is not there")
+    let program = Path::new(&command.program);
+    let work_dir = Path::new(&command.work_dir);
+    let shown = program.display();
+    if !work_dir.is_dir() {
+        return format!("its working directory is not there: {}", work_dir.display());
+    }
+    match (error.kind(), command.arguments.first()) {
+        (ErrorKind::NotFound, Some(_))
+            if matches!(command.inherits, Inherits::Clean(_)) && !program.is_absolute() =>
+        {
+            format!(
+                "`{shown}` is in no folder of a guard's PATH; `anyhook install` records yours, and `env: [PATH]` in HOOK.md takes the agent's"
+            )
         }
-        _ => format!("`{program}`: {error}"),
+        (ErrorKind::NotFound, Some(script)) if !program.is_absolute() => {
+            format!("`{shown}` is not there, which is to read {}", script.display())
+        }
+        (ErrorKind::NotFound, _) if program.symlink_metadata().is_err() => {
+            format!("it is not there: {shown}")
+        }
+        (kind, _) => {
+            let why = script_check::unstartable(program).unwrap_or_else(|| match kind {
+                ErrorKind::PermissionDenied => "it is not executable".to_owned(),
+                _ => error.to_string(),
+            });
+            format!("{why}: {shown}")
+        }
     }
 }
 
@@ -252,16 +330,18 @@ impl Run {
         mut input: &[u8],
         deadline: Instant,
         limit: Duration,
+        interruption: Option<&Interruption>,
     ) -> (Outcome, Capture, Capture) {
         // The pipe is empty: most inputs fit at once.
         self.write(&mut input);
         let status = loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            let may_have_ended = self.wait(&mut input, left);
-            if may_have_ended || left.is_zero() {
+            let may_have_ended = self.wait(&mut input, left, interruption);
+            let signal = interruption.and_then(Interruption::signal);
+            if may_have_ended || left.is_zero() || signal.is_some() {
                 match self.child.try_wait() {
                     Ok(Some(status)) => break Some(status),
-                    Ok(None) if left.is_zero() => break None,
+                    Ok(None) if signal.is_some() || left.is_zero() => break None,
                     Ok(None) => {}
                     Err(error) => {
                         let why = format!("its exit code could not be read: {error}");
@@ -275,6 +355,9 @@ impl Run {
             self.stdout.drain(PIPE_MOST);
             self.stderr.drain(PIPE_MOST);
             ended(status, self.stdout.pipe.is_some() || self.stderr.pipe.is_some())
+        } else if let Some(signal) = interruption.and_then(Interruption::signal) {
+            self.end(Instant::now());
+            Outcome::Interrupted(signal)
         } else {
             self.end(deadline);
             Outcome::TimedOut(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
@@ -284,18 +367,24 @@ impl Run {
 
     /// Waits until something can be read or written, or the child ends, or the time is over; then
     /// reads and writes. Returns whether the child may have ended.
-    fn wait(&mut self, input: &mut &[u8], most: Duration) -> bool {
+    fn wait(
+        &mut self,
+        input: &mut &[u8],
+        most: Duration,
+        interruption: Option<&Interruption>,
+    ) -> bool {
         let most = if self.exit_notice.is_some() { most } else { most.min(LOOK_EVERY) };
         let ready = {
-            let fds: [Option<(BorrowedFd<'_>, PollFlags)>; 4] = [
+            let fds: [Option<(BorrowedFd<'_>, PollFlags)>; 5] = [
                 self.exit_notice.as_ref().map(|notice| (notice.as_fd(), PollFlags::IN)),
                 self.stdin.as_ref().map(|stdin| (stdin.as_fd(), PollFlags::OUT)),
                 self.stdout.pipe.as_ref().map(|stdout| (stdout.as_fd(), PollFlags::IN)),
                 self.stderr.pipe.as_ref().map(|stderr| (stderr.as_fd(), PollFlags::IN)),
+                interruption.map(|signal| (signal.as_fd(), PollFlags::IN)),
             ];
             ready(fds, most)
         };
-        let [ended, writable, stdout, stderr] = ready;
+        let [ended, writable, stdout, stderr, _] = ready;
         if writable {
             self.write(input);
         }

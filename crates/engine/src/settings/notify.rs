@@ -35,8 +35,13 @@ pub struct NotifySettings {
 
 impl Default for NotifySettings {
     fn default() -> Self {
-        let on =
-            vec![NoticeKind::Decision, NoticeKind::Prompt, NoticeKind::Failed, NoticeKind::Gone];
+        let on = vec![
+            NoticeKind::Decision,
+            NoticeKind::Prompt,
+            NoticeKind::Failed,
+            NoticeKind::Gone,
+            NoticeKind::Alarm,
+        ];
         Self {
             on,
             desktop: true,

@@ -101,7 +101,8 @@ fn the_line_that_is_written_answers() {
     let text = fs::read_to_string(settings(&environment, "claude-code")).unwrap();
     let found: serde_json::Value = serde_json::from_str(&text).unwrap();
     let line = found["hooks"]["PreToolUse"][0]["hooks"][0]["command"].as_str().unwrap();
-    assert!(line.ends_with("/anyhook-hook hook claude-code --deadline-ms 540000"), "{line}");
+    let call = "/anyhook-hook hook claude-code --deadline-ms 540000 --home ";
+    assert!(line.contains(call) && line.ends_with(" --tool-event"), "{line}");
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", line]).current_dir(environment.project()).env_clear();
     shell.env("HOME", environment.home());
@@ -109,7 +110,9 @@ fn the_line_that_is_written_answers() {
         "tool_input": {"command": "ls"}}"#;
     let ran = run(shell, payload);
     assert!(ran.stdout.contains("\"deny\""), "{ran:?}");
-    assert_eq!(environment.journal().len(), 1);
+    let journal = environment.journal();
+    let calls = journal.iter().filter(|record| record["event"] == "before_tool");
+    assert_eq!(calls.count(), 1, "{journal:?}");
 }
 
 #[test]

@@ -3,9 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up its world has failed")]
 
 mod alone;
+mod deadline;
 mod equal;
 mod fast_and_plain;
 mod install;
+mod signals;
+mod state_folder;
 mod streams;
 
 use std::path::{Path, PathBuf};

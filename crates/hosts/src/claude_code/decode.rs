@@ -3,7 +3,7 @@
 use anyhook_model::json::{PassedOn, Role};
 use anyhook_model::{Caller, DecodeError, Event, EventKind};
 
-use super::facts::TOOLS;
+use super::facts::{OTHER_TOOLS, TOOLS};
 use crate::common::{Common, PromptSource};
 
 /// What is in a payload only for hooks.
@@ -13,10 +13,8 @@ pub const PASSED_ON: &[PassedOn] = &[
 ];
 
 pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> {
-    Common { host: "claude-code", tools: TOOLS, prompt: PromptSource::Named }.decode(
-        bytes,
-        caller,
-        |native| {
+    Common { host: "claude-code", tools: TOOLS, others: OTHER_TOOLS, prompt: PromptSource::Named }
+        .decode(bytes, caller, |native| {
             Some(match native {
                 "SessionStart" => EventKind::SessionStart,
                 "SessionEnd" => EventKind::SessionEnd,
@@ -33,6 +31,5 @@ pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> 
                 "Notification" => EventKind::Notification,
                 _ => return None,
             })
-        },
-    )
+        })
 }

@@ -3,7 +3,7 @@
 use anyhook_model::EventKind;
 
 use crate::facts::{Capability, Quirk, can};
-use crate::tool::Tool;
+use crate::tool::{OtherTool, Tool};
 
 pub const TOOLS: &[Tool] = &[
     Tool {
@@ -11,6 +11,27 @@ pub const TOOLS: &[Tool] = &[
         canonical: "Shell",
         renamed: &[],
         known: &["command", "timeout", "description", "run_in_background"],
+        files: &[],
+    },
+    Tool {
+        native: "Monitor",
+        canonical: "Shell",
+        renamed: &[],
+        known: &["command", "description", "timeout_ms", "ws"],
+        files: &[],
+    },
+    Tool {
+        native: "PowerShell",
+        canonical: "Shell",
+        renamed: &[],
+        known: &["command", "timeout", "description", "run_in_background"],
+        files: &[],
+    },
+    Tool {
+        native: "REPL",
+        canonical: "Shell",
+        renamed: &[("code", "command")],
+        known: &["description", "timeout"],
         files: &[],
     },
     Tool {
@@ -53,7 +74,7 @@ pub const TOOLS: &[Tool] = &[
         canonical: "Glob",
         renamed: &[],
         known: &["pattern", "path"],
-        files: &[],
+        files: &["path"],
     },
     Tool {
         native: "Grep",
@@ -73,7 +94,7 @@ pub const TOOLS: &[Tool] = &[
             "multiline",
             "head_limit",
         ],
-        files: &[],
+        files: &["path"],
     },
     Tool {
         native: "WebFetch",
@@ -120,6 +141,38 @@ pub const TOOLS: &[Tool] = &[
     },
 ];
 
+/// Tools that are none of the canonical ones.
+pub const OTHER_TOOLS: &[OtherTool] = &[
+    OtherTool { name: "AskUserQuestion", what: "asks the person a question" },
+    OtherTool { name: "CronCreate", what: "has a prompt sent at set times" },
+    OtherTool { name: "CronDelete", what: "cancels such a prompt" },
+    OtherTool { name: "CronList", what: "lists such prompts" },
+    OtherTool { name: "DeferredToolPlaceholder", what: "stands for tools that are loaded later" },
+    OtherTool { name: "EnterPlanMode", what: "begins to plan" },
+    OtherTool { name: "EnterWorktree", what: "goes on in a git worktree" },
+    OtherTool { name: "ExitPlanMode", what: "shows the plan to the person" },
+    OtherTool { name: "ExitWorktree", what: "leaves the worktree" },
+    OtherTool { name: "KillShell", what: "ends a background command" },
+    OtherTool { name: "LSP", what: "asks a language server" },
+    OtherTool { name: "ListAgents", what: "lists agents it can write to" },
+    OtherTool { name: "ListMcpResourcesTool", what: "lists resources of MCP servers" },
+    OtherTool { name: "PushNotification", what: "notifies the person" },
+    OtherTool { name: "ReadMcpResourceTool", what: "reads a resource of an MCP server" },
+    OtherTool { name: "RemoteTrigger", what: "calls a remote routine" },
+    OtherTool { name: "ReportFindings", what: "shows findings of a review" },
+    OtherTool { name: "ScheduleWakeup", what: "has itself woken later" },
+    OtherTool { name: "SendMessage", what: "writes to another agent" },
+    OtherTool { name: "Skill", what: "loads a skill" },
+    OtherTool { name: "SlashCommand", what: "runs a slash command" },
+    OtherTool { name: "StructuredOutput", what: "answers in a given form" },
+    OtherTool { name: "TaskGet", what: "shows a task" },
+    OtherTool { name: "TaskList", what: "lists tasks" },
+    OtherTool { name: "TaskOutput", what: "reads a background task's output" },
+    OtherTool { name: "TaskStop", what: "ends a background task" },
+    OtherTool { name: "ToolSearch", what: "loads further tools" },
+    OtherTool { name: "Workflow", what: "runs subagents by a script; their own calls are seen" },
+];
+
 pub fn capabilities() -> Vec<Capability> {
     use EventKind as Kind;
     vec![
@@ -146,7 +199,7 @@ pub const QUIRKS: &[Quirk] = &[
         id: "claude-fail-open",
         versions: "2.1.325",
         behaviour: "a hook that cannot start, times out, exits 1 or prints broken JSON lets the tool run",
-        mitigation: "the entry says onFailure: block, and anyhook answers before the host's own time limit",
+        mitigation: "at tool calls the entry refuses where a guard that blocks on failure is installed and says onFailure: block, and anyhook answers before the host's own time limit",
         evidence: "run",
     },
     Quirk {
@@ -231,6 +284,13 @@ pub const QUIRKS: &[Quirk] = &[
         versions: "2.1.325",
         behaviour: "a hook is the child of a shell, not of the agent",
         mitigation: "CLAUDE_PID names the agent's process",
+        evidence: "run",
+    },
+    Quirk {
+        id: "claude-project-switch",
+        versions: "2.1.325",
+        behaviour: "disableAllHooks in a project's settings switches the user's hooks off, too",
+        mitigation: "doctor, hosts and install read the project's settings and say so",
         evidence: "run",
     },
 ];

@@ -95,13 +95,19 @@ mod tests {
         let settings = plain(&injected("agent-7", None));
         let hooks = settings["hooks"].as_object().unwrap();
         assert_eq!(hooks.keys().collect::<Vec<_>>(), EVENTS);
-        let stop = json!([{"hooks": [{"type": "command", "timeout": 600, "onFailure": "block",
+        let stop = json!([{"hooks": [{"type": "command", "timeout": 600,
             "command": "/x/anyhook hook claude-code --deadline-ms 540000"}]}]);
         assert_eq!(hooks["Stop"], stop);
+        let tool = json!([{"hooks": [{"type": "command", "timeout": 600, "onFailure": "block",
+            "command": "/x/anyhook hook claude-code --deadline-ms 540000 --tool-event"}]}]);
+        assert_eq!(hooks["PreToolUse"], tool);
         let permission = &hooks["PermissionRequest"][0]["hooks"][0];
         assert_eq!(permission["timeout"], 86400);
         let command = permission["command"].as_str().unwrap();
-        assert!(command.ends_with("hook claude-code --deadline-ms 77760000"), "{command}");
+        assert!(
+            command.ends_with("hook claude-code --deadline-ms 77760000 --tool-event"),
+            "{command}"
+        );
     }
 
     #[test]

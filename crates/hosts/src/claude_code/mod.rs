@@ -6,6 +6,7 @@ mod encode;
 mod facts;
 mod injection;
 mod log;
+mod off;
 mod transcript;
 
 use std::path::PathBuf;
@@ -22,10 +23,11 @@ use crate::dialog::Dialog;
 use crate::facts::{Capability, Quirk};
 use crate::launch::Launch;
 use crate::log::{LogHomes, LogPlace, LogSays, LogState};
-use crate::tool;
-use crate::wiring::json_hooks::{self, Handler};
+use crate::tool::{self, OtherTool, Tool};
+use crate::wiring::json_hooks::Handler;
 use crate::wiring::{
-    Call, Displaced, Edits, Injection, Inspection, JsonSettings, Scope, SettingsError, Start, Texts,
+    Call, Displaced, Edits, Injection, Inspection, JsonSettings, Scope, SettingsError, Start,
+    Texts, Unanswered,
 };
 
 pub use transcript::{Transcript, TranscriptPayload, read_transcript};
@@ -94,6 +96,14 @@ impl Agent for ClaudeCode {
         facts::capabilities()
     }
 
+    fn tools(&self) -> &'static [Tool] {
+        facts::TOOLS
+    }
+
+    fn other_tools(&self) -> &'static [OtherTool] {
+        facts::OTHER_TOOLS
+    }
+
     fn quirks(&self) -> &'static [Quirk] {
         facts::QUIRKS
     }
@@ -102,8 +112,8 @@ impl Agent for ClaudeCode {
         "claude"
     }
 
-    fn session_variable(&self) -> Option<&'static str> {
-        Some("CLAUDECODE")
+    fn session_variables(&self) -> &'static [&'static str] {
+        &["CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_SESSION_ID"]
     }
 
     fn tried_version(&self) -> &'static str {
@@ -130,22 +140,16 @@ impl Agent for ClaudeCode {
     }
 
     fn further_files(&self, scope: &Scope) -> Vec<PathBuf> {
-        let local =
-            scope.project.as_ref().map(|project| project.join(".claude/settings.local.json"));
-        local.into_iter().chain([PathBuf::from(MANAGED)]).collect()
+        off::further_files(scope)
+    }
+
+    fn files_named_in(&self, scope: &Scope, texts: &Texts) -> Vec<PathBuf> {
+        off::plugin_files(scope, texts)
     }
 
     fn inspect(&self, scope: &Scope, texts: &Texts) -> Result<Inspection, SettingsError> {
         let mut found = settings(scope).inspect(texts, EVENTS)?;
-        for (path, text) in texts {
-            for key in ["disableAllHooks", "allowManagedHooksOnly"] {
-                if json_hooks::value(path, text, &[key])? == Some(true.into()) {
-                    found
-                        .obstacles
-                        .push(format!("{key} in {} switches our hooks off", path.display()));
-                }
-            }
-        }
+        found.obstacles = off::obstacles(scope, texts)?;
         Ok(found)
     }
 
@@ -206,9 +210,6 @@ impl Agent for ClaudeCode {
     }
 }
 
-/// The settings that whoever looks after the machine has made.
-const MANAGED: &str = "/etc/claude-code/managed-settings.json";
-
 /// The events we are called at: one entry each, without a matcher.
 const EVENTS: &[&str] = &[
     "SessionStart",
@@ -227,8 +228,12 @@ const EVENTS: &[&str] = &[
     "Notification",
 ];
 
+/// The events at which a call that is not answered is refused, where a guard is installed.
+const TOOL_EVENTS: &[&str] = &["PreToolUse", "PermissionRequest"];
+
 fn settings(scope: &Scope) -> JsonSettings {
-    JsonSettings { host: "claude-code", path: folder(scope).join("settings.json") }
+    let path = folder(scope).join("settings.json");
+    JsonSettings { host: "claude-code", path, tool_events: TOOL_EVENTS }
 }
 
 /// Returns the folder it has for itself.
@@ -246,9 +251,18 @@ fn handler(event: &&'static str, call: &Call, permission_seconds: u64) -> Handle
         "PermissionRequest" => permission_seconds,
         _ => 600,
     };
-    let command = call.command("claude-code", seconds * 1000);
-    Handler {
-        event,
-        handler: json!({"type": "command", "command": command, "timeout": seconds, "onFailure": "block"}),
+    let mut handler = json!({"type": "command"});
+    if TOOL_EVENTS.contains(event) {
+        // What it takes for a failure blocks, so without a guard there must be none. It also covers
+        // what no entry can: that we did not answer within the host's own limit.
+        let unanswered = Unanswered::Refused { otherwise: 0 };
+        handler["command"] = call.command("claude-code", seconds * 1000, unanswered).into();
+        handler["timeout"] = seconds.into();
+        handler["onFailure"] = "block".into();
+    } else {
+        // A prompt must not be blocked by a program that is missing.
+        handler["command"] = call.command("claude-code", seconds * 1000, Unanswered::GoesOn).into();
+        handler["timeout"] = seconds.into();
     }
+    Handler { event, handler }
 }

@@ -3,7 +3,7 @@
 use anyhook_model::json::{PassedOn, Role};
 use anyhook_model::{Caller, DecodeError, Event, EventKind};
 
-use super::facts::TOOLS;
+use super::facts::{OTHER_TOOLS, TOOLS};
 use crate::common::{Common, PromptSource};
 use crate::patch_events;
 
@@ -14,26 +14,24 @@ pub const PASSED_ON: &[PassedOn] = &[
 ];
 
 pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> {
-    let events = Common { host: "codex", tools: TOOLS, prompt: PromptSource::Anybody }.decode(
-        bytes,
-        caller,
-        |native| {
-            Some(match native {
-                "SessionStart" => EventKind::SessionStart,
-                "SessionEnd" => EventKind::SessionEnd,
-                "UserPromptSubmit" => EventKind::BeforeAgent,
-                "PreToolUse" => EventKind::BeforeTool,
-                "PermissionRequest" => EventKind::PermissionRequest,
-                "PostToolUse" => EventKind::AfterTool,
-                "PreCompact" => EventKind::PreCompact,
-                "PostCompact" => EventKind::PostCompact,
-                "SubagentStart" => EventKind::SubagentStart,
-                "SubagentStop" => EventKind::SubagentStop,
-                "Stop" => EventKind::BeforeStop,
-                _ => return None,
-            })
-        },
-    )?;
+    let events =
+        Common { host: "codex", tools: TOOLS, others: OTHER_TOOLS, prompt: PromptSource::Anybody }
+            .decode(bytes, caller, |native| {
+                Some(match native {
+                    "SessionStart" => EventKind::SessionStart,
+                    "SessionEnd" => EventKind::SessionEnd,
+                    "UserPromptSubmit" => EventKind::BeforeAgent,
+                    "PreToolUse" => EventKind::BeforeTool,
+                    "PermissionRequest" => EventKind::PermissionRequest,
+                    "PostToolUse" => EventKind::AfterTool,
+                    "PreCompact" => EventKind::PreCompact,
+                    "PostCompact" => EventKind::PostCompact,
+                    "SubagentStart" => EventKind::SubagentStart,
+                    "SubagentStop" => EventKind::SubagentStop,
+                    "Stop" => EventKind::BeforeStop,
+                    _ => return None,
+                })
+            })?;
     Ok(events
         .into_iter()
         .flat_map(|event| {

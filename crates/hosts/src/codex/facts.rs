@@ -3,10 +3,45 @@
 use anyhook_model::EventKind;
 
 use crate::facts::{Capability, Quirk, can, lacks};
-use crate::tool::Tool;
+use crate::tool::{OtherTool, Tool};
 
 pub const TOOLS: &[Tool] = &[
     Tool { native: "Bash", canonical: "Shell", renamed: &[], known: &["command"], files: &[] },
+    Tool {
+        native: "exec_command",
+        canonical: "Shell",
+        renamed: &[("cmd", "command")],
+        known: &["workdir", "shell", "login", "tty", "yield_time_ms", "max_output_tokens"],
+        files: &[],
+    },
+    Tool {
+        native: "shell_command",
+        canonical: "Shell",
+        renamed: &[],
+        known: &["command", "workdir", "login", "timeout_ms"],
+        files: &[],
+    },
+    Tool {
+        native: "shell",
+        canonical: "Shell",
+        renamed: &[],
+        known: &["command", "workdir", "timeout_ms"],
+        files: &[],
+    },
+    Tool {
+        native: "local_shell",
+        canonical: "Shell",
+        renamed: &[],
+        known: &["command", "workdir", "timeout_ms"],
+        files: &[],
+    },
+    Tool {
+        native: "web_search",
+        canonical: "SearchWeb",
+        renamed: &[],
+        known: &["query"],
+        files: &[],
+    },
     Tool {
         native: "spawn_agent",
         canonical: "Subagent",
@@ -28,6 +63,27 @@ pub const TOOLS: &[Tool] = &[
         known: &["path"],
         files: &["path"],
     },
+];
+
+/// Tools that are none of the canonical ones.
+pub const OTHER_TOOLS: &[OtherTool] = &[
+    OtherTool { name: "apply_patch", what: "changes files; an event for each of them" },
+    OtherTool { name: "close_agent", what: "ends a subagent" },
+    OtherTool { name: "create_goal", what: "sets a goal" },
+    OtherTool {
+        name: "exec",
+        what: "runs JavaScript that calls the other tools; their calls are seen",
+    },
+    OtherTool { name: "get_goal", what: "shows the goal" },
+    OtherTool { name: "list_agents", what: "lists subagents" },
+    OtherTool { name: "request_user_input", what: "asks the person questions" },
+    OtherTool { name: "send_input", what: "writes to a subagent" },
+    OtherTool { name: "send_message", what: "writes to a subagent" },
+    OtherTool { name: "tool_search", what: "loads further tools" },
+    OtherTool { name: "update_goal", what: "ends the goal" },
+    OtherTool { name: "wait", what: "waits for a running script" },
+    OtherTool { name: "wait_agent", what: "waits for a subagent" },
+    OtherTool { name: "write_stdin", what: "types into a running command; Codex calls no hook" },
 ];
 
 pub fn capabilities() -> Vec<Capability> {
@@ -113,6 +169,27 @@ pub const QUIRKS: &[Quirk] = &[
         versions: "0.166.0",
         behaviour: "`notify` is one program, told of the end of a turn alone; given for one start it takes the place of the user's",
         mitigation: "ours calls the user's after it; permission prompts come by the hook alone",
+        evidence: "run",
+    },
+    Quirk {
+        id: "codex-write-stdin",
+        versions: "0.166.0",
+        behaviour: "write_stdin types into a command that is still running, such as `bash -i`, and calls no hook: what is typed there is never shown to a guard",
+        mitigation: "deny the start of bare interpreters in Codex: examples/hooks/no-bare-interpreters",
+        evidence: "run",
+    },
+    Quirk {
+        id: "codex-hidden-workdir",
+        versions: "0.166.0",
+        behaviour: "exec_command takes a working folder that hooks are not told: relative paths in such a command are taken from the session's folder",
+        mitigation: "none: guard absolute and relative paths alike",
+        evidence: "run",
+    },
+    Quirk {
+        id: "codex-project-switch",
+        versions: "0.166.0",
+        behaviour: "[features] hooks = false in a trusted project's config.toml switches the user's hooks off, too",
+        mitigation: "doctor, hosts and install read the project's settings and say so",
         evidence: "run",
     },
 ];

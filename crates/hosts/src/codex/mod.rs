@@ -21,12 +21,12 @@ use crate::dialog::Dialog;
 use crate::facts::{Capability, Quirk};
 use crate::launch::Launch;
 use crate::log::{LogHomes, LogPlace, LogSays, LogState};
-use crate::tool;
+use crate::tool::{self, OtherTool, Tool};
 use crate::wiring::codex_trust;
 use crate::wiring::json_hooks::{self, Handler};
 use crate::wiring::{
-    Call, Displaced, Edits, Injection, Inspection, JsonSettings, Scope, SettingsError, Start,
-    Texts, is_ours,
+    Call, Displaced, Edits, Injection, Inspection, JsonSettings, Obstacle, Scope, SettingsError,
+    Start, Texts, Unanswered, is_ours,
 };
 
 /// OpenAI's Codex CLI.
@@ -83,12 +83,24 @@ impl Agent for Codex {
         facts::capabilities()
     }
 
+    fn tools(&self) -> &'static [Tool] {
+        facts::TOOLS
+    }
+
+    fn other_tools(&self) -> &'static [OtherTool] {
+        facts::OTHER_TOOLS
+    }
+
     fn quirks(&self) -> &'static [Quirk] {
         facts::QUIRKS
     }
 
     fn program(&self) -> &'static str {
         "codex"
+    }
+
+    fn session_variables(&self) -> &'static [&'static str] {
+        &["CODEX_THREAD_ID", "CODEX_SESSION_ID", "CODEX_CI"]
     }
 
     fn tried_version(&self) -> &'static str {
@@ -129,13 +141,19 @@ impl Agent for Codex {
         Ok(edits)
     }
 
+    fn further_files(&self, scope: &Scope) -> Vec<PathBuf> {
+        scope.project.iter().map(|_| own_config(scope)).collect()
+    }
+
     fn inspect(&self, scope: &Scope, texts: &Texts) -> Result<Inspection, SettingsError> {
         let file = hooks_file(scope);
         let config = config_file(scope);
         let mut found = file.inspect(texts, EVENTS)?;
         let config_text = texts.get(&config).map(String::as_str).unwrap_or_default();
-        if codex_trust::switched_off(&config, config_text)? {
-            found.obstacles.push("[features] hooks = false switches all hooks off".to_owned());
+        let own = own_config(scope);
+        let own_text = texts.get(&own).map(String::as_str).unwrap_or_default();
+        if codex_trust::switched_off(&own, own_text)? {
+            found.obstacles.push(Obstacle::setting("[features] hooks = false", &own));
         }
         if let Some(hooks) = texts.get(&file.path) {
             for (key, hash) in our_hashes(&file.path, hooks)? {
@@ -221,8 +239,12 @@ const EVENTS: &[&str] = &[
     "Stop",
 ];
 
+/// The events at which a call that is not answered is refused, where a guard is installed.
+const TOOL_EVENTS: &[&str] = &["PreToolUse", "PermissionRequest"];
+
 fn hooks_file(scope: &Scope) -> JsonSettings {
-    JsonSettings { host: "codex", path: folder(scope).join("hooks.json") }
+    let path = folder(scope).join("hooks.json");
+    JsonSettings { host: "codex", path, tool_events: TOOL_EVENTS }
 }
 
 /// Returns the folder it has for itself.
@@ -231,6 +253,11 @@ fn folder(scope: &Scope) -> PathBuf {
         Some(project) => project.join(".codex"),
         None => scope.folder("CODEX_HOME", ".codex"),
     }
+}
+
+/// Returns the settings of the same level.
+fn own_config(scope: &Scope) -> PathBuf {
+    folder(scope).join("config.toml")
 }
 
 /// Trust is the user's, also for a project's hooks.
@@ -254,6 +281,11 @@ fn handler(event: &&'static str, call: &Call, permission_seconds: u64) -> Handle
         "PermissionRequest" => permission_seconds,
         _ => 600,
     };
-    let command = call.command("codex", seconds * 1000);
+    let unanswered = if TOOL_EVENTS.contains(event) {
+        Unanswered::Refused { otherwise: 1 }
+    } else {
+        Unanswered::GoesOn
+    };
+    let command = call.command("codex", seconds * 1000, unanswered);
     Handler { event, handler: json!({"type": "command", "command": command, "timeout": seconds}) }
 }

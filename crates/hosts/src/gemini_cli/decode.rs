@@ -4,27 +4,32 @@ use anyhook_model::json::{PassedOn, Role};
 use anyhook_model::{Caller, DecodeError, Event, EventKind};
 use serde_json::Value;
 
-use super::facts::TOOLS;
+use super::facts::{OTHER_TOOLS, TOOLS};
 use crate::common::{Common, PromptSource};
 
 /// What is in a payload only for hooks; a tool's output is looked at, for whether it failed.
 pub const PASSED_ON: &[PassedOn] = &[PassedOn { path: &["tool_input"], role: Role::Input }];
 
 pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> {
-    let mut events = Common { host: "gemini-cli", tools: TOOLS, prompt: PromptSource::Returned }
-        .decode(bytes, caller, |native| {
-            Some(match native {
-                "SessionStart" => EventKind::SessionStart,
-                "SessionEnd" => EventKind::SessionEnd,
-                "BeforeAgent" => EventKind::BeforeAgent,
-                "BeforeTool" => EventKind::BeforeTool,
-                "AfterTool" => EventKind::AfterTool,
-                "AfterAgent" => EventKind::BeforeStop,
-                "PreCompress" => EventKind::PreCompact,
-                "Notification" => EventKind::Notification,
-                _ => return None,
-            })
-        })?;
+    let mut events = Common {
+        host: "gemini-cli",
+        tools: TOOLS,
+        others: OTHER_TOOLS,
+        prompt: PromptSource::Returned,
+    }
+    .decode(bytes, caller, |native| {
+        Some(match native {
+            "SessionStart" => EventKind::SessionStart,
+            "SessionEnd" => EventKind::SessionEnd,
+            "BeforeAgent" => EventKind::BeforeAgent,
+            "BeforeTool" => EventKind::BeforeTool,
+            "AfterTool" => EventKind::AfterTool,
+            "AfterAgent" => EventKind::BeforeStop,
+            "PreCompress" => EventKind::PreCompact,
+            "Notification" => EventKind::Notification,
+            _ => return None,
+        })
+    })?;
     for event in &mut events {
         mend(event);
     }
@@ -80,7 +85,11 @@ fn shell_failure(output: &Value) -> Option<String> {
         .lines()
         .rev()
         .take_while(|line| SHELL_LINES.iter().any(|start| line.starts_with(start)))
-        .find(|line| line.starts_with("Exit Code: ") || line.starts_with("Signal: "))
+        .filter(|line| line.starts_with("Exit Code: ") || line.starts_with("Signal: "))
+        // Some versions write these lines after every command.
+        .find(|line| {
+            !matches!(*line, "Exit Code: 0" | "Exit Code: (none)" | "Signal: (none)" | "Signal: 0")
+        })
         // Such a line may be the last of a command's own output.
         .filter(|line| !display.trim_end().ends_with(line))
         .map(str::to_lowercase)
@@ -106,6 +115,13 @@ mod tests {
         assert_eq!(output("Output: hi", "hi"), None);
         assert_eq!(output("Output: hi\nExit Code: 3", "hi"), Some(json!("exit code: 3")));
         assert_eq!(output("Output: (empty)\nSignal: 9", ""), Some(json!("signal: 9")));
+        assert_eq!(output("Output: hi\nExit Code: 0\nSignal: (none)", "hi"), None);
+        let ended = output("Output: hi\nExit Code: (none)\nSignal: 15", "hi");
+        assert_eq!(ended, Some(json!("signal: 15")));
+        assert_eq!(
+            output("Output: hi\nExit Code: 1\nSignal: (none)", "hi"),
+            Some(json!("exit code: 1"))
+        );
         assert_eq!(output("Output: hi\nExit Code: 3", "hi\nExit Code: 3\n"), None);
         assert_eq!(output("Output: Exit Code: 3\nhi", "Exit Code: 3\nhi"), None);
     }

@@ -3,14 +3,14 @@
 use anyhook_model::EventKind;
 
 use crate::facts::{Capability, Quirk, can, lacks};
-use crate::tool::Tool;
+use crate::tool::{OtherTool, Tool};
 
 pub const TOOLS: &[Tool] = &[
     Tool {
         native: "run_shell_command",
         canonical: "Shell",
         renamed: &[],
-        known: &["command", "description", "dir_path", "is_background"],
+        known: &["command", "description", "dir_path", "is_background", "delay_ms"],
         files: &[],
     },
     Tool {
@@ -39,14 +39,14 @@ pub const TOOLS: &[Tool] = &[
         canonical: "Glob",
         renamed: &[("dir_path", "path")],
         known: &["pattern"],
-        files: &[],
+        files: &["path"],
     },
     Tool {
         native: "grep_search",
         canonical: "Grep",
         renamed: &[("dir_path", "path")],
         known: &["pattern", "include_pattern"],
-        files: &[],
+        files: &["path"],
     },
     Tool {
         native: "web_fetch",
@@ -70,6 +70,22 @@ pub const TOOLS: &[Tool] = &[
         files: &[],
     },
     Tool { native: "write_todos", canonical: "Todo", renamed: &[], known: &["todos"], files: &[] },
+];
+
+/// Tools that are none of the canonical ones.
+pub const OTHER_TOOLS: &[OtherTool] = &[
+    OtherTool { name: "activate_skill", what: "loads a skill" },
+    OtherTool { name: "ask_user", what: "asks the person a question" },
+    OtherTool { name: "complete_task", what: "ends a subagent's work" },
+    OtherTool { name: "enter_plan_mode", what: "begins to plan" },
+    OtherTool { name: "exit_plan_mode", what: "shows the plan to the person" },
+    OtherTool { name: "get_internal_docs", what: "reads its own documentation" },
+    OtherTool { name: "list_background_processes", what: "lists background commands" },
+    OtherTool { name: "list_directory", what: "lists a folder" },
+    OtherTool { name: "read_background_output", what: "reads a background command's output" },
+    OtherTool { name: "read_many_files", what: "reads files by glob" },
+    OtherTool { name: "save_memory", what: "adds to its memory file" },
+    OtherTool { name: "update_topic", what: "names the topic" },
 ];
 
 pub fn capabilities() -> Vec<Capability> {
@@ -163,5 +179,12 @@ pub const QUIRKS: &[Quirk] = &[
         behaviour: "settings for one start can be given only in place of the machine's own",
         mitigation: "no notification hooks are injected; they come with `anyhook install`",
         evidence: "source",
+    },
+    Quirk {
+        id: "gemini-project-switch",
+        versions: "0.61.0",
+        behaviour: "hooksConfig.enabled = false in a project's settings switches the user's hooks off, too",
+        mitigation: "doctor, hosts and install read the project's settings and say so",
+        evidence: "run",
     },
 ];

@@ -20,10 +20,11 @@ use crate::dialog::Dialog;
 use crate::facts::{Capability, Quirk};
 use crate::launch::{self, Launch};
 use crate::log::{LogHomes, LogPlace, LogSays, LogState};
-use crate::tool;
+use crate::tool::{self, OtherTool, Tool};
 use crate::wiring::json_hooks::{self, Handler};
 use crate::wiring::{
-    Call, Edits, Injection, Inspection, JsonSettings, Scope, SettingsError, Start, Texts, is_ours,
+    Call, Edits, Injection, Inspection, JsonSettings, Obstacle, Scope, SettingsError, Start, Texts,
+    Unanswered, is_ours,
 };
 
 /// Google's Gemini CLI.
@@ -91,6 +92,14 @@ impl Agent for GeminiCli {
         facts::capabilities()
     }
 
+    fn tools(&self) -> &'static [Tool] {
+        facts::TOOLS
+    }
+
+    fn other_tools(&self) -> &'static [OtherTool] {
+        facts::OTHER_TOOLS
+    }
+
     fn quirks(&self) -> &'static [Quirk] {
         facts::QUIRKS
     }
@@ -99,8 +108,8 @@ impl Agent for GeminiCli {
         "gemini"
     }
 
-    fn session_variable(&self) -> Option<&'static str> {
-        Some("GEMINI_CLI")
+    fn session_variables(&self) -> &'static [&'static str] {
+        &["GEMINI_CLI", "GEMINI_SESSION_ID"]
     }
 
     fn tried_version(&self) -> &'static str {
@@ -131,7 +140,7 @@ impl Agent for GeminiCli {
         let mut found = file.inspect(texts, EVENTS)?;
         let Some(text) = texts.get(&file.path) else { return Ok(found) };
         if json_hooks::value(&file.path, text, &["hooksConfig", "enabled"])? == Some(false.into()) {
-            found.obstacles.push("hooksConfig.enabled = false switches all hooks off".to_owned());
+            found.obstacles.push(Obstacle::setting("hooksConfig.enabled = false", &file.path));
         }
         for keys in [["hooksConfig", "disabled"], ["hooks", "disabled"]] {
             let disabled = json_hooks::value(&file.path, text, &keys)?.unwrap_or_default();
@@ -139,7 +148,8 @@ impl Agent for GeminiCli {
                 name.as_str().is_some_and(|name| name == NAME || is_ours(name, "gemini-cli"))
             };
             if disabled.as_array().is_some_and(|names| names.iter().any(is_off)) {
-                found.obstacles.push(format!("{} lists anyhook", keys.join(".")));
+                let setting = format!("{}, which lists anyhook,", keys.join("."));
+                found.obstacles.push(Obstacle::setting(&setting, &file.path));
             }
         }
         Ok(found)
@@ -201,8 +211,12 @@ const EVENTS: &[&str] = &[
     "Notification",
 ];
 
+/// The events at which a call that is not answered is refused, where a guard is installed.
+const TOOL_EVENTS: &[&str] = &["BeforeTool"];
+
 fn settings(scope: &Scope) -> JsonSettings {
-    JsonSettings { host: "gemini-cli", path: folder(scope).join("settings.json") }
+    let path = folder(scope).join("settings.json");
+    JsonSettings { host: "gemini-cli", path, tool_events: TOOL_EVENTS }
 }
 
 /// Returns the folder it has for itself.
@@ -213,7 +227,13 @@ fn folder(scope: &Scope) -> PathBuf {
 fn handler(event: &&'static str, call: &Call) -> Handler {
     // In milliseconds, unlike the other hosts.
     let limit = if *event == "SessionEnd" { 5_000 } else { 600_000 };
-    let command = call.command("gemini-cli", limit);
+    // It takes every exit code above 1 for a block, also that of a shell that finds no program.
+    let unanswered = if TOOL_EVENTS.contains(event) {
+        Unanswered::Refused { otherwise: 1 }
+    } else {
+        Unanswered::Softened
+    };
+    let command = call.command("gemini-cli", limit, unanswered);
     Handler {
         event,
         handler: json!({"type": "command", "name": NAME, "command": command, "timeout": limit}),

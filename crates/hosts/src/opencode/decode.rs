@@ -4,9 +4,9 @@ use anyhook_model::json::{PassedOn, Role};
 use anyhook_model::{Caller, DecodeError, Event, EventKind};
 use serde_json::{Value, json};
 
-use super::facts::TOOLS;
+use super::facts::{OTHER_TOOLS, TOOLS};
 use crate::patch_events;
-use crate::payload::{Payload, path, repeated_id, stop_events};
+use crate::payload::{CUT, Payload, path, repeated_id, stop_events};
 use crate::tool;
 
 /// What is in a payload only for hooks.
@@ -19,7 +19,7 @@ pub const PASSED_ON: &[PassedOn] = &[
 
 pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> {
     let mut payload = Payload::read(bytes)?;
-    let hook = payload.text("hook").ok_or(DecodeError::NoEventType)?;
+    let hook = payload.event_name("hook")?;
     let directory = path(payload.text("directory")).unwrap_or_else(|| caller.work_dir.clone());
     let mut event = Event::new(EventKind::Other(hook.clone()), "opencode", &directory, caller.now);
     event.native_name = Some(hook.clone());
@@ -61,6 +61,14 @@ pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> 
     {
         tool.fixed = Some("it could not be read exactly");
     }
+    match event.kind {
+        // Half a name may be that of a tool's event.
+        EventKind::Other(_) if payload.cut => return Err(DecodeError::NotJson(CUT.to_owned())),
+        _ if hook.starts_with("tool.execute.") => {
+            event.doubt = payload.doubt(field(&payload, "input", "tool"));
+        }
+        _ => {}
+    }
     event.raw = payload.fields;
     let is_patch = event
         .tool
@@ -70,7 +78,7 @@ pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> 
     Ok(match event.kind {
         EventKind::BeforeStop => stop_events(event),
         _ if is_patch => patch_events::split(event, "patchText"),
-        _ => vec![event],
+        _ => patch_events::of_shell(event),
     })
 }
 
@@ -107,10 +115,10 @@ fn call(event: &mut Event, payload: &Payload, hook: &str) {
     let use_id = field(payload, "input", "callID").and_then(Value::as_str).map(str::to_owned);
     event.tool = Some(tool::canonical(
         TOOLS,
+        OTHER_TOOLS,
         name,
         arguments.cloned().unwrap_or_default(),
         use_id,
-        &event.work_dir,
     ));
     event.kind = EventKind::BeforeTool;
     if hook == "tool.execute.after" {
@@ -143,10 +151,10 @@ fn failed_call(event: &mut Event, payload: &Payload) {
     event.kind = EventKind::AfterToolFailure;
     event.tool = Some(tool::canonical(
         TOOLS,
+        OTHER_TOOLS,
         text("tool").unwrap_or_default(),
         input,
         text("callID"),
-        &event.work_dir,
     ));
     event
         .data

@@ -3,7 +3,7 @@
 use anyhook_model::EventKind;
 
 use crate::facts::{Capability, Quirk, can, lacks};
-use crate::tool::Tool;
+use crate::tool::{OtherTool, Tool};
 
 pub const TOOLS: &[Tool] = &[
     Tool {
@@ -39,14 +39,14 @@ pub const TOOLS: &[Tool] = &[
         canonical: "Glob",
         renamed: &[],
         known: &["pattern", "path"],
-        files: &[],
+        files: &["path"],
     },
     Tool {
         native: "grep",
         canonical: "Grep",
         renamed: &[],
         known: &["pattern", "path", "include"],
-        files: &[],
+        files: &["path"],
     },
     Tool {
         native: "webfetch",
@@ -70,6 +70,16 @@ pub const TOOLS: &[Tool] = &[
         files: &[],
     },
     Tool { native: "todowrite", canonical: "Todo", renamed: &[], known: &["todos"], files: &[] },
+];
+
+/// Tools that are none of the canonical ones.
+pub const OTHER_TOOLS: &[OtherTool] = &[
+    OtherTool { name: "apply_patch", what: "changes files; an event for each of them" },
+    OtherTool { name: "invalid", what: "answers a call of a tool that is not there" },
+    OtherTool { name: "lsp", what: "asks a language server" },
+    OtherTool { name: "plan_exit", what: "ends planning" },
+    OtherTool { name: "question", what: "asks the person a question" },
+    OtherTool { name: "skill", what: "loads a skill" },
 ];
 
 pub fn capabilities() -> Vec<Capability> {

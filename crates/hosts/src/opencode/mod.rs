@@ -11,7 +11,8 @@ use std::path::PathBuf;
 
 use anyhook_model::json::{Object, PassedOn};
 use anyhook_model::{
-    Caller, DecodeError, Event, EventKind, Host, PromptType, Reply, ToolCall, Verdict,
+    Caller, DecodeError, Event, EventKind, Host, LateRefusal, PromptType, Reply, ToolCall, Verdict,
+    exit_code,
 };
 use serde_json::Value;
 
@@ -21,7 +22,7 @@ use crate::dialog::Dialog;
 use crate::facts::{Capability, Quirk};
 use crate::launch::{self, Launch};
 use crate::log::{LogHomes, LogPlace, LogSays, LogState};
-use crate::tool;
+use crate::tool::{self, OtherTool, Tool};
 use crate::wiring::{
     Call, Displaced, Edits, Injection, Inspection, Scope, SettingsError, Start, Texts,
 };
@@ -30,7 +31,8 @@ use crate::wiring::{
 #[derive(Clone, Copy, Debug)]
 pub struct OpenCode;
 
-/// The plugin's text; `@BINARY@` and `@LIMIT_MS@` stand for what `install` fills in.
+/// The plugin's text; `@BINARY@`, `@ARGUMENTS@`, `@MARKER@` and `@LIMIT_MS@` stand for what `install`
+/// fills in.
 pub const PLUGIN: &str = include_str!("plugin.js");
 
 impl Host for OpenCode {
@@ -63,8 +65,12 @@ impl Host for OpenCode {
     }
 
     fn can_warn(&self, event: &EventKind) -> bool {
-        // The plugin has no way to say anything when a session starts.
-        *event != EventKind::SessionStart
+        // What the plugin can say, it says to the model: with a prompt, or with a result.
+        matches!(event, EventKind::BeforeAgent | EventKind::AfterTool)
+    }
+
+    fn warns_person(&self) -> bool {
+        false
     }
 
     fn refuse(&self, error: &DecodeError, guarded: bool) -> Reply {
@@ -74,6 +80,14 @@ impl Host for OpenCode {
             return saying.reply("");
         }
         crate::say::refuse(error, false)
+    }
+
+    // Our plugin takes any other exit code for a failure, and a failure for no opinion.
+    fn late_refusal(&self) -> &'static LateRefusal {
+        &LateRefusal {
+            stdout: "{\"deny\": \"anyhook found no decision within its deadline, and a hook with on_failure: block is installed\"}\n",
+            exit_code: exit_code::OK,
+        }
     }
 
     fn prompt_tool(&self, tool: &str) -> Option<PromptType> {
@@ -93,6 +107,14 @@ impl Agent for OpenCode {
         facts::capabilities()
     }
 
+    fn tools(&self) -> &'static [Tool] {
+        facts::TOOLS
+    }
+
+    fn other_tools(&self) -> &'static [OtherTool] {
+        facts::OTHER_TOOLS
+    }
+
     fn quirks(&self) -> &'static [Quirk] {
         facts::QUIRKS
     }
@@ -101,8 +123,8 @@ impl Agent for OpenCode {
         "opencode"
     }
 
-    fn session_variable(&self) -> Option<&'static str> {
-        Some("OPENCODE")
+    fn session_variables(&self) -> &'static [&'static str] {
+        &["OPENCODE"]
     }
 
     fn tried_version(&self) -> &'static str {
@@ -135,7 +157,12 @@ impl Agent for OpenCode {
         let path = plugin_file(scope);
         let mut found = Inspection::default();
         match texts.get(&path).and_then(|text| binary_of(text)) {
-            Some(binary) => found.ours.push(binary),
+            Some(binary) => {
+                found.ours.push(binary);
+                if !texts.get(&path).is_some_and(|text| text.contains("\"--state\"")) {
+                    found.outdated.push("all".to_owned());
+                }
+            }
             None => found.missing.push("all".to_owned()),
         }
         Ok(found)
@@ -233,8 +260,15 @@ const OPTIONS_WITH_VALUE: [&str; 11] = [
 
 /// Returns the plugin that calls us.
 fn plugin(call: &Call) -> String {
-    let binary = Value::from(call.answering().to_string_lossy());
-    PLUGIN.replace("\"@BINARY@\"", &binary.to_string()).replace("@LIMIT_MS@", &LIMIT_MS.to_string())
+    let marker = call.folders().map(|folders| folders.marker().to_string_lossy().into_owned());
+    let values: [(&str, Value); 3] = [
+        ("\"@BINARY@\"", call.answering().to_string_lossy().into()),
+        ("\"@ARGUMENTS@\"", call.arguments("opencode", LIMIT_MS).into()),
+        ("\"@MARKER@\"", marker.unwrap_or_default().into()),
+    ];
+    let text = PLUGIN.replace("@LIMIT_MS@", &LIMIT_MS.to_string());
+    // Each stands before what it is filled with, so that no path is taken for another's place.
+    values.iter().fold(text, |text, (place, value)| text.replacen(place, &value.to_string(), 1))
 }
 
 fn plugin_file(scope: &Scope) -> PathBuf {

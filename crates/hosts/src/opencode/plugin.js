@@ -1,19 +1,23 @@
 // anyhook for OpenCode: hands what happens to `anyhook hook opencode` and does what it answers.
 // Written by `anyhook install opencode`, taken away by `anyhook uninstall opencode`.
 import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 
 const BINARY = "@BINARY@";
+const ARGUMENTS = "@ARGUMENTS@";
+// Is there while a guard that blocks on failure is installed.
+const MARKER = "@MARKER@";
 // OpenCode has no time limit of its own; a hook that hangs must not hang the agent.
 const LIMIT_MS = @LIMIT_MS@;
 
 // Sends one event; resolves to the answer, or to {failed} if there is none.
-function call(payload) {
+function call(payload, more = []) {
   return new Promise((resolve) => {
     let stdout = "";
     let stderr = "";
     let child;
     try {
-      child = spawn(BINARY, ["hook", "opencode", "--deadline-ms", String(Math.floor(LIMIT_MS * 0.9))], {
+      child = spawn(BINARY, [...ARGUMENTS, ...more], {
         stdio: ["pipe", "pipe", "pipe"],
       });
     } catch (error) {
@@ -30,10 +34,10 @@ function call(payload) {
     });
     child.stdout.on("data", (data) => (stdout += data));
     child.stderr.on("data", (data) => (stderr += data));
-    child.on("close", (code) => {
+    child.on("close", (code, signal) => {
       clearTimeout(timer);
       if (code !== 0) {
-        resolve({ failed: stderr.trim() || `exit ${code}` });
+        resolve({ failed: stderr.trim() || (signal ? `killed by ${signal}` : `exit ${code}`) });
         return;
       }
       try {
@@ -68,15 +72,25 @@ function isDone(session) {
   run.sentBack.delete(session);
 }
 
+// Says why a call is refused that nobody has answered for; nothing if no guard needs it answered.
+function refusal(failed) {
+  if (MARKER && !existsSync(MARKER)) return undefined;
+  return (
+    `anyhook did not answer (${failed}), and a guard that blocks on failure is installed, so this call is refused. ` +
+    "The way out, for a person in a terminal: anyhook doctor says what is wrong, anyhook install puts the program back" +
+    (MARKER ? `; without anyhook, rm -r ${MARKER}` : "")
+  );
+}
+
 export const Anyhook = async ({ directory, worktree, client }) => {
   // Sessions that belong to a subagent, and the session that started each.
   const parents = new Map();
   // Calls that were denied: to the host they have failed, but nothing has run.
   const denied = new Set();
   let isDisposed = false;
-  const ask = (hook, more) => {
+  const ask = (hook, more, options) => {
     const session = more.input?.sessionID ?? more.event?.properties?.sessionID;
-    return call({ hook, directory, worktree, parent: parents.get(session), ...more });
+    return call({ hook, directory, worktree, parent: parents.get(session), ...more }, options);
   };
 
   const happened = async (event) => {
@@ -123,12 +137,11 @@ export const Anyhook = async ({ directory, worktree, client }) => {
     },
 
     "tool.execute.before": async (input, output) => {
-      const answer = await ask("tool.execute.before", { input, output });
-      // Without an answer nobody has guarded the call.
-      const refusal = answer.failed ? `anyhook did not answer: ${answer.failed}` : answer.deny;
-      if (refusal) {
+      const answer = await ask("tool.execute.before", { input, output }, ["--tool-event"]);
+      const reason = answer.failed ? refusal(answer.failed) : answer.deny;
+      if (reason) {
         denied.add(input.callID);
-        throw new Error(refusal);
+        throw new Error(reason);
       }
       if (answer.args) {
         for (const key of Object.keys(output.args)) delete output.args[key];

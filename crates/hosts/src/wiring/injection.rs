@@ -104,7 +104,7 @@ impl Emission {
 
 /// Reads a command line as words, if a shell would do nothing but run it: none if there is anything
 /// but words, quoted or not.
-fn words(command: &str) -> Option<Vec<String>> {
+pub(super) fn words(command: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut letters = command.chars();
@@ -143,7 +143,7 @@ mod tests {
     fn call() -> Call {
         // Whatever answers its events: telling of them is the whole program's.
         let small = Some(PathBuf::from("/opt/it's here/anyhook-hook"));
-        Call { binary: PathBuf::from("/opt/it's here/anyhook"), small }
+        Call { binary: PathBuf::from("/opt/it's here/anyhook"), small, folders: None }
     }
 
     #[test]

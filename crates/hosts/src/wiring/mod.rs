@@ -2,10 +2,12 @@
 //! written by the command line.
 
 pub mod codex_trust;
+mod entry;
 mod injection;
 pub mod json_hooks;
 mod settings;
 
+pub use entry::{Form, Unanswered, form_of, is_ours, program_of};
 pub use injection::{Displaced, Emission, Injection, Start};
 
 pub(crate) use injection::PERMISSION_SECONDS;
@@ -53,9 +55,31 @@ pub struct Inspection {
     /// Other hooks at the same events, which run beside ours.
     pub rivals: Vec<String>,
     /// What keeps the agent from calling us although we are wired in, and a person has to take away.
-    pub obstacles: Vec<String>,
+    pub obstacles: Vec<Obstacle>,
     /// What keeps it from calling us, and wiring us in again puts right.
     pub stale: Vec<String>,
+    /// Entries of an earlier version, by which the agent calls us: wiring us in again renews them.
+    pub outdated: Vec<String>,
+}
+
+/// What keeps an agent from calling us.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Obstacle {
+    /// What it is, and in which file.
+    pub what: String,
+    /// What to do about it.
+    pub way_out: String,
+}
+
+impl Obstacle {
+    /// A setting that switches hooks off.
+    pub(crate) fn setting(setting: &str, path: &Path) -> Self {
+        let path = path.display();
+        Self {
+            what: format!("{setting} in {path} switches our hooks off"),
+            way_out: format!("take it out of {path}, then: anyhook doctor"),
+        }
+    }
 }
 
 /// Why settings cannot be changed. Nothing is.
@@ -93,63 +117,56 @@ pub struct Call {
     pub binary: PathBuf,
     /// The small program's path, where there is one.
     pub small: Option<PathBuf>,
+    /// The folders that entries name.
+    pub folders: Option<Folders>,
 }
+
+/// Folders that stand in an agent's entries, so that no variable of its process moves them.
+#[derive(Clone, Debug)]
+pub struct Folders {
+    /// The user's home.
+    pub home: PathBuf,
+    /// The user's level, such as `~/.config/agents`.
+    pub config: PathBuf,
+    /// What is remembered, such as `~/.local/state/anyhook`.
+    pub state: PathBuf,
+}
+
+impl Folders {
+    /// Returns the options that name them.
+    pub fn options(&self) -> [(&'static str, &Path); 3] {
+        [("--home", &self.home), ("--config", &self.config), ("--state", &self.state)]
+    }
+
+    /// Returns the marker that a guard whose failure blocks is installed.
+    pub fn marker(&self) -> PathBuf {
+        self.state.join(MARKER)
+    }
+
+    /// Tells whether a settings file can name them.
+    fn are_texts(&self) -> bool {
+        self.options().iter().all(|(_, folder)| folder.to_str().is_some())
+    }
+}
+
+/// What the engine's marker is called in the state folder.
+pub const MARKER: &str = "guarded";
 
 impl Call {
     /// Has an agent call one program for everything.
     pub fn to(binary: impl Into<PathBuf>) -> Self {
-        Self { binary: binary.into(), small: None }
+        Self { binary: binary.into(), small: None, folders: None }
     }
 
-    /// Returns the command line for a shell, answering a little before the host's own limit.
-    pub fn command(&self, host: &str, limit_ms: u64) -> String {
-        format!(
-            "{} hook {host} --deadline-ms {}",
-            quoted(&self.answering().to_string_lossy()),
-            limit_ms / 10 * 9
-        )
+    /// Returns the folders that entries name, if a settings file can name them.
+    pub fn folders(&self) -> Option<&Folders> {
+        self.folders.as_ref().filter(|folders| folders.are_texts())
     }
 
     /// Returns the program that answers an agent's events.
     pub fn answering(&self) -> &Path {
         self.small.as_deref().unwrap_or(&self.binary)
     }
-}
-
-/// Tells whether a command line is one of ours for this host: nothing but our program and its
-/// arguments, so that a line somebody wrote around it stays theirs.
-pub fn is_ours(command: &str, host: &str) -> bool {
-    let Some((program, arguments)) = split(command) else { return false };
-    let mut words = arguments.split_whitespace();
-    Path::new(&program).file_name().is_some_and(|name| name == PROGRAM || name == SMALL_PROGRAM)
-        && words.next() == Some("hook")
-        && words.next() == Some(host)
-        && match words.next() {
-            None => true,
-            Some("--deadline-ms") => words.next().is_some() && words.next().is_none(),
-            Some(_) => false,
-        }
-}
-
-/// Returns the program of one of our command lines.
-pub fn program_of(command: &str) -> Option<PathBuf> {
-    split(command).map(|(program, _)| PathBuf::from(program))
-}
-
-/// Splits a command line into its first word, without quotes, and the rest.
-fn split(command: &str) -> Option<(String, &str)> {
-    let mut program = String::new();
-    let mut is_quoted = false;
-    let mut letters = command.char_indices();
-    while let Some((index, letter)) = letters.next() {
-        match letter {
-            '\'' => is_quoted = !is_quoted,
-            '\\' if !is_quoted => program.push(letters.next()?.1),
-            ' ' if !is_quoted => return Some((program, &command[index..])),
-            _ => program.push(letter),
-        }
-    }
-    None
 }
 
 /// Quotes a word for a shell.
@@ -164,49 +181,4 @@ fn quoted(word: &str) -> String {
 /// Tells whether a letter means nothing but itself to a shell.
 fn is_plain(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || "/._-+:=".contains(letter)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn commands_are_quoted_and_known_again() {
-        let binary = PathBuf::from("/home/a b/it's/anyhook");
-        let small = Some(PathBuf::from("/home/a b/it's/anyhook-hook"));
-        let one = Call::to(&binary);
-        let command = one.command("codex", 600_000);
-        assert_eq!(command, r"'/home/a b/it'\''s/anyhook' hook codex --deadline-ms 540000");
-        let both = Call { binary, small };
-        let quicker = both.command("codex", 600_000);
-        assert_eq!(quicker, r"'/home/a b/it'\''s/anyhook-hook' hook codex --deadline-ms 540000");
-        for (command, call) in [(command, one), (quicker, both)] {
-            assert!(is_ours(&command, "codex"), "{command}");
-            assert!(!is_ours(&command, "claude-code"), "{command}");
-            assert_eq!(program_of(&command).as_deref(), Some(call.answering()));
-        }
-    }
-
-    #[test]
-    fn a_line_around_ours_is_not_ours() {
-        assert!(is_ours("anyhook hook codex", "codex"));
-        assert!(is_ours("anyhook-hook hook codex", "codex"));
-        for theirs in [
-            "log.sh; anyhook hook codex",
-            "anyhook hook codex | tee log",
-            "anyhook hook codex; say done",
-            "anyhook hook codex --deadline-ms 5 && x",
-            "/opt/anyhook-log/bin/log hook codex",
-            "anyhook-hooks hook codex",
-            "anyhook-hook-log hook codex",
-            "anyhook-hook emit codex",
-            "anyhook hook codex-next",
-            "echo anyhook hook codex",
-            "'anyhook hook codex",
-            "anyhook",
-            "",
-        ] {
-            assert!(!is_ours(theirs, "codex"), "{theirs}");
-        }
-    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::json_hooks::{self, Handler};
-use super::{Edits, Inspection, SettingsError, Texts, is_ours};
+use super::{Edits, Form, Inspection, SettingsError, Texts, form_of, is_ours};
 
 /// One settings file of a host, and the handlers that belong in it.
 #[derive(Debug)]
@@ -13,6 +13,8 @@ pub struct JsonSettings {
     pub host: &'static str,
     /// The file.
     pub path: PathBuf,
+    /// The events at which a call that is not answered is to be refused.
+    pub tool_events: &'static [&'static str],
 }
 
 impl JsonSettings {
@@ -47,6 +49,13 @@ impl JsonSettings {
                 .collect();
             if !here.iter().any(|command| is_ours(command, self.host)) {
                 found.missing.push((*event).to_owned());
+            }
+            let is_current = |form: Form| {
+                form.names_folders && (form.refuses || !self.tool_events.contains(event))
+            };
+            let mut forms = here.iter().filter_map(|command| form_of(command, self.host));
+            if forms.any(|form| !is_current(form)) {
+                found.outdated.push((*event).to_owned());
             }
             for command in here {
                 let list =

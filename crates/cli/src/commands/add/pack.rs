@@ -9,6 +9,7 @@ use crate::environment::{Environment, shown};
 use crate::error::Trouble;
 use crate::packs::place::{self, CommandPlace, HookPlace, Standing};
 use crate::packs::{Pack, agents, put};
+use crate::person::{Outcome, agent_above, journal, watched};
 use crate::ui::{Out, Tone, counted};
 
 pub fn run(pack: &Pack, arguments: &AddArgs, environment: &Environment, out: &mut Out) -> Ended {
@@ -18,7 +19,8 @@ pub fn run(pack: &Pack, arguments: &AddArgs, environment: &Environment, out: &mu
     let hooks = place::hooks(pack, &hooks_folder);
     let commands = place::commands(pack, &chosen, &scope);
     refuse(pack, &hooks, &commands, environment)?;
-    put::put(&hooks_folder, &hooks, &commands)?;
+    let agent = agent_above(environment);
+    put::put(&hooks_folder, &hooks, &commands, agent.is_some())?;
 
     tell_of_hooks(&hooks, &shown(&hooks_folder, &environment.places), out)?;
     for command in &commands {
@@ -51,6 +53,11 @@ pub fn run(pack: &Pack, arguments: &AddArgs, environment: &Environment, out: &mu
     }
     if let Some(next) = &pack.next {
         hint(next)?;
+    }
+    if let Some(agent) = agent {
+        journal("add", &Outcome::InShadow(&agent), environment);
+        hint(&format!("they decide nothing yet: {}", watched(&agent)))?;
+        hint("a person lets each of them count: anyhook promote NAME")?;
     }
     Ok(exit_code::OK)
 }

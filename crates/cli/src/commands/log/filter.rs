@@ -56,7 +56,8 @@ enum Verdicts {
 impl Filter {
     /// Says so if an event was asked for that no agent is likely to send.
     pub fn hint(&self, out: &mut Out) -> std::io::Result<()> {
-        let Some(event) = self.event.as_deref().filter(|name| EventKind::known(name).is_none())
+        let Some(event) =
+            self.event.as_deref().filter(|name| EventKind::in_any_spelling(name).is_none())
         else {
             return Ok(());
         };
@@ -90,7 +91,10 @@ impl Filter {
             && self.session.as_deref().is_none_or(begins)
             && is(&self.host, Some(&record.host))
             && is(&self.tool, record.tool.as_deref())
-            && self.event.as_ref().is_none_or(|event| record.event == EventKind::from_name(event))
+            && self.event.as_ref().is_none_or(|event| {
+                let kind = EventKind::in_any_spelling(event);
+                record.event == kind.map_or_else(|| EventKind::from_name(event), |(kind, _)| kind)
+            })
             && self.hook.as_ref().is_none_or(|hook| record.runs.iter().any(|run| run.hook == *hook))
             && self.verdict.as_ref().is_none_or(verdict)
             && self.text.as_ref().is_none_or(|text| {

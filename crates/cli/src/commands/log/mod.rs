@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhook_engine::journal::{Follower, Journal};
 use anyhook_engine::now;
 use anyhook_model::json::to_spaced;
-use anyhook_model::{Record, exit_code};
+use anyhook_model::{Alarm, AlarmKind, Record, exit_code};
 use clap::{Args, Subcommand};
 
 use self::filter::Filter;
@@ -182,6 +182,11 @@ pub fn print_table(records: &[Record], out: &mut Out) -> io::Result<()> {
     out.table(&rows)
 }
 
+/// Tells whether something went past a guard, or changed one.
+fn is_alarming(alarms: &[Alarm]) -> bool {
+    alarms.iter().any(|alarm| alarm.kind != AlarmKind::HooksOff)
+}
+
 fn row(record: &Record) -> Vec<Cell> {
     let tone = match record.verdict.word() {
         "deny" => Tone::Bad,
@@ -191,6 +196,9 @@ fn row(record: &Record) -> Vec<Cell> {
     };
     let (tone, verdict) = match record {
         Record { denied_by: Some(_), .. } => (Tone::Bad, "ALARM"),
+        Record { alarms, .. } if is_alarming(alarms) && !record.verdict.is_block() => {
+            (Tone::Bad, "ALARM")
+        }
         Record { of: Some(_), .. } => (Tone::Dim, "aside"),
         _ => (tone, record.verdict.word()),
     };

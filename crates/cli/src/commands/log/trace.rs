@@ -2,7 +2,7 @@
 
 use anyhook_engine::journal::Journal;
 use anyhook_model::json::{Object, merge};
-use anyhook_model::{Event, Record, RunRecord, Verdict};
+use anyhook_model::{AlarmKind, Event, Record, RunRecord, Verdict};
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
@@ -156,6 +156,12 @@ impl Page {
         if !record.redacted.is_empty() {
             let text = format!("{} (the agent and its hooks saw it)", record.redacted.join(", "));
             self.line(&[(Tone::Warn, "redacted "), (Tone::Plain, &text)]);
+        }
+        for alarm in &record.alarms {
+            // That it was denied and ran is said below, with its id; what is off is a warning.
+            if !matches!(alarm.kind, AlarmKind::DeniedButRan | AlarmKind::HooksOff) {
+                self.line(&[(Tone::Bad, "ALARM    "), (Tone::Plain, &alarm.text)]);
+            }
         }
         if let Some(denied) = &record.denied_by {
             let text = format!("it was denied and ran nevertheless: anyhook log show {denied}");

@@ -14,11 +14,11 @@ use anyhook_model::pipeline::{Plan, SessionKind, Work, WorkspaceKind};
 use clap::Args;
 
 use super::{hint, wait, workspaces};
-use crate::commands::Ended;
+use crate::commands::{Ended, trust};
 use crate::daemon::connect;
 use crate::environment::{Environment, person, shown, variables_for_agents};
 use crate::error::Trouble;
-use crate::runbooks;
+use crate::runbooks::{self, Foreign};
 use crate::ui::{Out, Tone, counted};
 
 #[derive(Args)]
@@ -49,11 +49,14 @@ fn variable(text: &str) -> Result<(String, String), String> {
 
 pub fn run(arguments: RunPipelineArgs, environment: &Environment, out: &mut Out) -> Ended {
     let RunPipelineArgs { name, variables, runbook, wait, dry_run, json } = arguments;
-    let plan = plan(&name, variables, runbook.as_deref(), environment)?;
+    let (plan, text) = plan(&name, variables, runbook.as_deref(), environment)?;
     check(&plan, environment)?;
     if dry_run {
         out.json(&plan)?;
         return Ok(exit_code::OK);
+    }
+    if let Some(runbook) = Foreign::of(Path::new(&plan.runbook), &text, environment) {
+        trust::before_it_runs(runbook, environment)?;
     }
     let run = RunPipeline { plan, environment: variables_for_agents(), by: person() };
     let request = Request::RunPipeline(Box::new(run));
@@ -81,7 +84,7 @@ fn plan(
     given: Vec<(String, String)>,
     file: Option<&Path>,
     environment: &Environment,
-) -> Result<Plan, Trouble> {
+) -> Result<(Plan, String), Trouble> {
     let mut variables = BTreeMap::new();
     for (name, value) in given {
         if variables.insert(name.clone(), value).is_some() {
@@ -101,8 +104,10 @@ fn plan(
         read: &|path| runbooks::read_beside(&file, path),
         host_of: &|run| launch::of_command(run).map(str::to_owned),
     };
-    runbook::plan(&found, name, &asked)
-        .map_err(|findings| runbooks::unusable(&file, &text, &findings, environment))
+    let plan = runbook::plan(&found, name, &asked)
+        .map_err(|findings| runbooks::unusable(&file, &text, &findings, environment))?;
+    // The plan was made of this text: trust is asked about the same.
+    Ok((plan, text))
 }
 
 /// Says what would fail later, before anything is begun.

@@ -236,6 +236,7 @@ mod tests {
             choice: Some("deny".to_owned()),
             message: None,
             by: "ann".to_owned(),
+            process: None,
             at: noon(),
             digest: None,
         }

@@ -9,7 +9,6 @@ use clap::Args;
 use super::status::show;
 use crate::commands::Ended;
 use crate::environment::Environment;
-use crate::person::only_a_person;
 use crate::ui::{Out, Tone};
 use crate::workflow::project::Project;
 use crate::workflow::store::words;
@@ -77,7 +76,6 @@ fn decide(
     out: &mut Out,
     machine: impl FnOnce(&Project, &State, Choice<'_>) -> Result<(State, Effects), Refusal>,
 ) -> Ended {
-    only_a_person("decide", environment)?;
     let project = Project::find(environment)?;
     project.begun()?;
     let choice =

@@ -71,6 +71,7 @@ fn prepare(bed: &mut Bed, prompt: &str, resume: Option<&str>) -> Additions {
         project: None,
         variables: BTreeMap::new(),
     };
+    let state = bed.home().join(".local/state/anyhook");
     let start = launch::Start {
         agent_id: HOSTILE_ID,
         host: Some(bed.agent().name()),
@@ -79,6 +80,7 @@ fn prepare(bed: &mut Bed, prompt: &str, resume: Option<&str>) -> Additions {
         variables: &variables,
         prompt: Some(prompt),
         resume,
+        state: Some(&state),
     };
     let own = bed.home().join("it's mine");
     let binary = Path::new(env!("CARGO_BIN_EXE_anyhook"));

@@ -5,14 +5,21 @@
 //! too, so that we notice when it learns.
 
 mod decisions;
+mod dialect;
 mod dialogs;
 mod held;
 mod hooks;
 mod injection;
+mod off;
+mod paths;
+mod person;
 mod pipelines;
 mod screen;
 mod seat;
 mod table;
+mod tools;
+mod unanswered;
+mod weakened;
 mod workflow;
 mod workflow_run;
 
@@ -82,6 +89,8 @@ impl Talk {
     fn check_records(&self, agent: Agent) {
         assert!(self.records.iter().all(|record| record["host"] == agent.name()), "{self:#?}");
         assert!(self.records.iter().all(|record| record["denied_by"].is_null()), "{self:#?}");
+        // No call ran unasked, and no guard changed.
+        assert!(self.records.iter().all(|record| record["alarms"].is_null()), "{self:#?}");
         let expected: Vec<&str> =
             self.steps.iter().flat_map(|(.., tools)| *tools).copied().collect();
         let found: Vec<&str> =
@@ -210,6 +219,7 @@ impl Scene {
         self.check_contexts(&talk);
         self.check_stop(&talk);
         self.check_events(&talk);
+        self.column.extend(unanswered::rows(self.bed.agent()).unwrap());
         table::compare(self.bed.agent(), &self.column);
     }
 

@@ -76,8 +76,11 @@ agent "worker" {{
 "#,
             agent.name()
         );
-        write(&bed.project().join(".agents/runbooks/story.hcl"), runbook, 0o644);
+        let file = bed.project().join(".agents/runbooks/story.hcl");
+        write(&file, runbook, 0o644);
         let around = bed.surround(script(&bed));
+        let trusted = around.run(&bed, &["trust", ".agents/runbooks/story.hcl"]);
+        assert_eq!(trusted.code, 0, "{trusted:?}");
         let begun = around.run(&bed, &["pipeline", "run", "story", "--json"]);
         assert_eq!(begun.code, 0, "{begun:?}");
         let id = begun.json()["id"].as_str().unwrap().to_owned();

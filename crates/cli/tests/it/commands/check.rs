@@ -60,11 +60,9 @@ fn an_empty_file() {
     assert_run!(environment, check(&environment, ""), @"
     exit code: 1
     ----- stdout -----
-    error[unreadable]: no front matter: the first line is not `---` (the hook cannot run)
-     --> guard/HOOK.md:1:1
-      |
-    1 |
-      | ^
+    error[unreadable]: HOOK.md is empty (the hook cannot run)
+    --> guard/HOOK.md
+     = hint: restore it, or remove the hook's folder
 
     1 problem in 1 hook
     ");
@@ -221,17 +219,17 @@ fn a_trigger_with_a_slip_of_the_pen() {
 #[test]
 fn an_agents_own_event_name() {
     assert_check!("name: guard\ndescription: d\ntrigger: PreToolUse", @"
-    exit code: 1
+    exit code: 0
     ----- stdout -----
-    error[unknown-trigger]: unknown trigger `PreToolUse` (the hook cannot run)
+    note[trigger-spelling]: `PreToolUse` is read as `before_tool`
      --> guard/HOOK.md:4:10
       |
     4 | trigger: PreToolUse
       |          ^^^^^^^^^^
       |
-      = hint: that is an agent's own name; the event is `before_tool` here
+      = hint: write `before_tool`
 
-    1 problem in 1 hook
+    no problems in 1 hook
     ");
 }
 
@@ -533,7 +531,7 @@ fn unknown_hosts() {
         @"
     exit code: 1
     ----- stdout -----
-    warning[unknown-host]: unknown host `claude-cod`
+    error[unknown-host]: unknown host `claude-cod`
      --> guard/HOOK.md:5:9
       |
     5 | hosts: [claude-cod, vim]
@@ -541,7 +539,7 @@ fn unknown_hosts() {
       |
       = hint: did you mean `claude-code`?
 
-    warning[unknown-host]: unknown host `vim`
+    error[unknown-host]: unknown host `vim`
      --> guard/HOOK.md:5:21
       |
     5 | hosts: [claude-cod, vim]
@@ -703,9 +701,9 @@ fn nothing_to_run() {
     assert_run!(environment, environment.run(&["check"]), @"
     exit code: 1
     ----- stdout -----
-    error[nothing-to-run]: there is nothing to run (the hook cannot run)
+    error[nothing-to-run]: `scripts/run` is not executable (the hook cannot run)
     --> [ROOT]/home/.config/agents/hooks/guard/HOOK.md
-     = hint: `scripts/run` is not executable: chmod +x it
+     = hint: chmod +x scripts/run, in the hook's folder
 
     1 problem in 1 hook
     ");
@@ -719,6 +717,52 @@ fn nothing_to_run() {
 
     1 problem in 1 hook
     ");
+}
+
+#[test]
+fn a_script_that_cannot_be_started() {
+    let environment = environment();
+    let script = environment.user_hook("guard", "trigger: before_tool", "").join("scripts/run");
+    for (text, message) in [
+        (
+            "#!/bin/sh\r\nexit 2\r\n",
+            "`scripts/run` has Windows line endings, so its interpreter is read as `/bin/sh\\r`",
+        ),
+        (
+            "#!/usr/bin/env no-such-program\n",
+            "its interpreter `no-such-program` is not on the PATH",
+        ),
+        ("", "`scripts/run` is empty"),
+    ] {
+        write(&script, text, 0o755);
+        for command in ["check", "list", "doctor"] {
+            let ran = environment.run(&[command]);
+            assert!(ran.stdout.contains(message), "{command}: {ran:?}");
+            assert_eq!(ran.code, i32::from(command != "list"), "{command}: {ran:?}");
+            assert!(!ran.stdout.contains("1 hook is ready"), "{command}: {ran:?}");
+        }
+    }
+}
+
+#[test]
+fn a_hook_that_fails_every_time() {
+    let environment = environment();
+    environment.user_hook("guard", "trigger: before_tool", "echo broken >&2; exit 1");
+    for times in 1..=5 {
+        let told = environment.run(&["list"]).stdout.contains("failed in all");
+        assert!(!told, "after {times} runs");
+        environment.shell("ls");
+    }
+    for command in ["check", "list", "doctor"] {
+        let ran = environment.run(&[command]);
+        let words = "failed in all of its last 5 runs: exit 1: broken";
+        assert!(ran.stdout.contains(words), "{command}: {ran:?}");
+        assert!(ran.stdout.contains("hint: anyhook log --hook guard --verdict failed"), "{ran:?}");
+    }
+    // One success, and it is like any other.
+    environment.user_hook("guard", "trigger: before_tool", "exit 0");
+    environment.shell("ls");
+    assert_eq!(environment.run(&["check"]).code, 0);
 }
 
 #[test]

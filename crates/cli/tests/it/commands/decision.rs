@@ -114,6 +114,9 @@ fn a_permission_is_allowed_from_another_terminal() {
     let record = &journaled(&environment)[0];
     assert_eq!((record["choice"].as_str(), record["by"].as_str()), (Some("allow"), Some("ann")));
     assert!(record["at"].is_string() && record["digest"].is_string());
+    // Whoever says to be ann: this is the process it was.
+    let program = environment.command(&[]).get_program().to_str().unwrap().to_owned();
+    assert_eq!(record["process"]["program"], program.as_str());
     let all = environment.journal();
     let request = all.iter().find(|record| record["event"] == "permission_request").unwrap();
     assert_eq!(request["answered"]["by"], "ann");
@@ -298,8 +301,8 @@ fn an_agent_cannot_answer_for_a_person() {
     assert_run!(environment, refused, @"
     exit code: 1
     ----- stderr -----
-    error: an agent cannot answer for a person, and this is Claude Code's session
-    hint: answer from a terminal of your own
+    error: `anyhook decision resolve` is refused: only a person may do this, and this is a session of Claude Code (CLAUDECODE is set)
+    hint: run it in a terminal of your own
     ");
 
     // One that hides what it is is known by its process.
@@ -324,13 +327,13 @@ sys.exit(subprocess.run(['sh', '-c', '"$@"; exit $?', 'sh', program, *command]).
     };
     let refused = hidden(&["decision", "resolve", &id, "allow"]);
     assert_eq!(refused.code, 1, "{refused:?}");
-    assert!(refused.stderr.contains("this is a process of claude-code:other"), "{refused:?}");
+    assert!(refused.stderr.contains("a session of Claude Code (process "), "{refused:?}");
     // Nor does it trust its own hooks, or approve its own work.
     for command in [&["trust", "--all"][..], &["workflow", "approve", "requirements", "--by", "me"]]
     {
         let refused = hidden(command);
         assert_eq!(refused.code, 1, "{refused:?}");
-        assert!(refused.stderr.contains("this is claude-code:other's session"), "{refused:?}");
+        assert!(refused.stderr.contains("a session of Claude Code (process "), "{refused:?}");
     }
     assert_eq!(open(&environment).len(), 1);
     environment.run(&["decision", "resolve", &id, "allow"]);

@@ -122,8 +122,8 @@ fn as_json() {
         {
           "about": "gemini-cli",
           "severity": "bad",
-          "message": "does not call us: hooksConfig.enabled = false switches all hooks off",
-          "hint": "take that out of its settings"
+          "message": "does not call us: hooksConfig.enabled = false in [ROOT]/home/.gemini/settings.json switches our hooks off",
+          "hint": "take it out of [ROOT]/home/.gemini/settings.json, then: anyhook doctor"
         },
         {
           "about": "gemini-cli",
@@ -218,17 +218,17 @@ fn hooks_are_switched_off() {
     claude-code
       ✓ is wired in, in the user's settings
       ✗ does not call us: disableAllHooks in [ROOT]/home/.claude/settings.json switches our hooks off
-        hint: take that out of its settings
+        hint: take it out of [ROOT]/home/.claude/settings.json, then: anyhook doctor
       · no event of it is in the journal yet
     codex
       ✓ is wired in, in the user's settings
-      ✗ does not call us: [features] hooks = false switches all hooks off
-        hint: take that out of its settings
+      ✗ does not call us: [features] hooks = false in [ROOT]/home/.codex/config.toml switches our hooks off
+        hint: take it out of [ROOT]/home/.codex/config.toml, then: anyhook doctor
       · no event of it is in the journal yet
     gemini-cli
       ✓ is wired in, in the user's settings
-      ✗ does not call us: hooksConfig.enabled = false switches all hooks off
-        hint: take that out of its settings
+      ✗ does not call us: hooksConfig.enabled = false in [ROOT]/home/.gemini/settings.json switches our hooks off
+        hint: take it out of [ROOT]/home/.gemini/settings.json, then: anyhook doctor
       · no event of it is in the journal yet
     opencode
       · is not on this machine
@@ -236,12 +236,142 @@ fn hooks_are_switched_off() {
     ");
 }
 
+/// Returns what `doctor` says does not call us, and how to get out.
+fn switched_off(environment: &TestEnv) -> Vec<(String, String)> {
+    let report = anyhook(environment, &["doctor", "--json"]).json();
+    let findings = report["findings"].as_array().unwrap().iter();
+    let is_off = |finding: &&serde_json::Value| {
+        finding["message"].as_str().unwrap().starts_with("does not call us: ")
+    };
+    let text = |value: &serde_json::Value| environment.normal(value.as_str().unwrap());
+    findings
+        .filter(is_off)
+        .map(|finding| {
+            assert_eq!(finding["severity"], "bad");
+            (text(&finding["message"]), text(&finding["hint"]))
+        })
+        .collect()
+}
+
+#[test]
+fn the_project_switches_hooks_off() {
+    let environment = wired("claude-code");
+    for agent in ["codex", "gemini-cli"] {
+        assert_eq!(anyhook(&environment, &["install", agent]).code, 0);
+    }
+    assert_eq!(switched_off(&environment), []);
+    let project = environment.project();
+    for (file, text, setting) in [
+        (".claude/settings.json", "{\"disableAllHooks\": true}", "disableAllHooks"),
+        (".claude/settings.local.json", "{\"disableAllHooks\": true}", "disableAllHooks"),
+        (".codex/config.toml", "[features]\nhooks = false\n", "[features] hooks = false"),
+        (
+            ".gemini/settings.json",
+            "{\"hooksConfig\": {\"enabled\": false}}",
+            "hooksConfig.enabled = false",
+        ),
+        (
+            ".gemini/settings.json",
+            "{\"hooksConfig\": {\"disabled\": [\"anyhook\"]}}",
+            "hooksConfig.disabled, which lists anyhook,",
+        ),
+    ] {
+        let path = project.join(file);
+        write(&path, text, 0o644);
+        let place = format!("[ROOT]/home/project/{file}");
+        let expected = (
+            format!("does not call us: {setting} in {place} switches our hooks off"),
+            format!("take it out of {place}, then: anyhook doctor"),
+        );
+        assert_eq!(switched_off(&environment), std::slice::from_ref(&expected), "{file}");
+        assert_eq!(anyhook(&environment, &["doctor"]).code, 1);
+        let agent = file[1..].split('/').next().unwrap();
+        let hosts = anyhook(&environment, &["hosts"]);
+        let row = hosts.stdout.lines().find(|line| line.starts_with(agent)).unwrap();
+        assert!(row.ends_with("switched off"), "{hosts:?}");
+        let said = environment.normal(&hosts.stdout);
+        assert!(said.contains(&format!("{}\nhint: {}\n", expected.0, expected.1)), "{said}");
+        let id = row.split(' ').next().unwrap();
+        let installed = anyhook(&environment, &["install", id]);
+        let said = environment.normal(&installed.stdout);
+        assert!(said.contains(&format!("  {}\n  hint: {}\n", expected.0, expected.1)), "{said}");
+        fs::remove_file(&path).unwrap();
+    }
+    assert_eq!(switched_off(&environment), []);
+}
+
+#[test]
+fn of_a_projects_settings_the_local_ones_count_first() {
+    let environment = wired("claude-code");
+    let folder = environment.project().join(".claude");
+    write(&folder.join("settings.json"), "{\"disableAllHooks\": true}", 0o644);
+    assert_eq!(switched_off(&environment).len(), 1);
+    write(&folder.join("settings.local.json"), "{\"disableAllHooks\": false}", 0o644);
+    assert_eq!(switched_off(&environment), []);
+}
+
+#[test]
+fn a_project_file_that_cannot_be_read_is_told() {
+    let environment = wired("claude-code");
+    let file = environment.project().join(".claude/settings.local.json");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    for (make, why) in [
+        ("mkfifo", "it is not a file"),
+        ("mkdir", "it is not a file"),
+        ("truncate --size 5M", "it is too large"),
+        ("ln -s settings.local.json", "Too many levels of symbolic links (os error 40)"),
+    ] {
+        let line = format!("{make} \"$0\"");
+        let made = std::process::Command::new("sh").args(["-c", &line]).arg(&file).status();
+        assert!(made.unwrap().success(), "{make}");
+        let place = "[ROOT]/home/project/.claude/settings.local.json";
+        let what = format!(
+            "does not call us: `{place}`, which may switch hooks off, cannot be read: {why}"
+        );
+        let hint = "look at the file and its permissions".to_owned();
+        assert_eq!(switched_off(&environment), [(what, hint)], "{make}");
+        std::process::Command::new("rm").arg("-r").arg(&file).status().unwrap();
+    }
+    write(&file, "{\"disableAllHooks\": tr", 0o644);
+    let broken = anyhook(&environment, &["doctor"]);
+    assert_eq!(broken.code, 1, "{broken:?}");
+    assert!(broken.stdout.contains("settings.local.json` is broken"), "{broken:?}");
+}
+
+#[test]
+fn a_plugin_with_modules_may_answer_before_us() {
+    let environment = wired("claude-code");
+    let plugin = environment.home().join(".claude/plugins/cache/shop/mod/1.0.0");
+    let installed = serde_json::json!({"version": 2, "plugins": {
+        "mod@shop": [{"scope": "user", "installPath": plugin, "version": "1.0.0"}],
+    }});
+    let list = environment.home().join(".claude/plugins/installed_plugins.json");
+    write(&list, installed.to_string(), 0o644);
+    write(&plugin.join("hooks/hooks.json"), "{\"modules\": [\"./register.ts\"]}", 0o644);
+    assert_eq!(switched_off(&environment), [], "nobody has enabled it");
+    let settings = environment.project().join(".claude/settings.json");
+    write(&settings, "{\"enabledPlugins\": {\"mod@shop\": true}}", 0o644);
+    let found = switched_off(&environment);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(
+        found[0].0,
+        "does not call us: the plugin of [ROOT]/home/.claude/plugins/cache/shop/mod/1.0.0/hooks/hooks.json \
+         has modules, which may answer our events before us"
+    );
+    assert!(found[0].1.starts_with("disable the plugin (/plugin), or "), "{found:?}");
+    write(&plugin.join("hooks/hooks.json"), "{\"hooks\": {}, \"modules\": []}", 0o644);
+    assert_eq!(switched_off(&environment), []);
+}
+
 #[test]
 fn gemini_switches_ours_off() {
     let environment = wired("gemini-cli");
     edit(&environment, "gemini-cli", "{", "{\"hooksConfig\": {\"disabled\": [\"anyhook\"]},");
     let ran = anyhook(&environment, &["doctor"]);
-    assert!(ran.code == 1 && ran.stdout.contains("hooksConfig.disabled lists anyhook"), "{ran:?}");
+    assert!(
+        ran.code == 1 && ran.stdout.contains("hooksConfig.disabled, which lists anyhook, in "),
+        "{ran:?}"
+    );
 }
 
 #[test]
@@ -340,7 +470,7 @@ fn hooks_that_do_not_run() {
     ----- stdout -----
     anyhook
       ✓ state can be written at ~/.local/state/anyhook
-      ✗ `[ROOT]/home/.config/agents/anyhook.toml:1:1`: unknown field `stop`, expected one of `stop_cap`, `ask_fallback`, `journal`, `decisions`, `notify`
+      ✗ `[ROOT]/home/.config/agents/anyhook.toml:1:1`: unknown field `stop`, expected one of `stop_cap`, `ask_fallback`, `journal`, `decisions`, `notify`, `person`
         hint: mend anyhook.toml
     hooks
       ✗ broken cannot run: unknown trigger `sometimes`

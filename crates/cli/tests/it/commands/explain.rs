@@ -80,11 +80,11 @@ fn outside_of_a_project() {
 #[test]
 fn an_unknown_event() {
     let environment = environment();
-    assert_run!(environment, environment.run(&["explain", "Stop"]), @"
+    assert_run!(environment, environment.run(&["explain", "Stopp"]), @"
     exit code: 64
     ----- stderr -----
-    error: unknown event `Stop`
-    hint: that is an agent's own name; the event is `before_stop` here
+    error: unknown event `Stopp`
+    hint: did you mean `Stop`?
     ");
 }
 

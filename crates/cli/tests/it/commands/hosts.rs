@@ -35,6 +35,7 @@ fn as_json() {
       "version": null,
       "tried_version": "0.166.0",
       "wired": false,
+      "obstacles": [],
       "capabilities": [
         {
           "event": "session_start",

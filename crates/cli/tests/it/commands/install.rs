@@ -282,8 +282,16 @@ fn older_entries_of_ours() {
         .flat_map(|group| group["hooks"].as_array().unwrap())
         .map(|handler| handler["command"].as_str().unwrap())
         .collect();
-    let ours = format!("{} hook gemini-cli --deadline-ms 540000", stable(&environment).display());
-    assert_eq!(commands, ["theirs", ours.as_str(), "sh -c 'anyhook hook gemini-cli'"]);
+    assert_eq!(commands.len(), 3, "{commands:?}");
+    assert_eq!((commands[0], commands[2]), ("theirs", "sh -c 'anyhook hook gemini-cli'"));
+    let marker = environment.state().join("guarded");
+    let ours = format!(
+        " {} {} hook gemini-cli --deadline-ms 540000 --home ",
+        marker.display(),
+        stable(&environment).display()
+    );
+    assert!(commands[1].starts_with("/bin/sh -c '\"$@\"; code=$?;"), "{commands:?}");
+    assert!(commands[1].contains(&ours) && commands[1].ends_with(" --tool-event"), "{commands:?}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub fn zoo() -> TestEnv {
     for name in ["trusted", "changed", "gone", "twin", "locked"] {
         project(name, "trigger: before_tool");
     }
-    let ran = environment.run(&["trust", "--all"]);
+    let ran = environment.run(&["trust", "--all", "--replace", "twin"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     project("stranger", "trigger: before_tool");
     project("changed", "trigger: before_tool\npriority: 3");

@@ -15,6 +15,7 @@ fn a_hook_of_the_user() {
       edit    ~/.config/agents/hooks/my-hook/scripts/run
       check   anyhook check my-hook
       test    anyhook test my-hook
+    it only watches until: anyhook promote my-hook
     ");
     let folder = environment.user_hooks().join("my-hook");
     let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
@@ -23,6 +24,7 @@ fn a_hook_of_the_user() {
     name: my-hook
     description: Say in one sentence what my-hook is for
     trigger: before_tool
+    mode: shadow
     timeout: 5000
     ---
 
@@ -75,6 +77,7 @@ fn a_hook_of_the_project() {
       check   anyhook check my-hook
       test    anyhook test my-hook
       trust   anyhook trust my-hook
+    it only watches until: anyhook promote my-hook
     ");
     let hook_file = environment.project_hooks().join("my-hook/HOOK.md");
     insta::assert_snapshot!(fs::read_to_string(hook_file).unwrap(), @"
@@ -82,6 +85,7 @@ fn a_hook_of_the_project() {
     name: my-hook
     description: Say in one sentence what my-hook is for
     trigger: pre-agent-turn-stop
+    mode: shadow
     timeout: 5000
     ---
 
@@ -106,7 +110,8 @@ fn every_language_passes_check_and_test() {
         }
     }
     let check = environment.run(&["check"]);
-    assert_eq!((check.code, check.stdout.as_str()), (0, "no problems in 12 hooks\n"));
+    assert!(check.code == 0 && check.stdout.ends_with("no problems in 12 hooks\n"), "{check:?}");
+    assert_eq!(check.stdout.matches("note[placeholder]").count(), 24, "{check:?}");
     let test = environment.run(&["test"]);
     assert_eq!(test.code, 0, "{}", test.stdout);
     assert!(test.stdout.ends_with("24 passed, 0 failed\n"), "{}", test.stdout);
@@ -120,6 +125,11 @@ fn every_language_can_block() {
             let name = format!("my-{}", trigger.replace('_', "-"));
             let ran = environment.run(&["new", &name, "--trigger", trigger, "--lang", language]);
             assert_eq!(ran.code, 0, "{ran:?}");
+        }
+        // Nobody is blocked by a hook that is not written yet.
+        assert_eq!(environment.shell("please block me").stdout, "{}\n", "{language}");
+        for name in ["my-before-tool", "my-before-agent"] {
+            assert_eq!(environment.run(&["promote", name]).code, 0, "{language}");
         }
         let blocked = environment.shell("please block me");
         assert_eq!(blocked.code, 2, "{language}: {blocked:?}");
@@ -201,11 +211,11 @@ fn an_unknown_trigger() {
     error: unknown trigger `before_tol`
     hint: did you mean `before_tool`?
     ");
-    assert_run!(environment, environment.run(&["new", "my-hook", "--trigger", "PostToolUse"]), @"
+    assert_run!(environment, environment.run(&["new", "my-hook", "--trigger", "PostToolUze"]), @"
     exit code: 64
     ----- stderr -----
-    error: unknown trigger `PostToolUse`
-    hint: that is an agent's own name; the event is `after_tool` here
+    error: unknown trigger `PostToolUze`
+    hint: did you mean `PostToolUse`?
     ");
     assert_run!(environment, environment.run(&["new", "my-hook", "--trigger", "xyzzy"]), @"
     exit code: 64

@@ -91,7 +91,7 @@ fn nobody_is_there() {
     assert_run!(environment, environment.run(&["run", "session_start"]), @"
     exit code: 0
     ----- stdout -----
-    goes on
+    goes on: no hook runs at session_start
     anyhook log show [ID]
     ");
 }
@@ -127,6 +127,36 @@ fn a_capped_stop() {
     warning: the stop passes although gate blocks it: 1 stops were blocked in this turn (stop_cap in anyhook.toml). It said: tests fail
     anyhook log show [ID]
     ");
+}
+
+#[test]
+fn nobody_matches() {
+    let environment = environment();
+    environment.user_hook("guard", "trigger: before_tool\nmatcher:\n  pattern: mkfs", "exit 2");
+    assert_run!(environment, environment.run(&SHELL), @"
+    exit code: 0
+    ----- stdout -----
+    goes on: no hook matched (1 at before_tool did not: anyhook explain before_tool …)
+    anyhook log show [ID]
+    ");
+}
+
+#[test]
+fn a_failure_is_shown_with_its_cause_in_full() {
+    let environment = environment();
+    let script = environment.user_hook("guard", "trigger: before_tool", "").join("scripts/run");
+    for (text, why) in [
+        (
+            "#!/bin/sh\r\nexit 2\r\n",
+            "it has Windows line endings, so its interpreter is read as `/bin/sh\\r`",
+        ),
+        ("#!/no/such/interpreter\n", "its interpreter `/no/such/interpreter` is not there"),
+    ] {
+        write(&script, text, 0o755);
+        let ran = environment.run(&SHELL);
+        let words = format!("failed: not started: {why}: {}", script.display());
+        assert!(ran.stdout.contains(&words), "{ran:?}");
+    }
 }
 
 #[test]
@@ -254,12 +284,8 @@ fn an_event_with_a_slip_of_the_pen() {
 #[test]
 fn an_agents_own_event_name() {
     let environment = environment();
-    assert_run!(environment, environment.run(&["run", "PreToolUse"]), @"
-    exit code: 64
-    ----- stderr -----
-    error: unknown event `PreToolUse`
-    hint: that is an agent's own name; the event is `before_tool` here
-    ");
+    environment.user_hook("guard", "trigger: before_tool", "echo no >&2; exit 2");
+    assert_eq!(environment.run(&["run", "PreToolUse", "--tool", "Shell"]).code, 2);
 }
 
 #[test]

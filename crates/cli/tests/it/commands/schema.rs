@@ -247,7 +247,7 @@ fn records_and_verdicts_keep_to_their_schemas() {
     environment.user_hook("gate", "trigger: before_stop", "exit 2");
     environment.project_hook("twin", "trigger: before_tool", "exit 0");
     environment.project_hook("locked", "trigger: before_tool", "exit 0");
-    environment.run(&["trust", "--all"]);
+    environment.run(&["trust", "--all", "--replace", "twin"]);
     environment.project_hook("stranger", "trigger: before_tool", "exit 0");
     write(&environment.home().join(".config/agents/anyhook.toml"), "stop_cap = 1\n", 0o644);
     for arguments in [

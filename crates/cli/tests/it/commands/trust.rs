@@ -141,6 +141,7 @@ fn without_a_terminal_and_without_names() {
       │ # Says no to everything.
       │ echo no >&2
       │ exit 2
+    not trusted: guard
 
     ----- stderr -----
     error: 1 hook not trusted: nobody is there to ask
@@ -270,6 +271,40 @@ fn what_is_gone_is_shown() {
 }
 
 #[test]
+fn that_it_replaces_yours_is_a_question_of_its_own() {
+    if !has_terminals() {
+        return;
+    }
+    for (answers, code) in [("y\nn\n", 2), ("y\ny\n", 0), ("n\n", 2)] {
+        let environment = environment();
+        environment.user_hook("guard", "trigger: before_tool", "exit 2");
+        environment.project_hook("guard", "trigger: before_tool", "exit 0");
+        let ran = at_a_terminal(&environment, &["trust"], answers);
+        let question = "Let it replace your hook guard? [y/N]";
+        assert_eq!(ran.stdout.contains(question), answers.starts_with('y'), "{ran:?}");
+        assert_eq!(ran.stdout.contains("not trusted: guard"), answers.starts_with('n'), "{ran:?}");
+        assert_eq!(environment.shell("ls").code, code, "{answers:?}");
+    }
+}
+
+#[test]
+fn a_runbook_is_shown_and_asked_about_before_it_runs() {
+    if !has_terminals() {
+        return;
+    }
+    let environment = environment();
+    let text = "pipeline \"p\" {\n  step \"a\" {\n    run = \"true\"\n  }\n}\n";
+    write(&environment.project().join(".agents/runbooks/p.hcl"), text, 0o644);
+    let ran = at_a_terminal(&environment, &["pipeline", "run", "p"], "n\n");
+    assert!(ran.stdout.contains("Trust .agents/runbooks/p.hcl? [y/N]"), "{ran:?}");
+    assert!(ran.stdout.contains("run = \"true\""), "{ran:?}");
+    assert!(ran.stdout.contains("is not trusted, so its pipelines do not run"), "{ran:?}");
+    let ran = at_a_terminal(&environment, &["pipeline", "run", "p"], "y\n");
+    assert!(ran.stdout.contains("p: 1 step"), "{ran:?}");
+    assert_eq!(environment.run(&["pipeline", "run", "p"]).code, 0, "trusted from now on");
+}
+
+#[test]
 fn long_and_strange_files() {
     let environment = environment();
     let folder = guard(&environment);
@@ -291,6 +326,7 @@ fn a_hook_that_cannot_run() {
     broken  ~/project/.agents/hooks/broken
       the hook broken
       cannot run: unknown trigger `never`
+      hint: events: session_start, session_end, before_agent, after_agent, before_stop, after_stop, before_tool, after_tool, after_tool_failure, subagent_start, subagent_stop, pre_compact, post_compact, notification, permission_request
       ── HOOK.md (65 bytes)
       │ ---
       │ name: broken

@@ -126,7 +126,8 @@ fn as_json() {
       "torn": 0,
       "redacted": 0,
       "broken": [],
-      "denied_but_ran": []
+      "denied_but_ran": [],
+      "indexes": []
     }
     "#);
 }
@@ -246,7 +247,7 @@ fn help() {
     assert_run!(environment, environment.run(&["verify", "--help"]), @"
     exit code: 0
     ----- stdout -----
-    Check that the journal is whole and that no denied call ran; exit 1 if not
+    Check the journal, that no denied call ran, and the indexes of hooks; exit 1 if not
 
     Usage: anyhook verify [OPTIONS]
 

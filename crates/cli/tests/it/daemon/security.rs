@@ -58,6 +58,32 @@ except (BrokenPipeError, ConnectionResetError):
 }
 
 #[test]
+fn an_agent_that_speaks_to_it_itself_is_refused_and_journaled() {
+    let environment = started();
+    let code = "
+import ctypes, os
+ctypes.CDLL(None).prctl(15, b'codex', 0, 0, 0)
+frame({'protocol': 1, 'anyhook': 'x'})
+receive()
+frame({'resolve': {'id': '7k2m9x4q', 'choice': 'allow', 'by': 'ann'}})
+print(os.getpid(), receive()['refused']['message'])
+";
+    let said = say(&environment, None, code);
+    let (pid, message) = said.trim_end().split_once(' ').unwrap();
+    assert_eq!(
+        message,
+        format!("only a person may do this, and this is a session of Codex (process {pid})")
+    );
+    wait_until("the refusal in the journal", || !environment.all_records().is_empty());
+    let record = environment.all_records().remove(0);
+    assert_eq!(record["event"], "command:decision_resolve");
+    assert_eq!(record["payload"]["outcome"], "refused");
+    assert_eq!(record["payload"]["process"]["pid"].to_string(), pid);
+    let program = record["payload"]["process"]["program"].as_str().unwrap();
+    assert!(program.contains("python"), "{program}");
+}
+
+#[test]
 fn a_daemon_of_somebody_else_is_not_believed() {
     let environment = environment();
     let folder = environment.state().join("daemon");

@@ -319,7 +319,7 @@ say tried; sleep 600"#,
     wait("it to have tried", || world.said() == ["tried"]);
     for file in ["answer", "hidden"] {
         let text = fs::read_to_string(project.join(file)).unwrap();
-        assert!(text.contains("an agent cannot answer for a person"), "{file}: {text}");
+        assert!(text.contains("only a person may do this"), "{file}: {text}");
         assert!(text.ends_with("exit 1\n"), "{file}: {text}");
     }
     assert_eq!(world.view(&id)["phase"], "waiting");

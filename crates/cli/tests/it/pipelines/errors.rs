@@ -59,6 +59,63 @@ fn a_broken_runbook() {
 }
 
 #[test]
+fn a_runbook_that_nobody_trusted() {
+    let world = World::new("");
+    let file = world.environment.project().join(".agents/runbooks/test.hcl");
+    let text = "pipeline \"p\" {\n  step \"a\" {\n    run = \"touch ran\"\n  }\n}\n";
+    write(&file, text, 0o644);
+    let said = refused(&world, &["p"]);
+    write(&world.environment.home().join("other.hcl"), text, 0o644);
+    let said = said + &refused(&world, &["p", "--runbook", "../other.hcl"]);
+    insta::assert_snapshot!(world.environment.normal(&said), @"
+    $ anyhook pipeline run p
+    error: `.agents/runbooks/test.hcl` has changed since it was trusted, so its pipelines do not run
+    hint: anyhook trust .agents/runbooks/test.hcl
+    exit 1
+    $ anyhook pipeline run p --runbook ../other.hcl
+    error: `../other.hcl` is not trusted, so its pipelines do not run
+    hint: anyhook trust ../other.hcl
+    exit 1
+    ");
+    assert_eq!(world.run(&["pipeline", "run", "p", "--dry-run"]).code, 0, "nothing runs");
+    // In the session of an agent it is not for it to say yes.
+    let mut command = world.environment.command(&["pipeline", "run", "p"]);
+    command.env("CLAUDECODE", "1");
+    let ran = anyhook_testkit::run(command, b"");
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let ran = world.run(&["trust", ".agents/runbooks/test.hcl"]);
+    insta::assert_snapshot!(world.environment.normal(&ran.stdout), @r#"
+    .agents/runbooks/test.hcl  ~/project/.agents/runbooks/test.hcl
+      pipelines: p
+      it was trusted before, with another content
+      ── .agents/runbooks/test.hcl (56 bytes)
+      │ pipeline "p" {
+      │   step "a" {
+      │     run = "touch ran"
+      │   }
+      │ }
+    trusted .agents/runbooks/test.hcl
+    "#);
+    // What a person trusted, an agent may run.
+    let mut command = world.environment.command(&["pipeline", "run", "p", "--json"]);
+    command.env("CLAUDECODE", "1");
+    let ran = anyhook_testkit::run(command, b"");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    world.wait_phase(ran.json()["id"].as_str().unwrap(), "completed");
+    assert_eq!(world.run(&["untrust", "test.hcl"]).code, 0);
+    assert_eq!(world.run(&["pipeline", "run", "p"]).code, 1);
+}
+
+#[test]
+fn the_users_own_runbooks_need_no_trust() {
+    let world = World::new("");
+    let file = world.environment.home().join(".config/agents/runbooks/mine.hcl");
+    write(&file, "pipeline \"mine\" {\n  step \"a\" {\n    run = \"true\"\n  }\n}\n", 0o644);
+    let id = world.begin("mine");
+    world.wait_phase(&id, "completed");
+}
+
+#[test]
 fn no_tmux() {
     let world = World::new(RUNBOOK);
     let mut command: Command = world.environment.command(&["pipeline", "run", "seated"]);

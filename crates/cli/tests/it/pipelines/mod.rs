@@ -8,8 +8,11 @@ mod steps;
 mod workspaces;
 
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
+use anyhook_engine::now;
+use anyhook_engine::trust::TrustStore;
 use anyhook_testkit::{Ran, TestEnv, wait_within, write};
 use serde_json::Value;
 
@@ -17,6 +20,12 @@ use crate::environment;
 
 /// A step may take so long on a machine that does much else.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Trusts a runbook, or another file of the project, as it is.
+pub fn trust_file(environment: &TestEnv, file: &Path) {
+    let store = TrustStore::new(&environment.state());
+    store.trust_file(file, &fs::read(file).unwrap(), now()).unwrap();
+}
 
 /// An environment with a runbook, and pipelines of it.
 pub struct World {
@@ -34,6 +43,7 @@ impl World {
     pub fn runbook(&self, text: &str) {
         let file = self.environment.project().join(".agents/runbooks/test.hcl");
         write(&file, text, 0o644);
+        trust_file(&self.environment, &file);
     }
 
     /// Puts a script into the project that is an agent: `anyhook` and `say` are at hand.

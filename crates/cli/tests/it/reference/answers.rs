@@ -50,7 +50,7 @@ fn stops_blocked(environment: &TestEnv, session: &str) -> usize {
 fn exit_0_without_an_object_is_no_opinion_and_the_text_is_logged() {
     let environment = environment();
     for text in
-        ["", "all well", "1", "\"deny\"", "[1]", "true", "deny", "see {\"decision\": \"deny\"}"]
+        ["", "all well", "1", "\"deny\"", "[1]", "true", "deny", "see {\"verdict\": \"deny\"}"]
     {
         says(&environment, "", text);
         let ran = environment.shell("ls");
@@ -109,10 +109,12 @@ fn null_is_absent() {
 }
 
 #[test]
-fn an_object_with_other_keys_alone_is_no_opinion() {
+fn an_object_that_says_nothing_is_no_opinion() {
     let environment = environment();
-    says(&environment, "on_failure: block", r#"{"continue": true, "x": [1]}"#);
-    assert_eq!(environment.shell("ls").stdout, "{}\n");
+    for text in ["{}", r#"{"continue": true, "suppressOutput": true, "x": [1]}"#] {
+        says(&environment, "on_failure: block", text);
+        assert_eq!(environment.shell("ls").stdout, "{}\n", "{text}");
+    }
 }
 
 #[test]
@@ -147,11 +149,54 @@ fn objects_may_have_log_lines_before_between_and_after() {
 }
 
 #[test]
-fn an_object_in_the_middle_of_a_line_is_text() {
+fn an_object_after_log_text_counts_if_it_parses() {
     let environment = environment();
-    says(&environment, "", "would say {\"decision\": \"deny\"}\n- {\"decision\": \"ask\"}");
+    for text in [
+        "INFO {\"decision\": \"deny\", \"reason\": \"r\"}\n",
+        "x\n  {\"decision\": \"deny\", \"reason\": \"r\"}\n",
+        "12:00 answers {\n  \"decision\": \"deny\",\n  \"reason\": \"r\"\n}\n",
+    ] {
+        says(&environment, "", text);
+        let ran = environment.shell("ls");
+        assert_eq!((ran.code, ran.json()["reason"].as_str()), (2, Some("r")), "{text}");
+    }
+    // What does not parse there is log text, as is an object that is no answer.
+    says(&environment, "on_failure: block", "would say {\"decision\": \"deny\"\n- {\"level\": 1}");
     assert_eq!(environment.shell("ls").stdout, "{}\n");
     assert_eq!(last_run(&environment, "guard").get("failure"), None);
+}
+
+#[test]
+fn an_array_is_read_as_its_objects() {
+    let environment = environment();
+    says(&environment, "", r#"[{"log": "x"}, {"decision": "deny", "reason": "r"}, 1]"#);
+    let ran = environment.shell("ls");
+    assert_eq!((ran.code, ran.json()["reason"].as_str()), (2, Some("r")));
+}
+
+#[test]
+fn a_deny_in_the_words_of_any_agent_is_a_deny() {
+    let environment = environment();
+    for text in anyhook_engine::output::dialect::DENIES {
+        says(&environment, "", text);
+        let ran = environment.shell("ls");
+        assert_eq!((ran.code, ran.json()["reason"].as_str()), (2, Some("no")), "{text}");
+    }
+}
+
+#[test]
+fn contexts_inputs_and_messages_in_the_words_of_agents() {
+    let environment = environment();
+    says(
+        &environment,
+        "",
+        r#"{"systemMessage": "look here", "hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": {"command": "ls -l"}, "additionalContext": "c"}}"#,
+    );
+    let ran = environment.shell("ls");
+    assert_eq!(ran.code, 0);
+    assert_eq!(ran.json()["modified_input"], json!({"command": "ls -l"}));
+    assert_eq!(ran.json()["additional_context"], "c");
+    assert_eq!(ran.stderr, "anyhook: guard: look here\n");
 }
 
 #[test]
@@ -177,34 +222,36 @@ fn of_several_objects_a_deny_wins_else_the_last() {
 }
 
 #[test]
-fn trap_a_recognisable_deny_is_never_lost() {
+fn trap_what_parses_is_not_lost_because_other_output_is_broken() {
     let environment = environment();
-    let deep = format!(r#"{{"decision": "deny", "x": {}1{}}}"#, "[".repeat(5000), "]".repeat(5000));
     for text in [
         r#"{"decision": "deny", "reason": 5}"#,
         r#"{"decision": "deny", "modified_input": "x", "additional_context": {}}"#,
-        r#"{"decision": "deny", "reason": "cut of"#,
-        r#"{"decision": "deny", "reason": "no comma" "log": "x"}"#,
-        r#"{"decision": "deny",}"#,
-        r#"{"decision": "deny", "score": NaN}"#,
-        r#"{"decision": "deny", "reason": "half \ud800"}"#,
-        "{\"decision\": \"deny\", \"reason\": \"two\nlines\"}",
         r#"{"decision": "deny", "decision": "allow"}"#,
         r#"{"decision": "allow", "decision": "deny"}"#,
+        r#"{"decision": "allow", "permission": "deny"}"#,
         r#"{"broken": } {"decision": "deny"}"#,
         "{broken\n{\"decision\": \"deny\"}",
         "{\"decision\": \"deny\"}\n{broken",
         "{\"decision\": \"deny\"}\n{\"decision\": \"perhaps\"}",
         "{\"decision\": \"perhaps\"}\n{\"decision\": \"deny\"}",
-        "{'decision': 'deny'}",
-        r#"{"reason": "first", "decision":"BLOCK" oops"#,
-        &deep,
     ] {
         says(&environment, "", text);
         let ran = environment.shell("ls");
         assert_eq!(ran.code, 2, "{}: {ran:?}", &text[..text.len().min(100)]);
         assert!(!ran.json()["reason"].as_str().unwrap().is_empty());
     }
+    // An `ask` stands beside the failure, unless the failure is a block.
+    let ask = "{\"decision\": \"ask\", \"reason\": \"r\"}\n{broken";
+    says(&environment, "", ask);
+    let ran = environment.shell("ls");
+    assert_eq!((ran.code, ran.json()["decision"].as_str()), (0, Some("ask")));
+    assert!(last_run(&environment, "guard")["failure"].is_string());
+    says(&environment, "on_failure: block", ask);
+    assert_eq!(environment.shell("ls").code, 2);
+    // An `allow` does not: what is broken may have been the objection.
+    says(&environment, "", "{\"decision\": \"allow\"}\n{broken");
+    assert_eq!(environment.shell("ls").stdout, "{}\n");
 }
 
 #[test]
@@ -217,11 +264,23 @@ fn words_about_a_deny_inside_a_text_are_none() {
 #[test]
 fn output_that_cannot_be_used_is_a_failure_of_that_hook() {
     let environment = environment();
+    let deep = format!(r#"{{"decision": "deny", "x": {}1{}}}"#, "[".repeat(5000), "]".repeat(5000));
     environment.user_hook("next", "trigger: before_tool\npriority: 1", MARK);
     for text in [
         "{",
         "{not json}",
         r#"{"decision": "allow""#,
+        r#"{"decision": "deny", "reason": "cut of"#,
+        r#"{"decision": "deny", "reason": "no comma" "log": "x"}"#,
+        r#"{"decision": "deny",}"#,
+        r#"{"decision": "deny", "score": NaN}"#,
+        "{\"decision\": \"deny\", \"reason\": \"two\nlines\"}",
+        "{'decision': 'deny'}",
+        r#"{"decison": "deny"}"#,
+        r#"INFO {"decison": "deny"}"#,
+        r#"{"verdict": "deny"}"#,
+        r#"[{"verdict": "deny"}]"#,
+        &deep,
         r#"{"decision": "perhaps"}"#,
         r#"{"decision": true}"#,
         r#"{"decision": ["deny"]}"#,
@@ -740,10 +799,12 @@ fn fail_open_is_the_default_at_every_event() {
     let environment = environment();
     for name in ["session_start", "before_agent", "before_tool", "before_stop", "pre_compact"] {
         environment.user_hook("guard", &format!("trigger: {name}"), "exit 1");
-        let ran = environment.event(&json!({"event_type": name, "session_id": "s"}));
+        let ran =
+            environment.event(&json!({"event_type": name, "session_id": format!("{name} allows")}));
         assert_eq!((ran.code, ran.stdout.as_str()), (0, "{}\n"), "{name}");
         environment.user_hook("guard", &format!("trigger: {name}\non_failure: block"), "exit 1");
-        let ran = environment.event(&json!({"event_type": name, "session_id": "s"}));
+        let ran =
+            environment.event(&json!({"event_type": name, "session_id": format!("{name} blocks")}));
         assert_eq!(ran.code, 2, "{name}");
     }
 }

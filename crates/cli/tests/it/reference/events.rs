@@ -281,10 +281,17 @@ fn a_trigger_may_be_a_list_in_mixed_spellings() {
 }
 
 #[test]
-fn a_hosts_own_event_name_as_trigger_is_an_error_that_names_the_canonical_one() {
+fn a_trigger_is_read_in_any_spelling_and_by_a_hosts_own_name() {
     let environment = environment();
     for (own, canonical) in [
+        ("Before_Tool", "before_tool"),
+        ("before-tool", "before_tool"),
+        ("BEFORE_TOOL", "before_tool"),
+        ("pre_tool_call", "pre-tool-call"),
         ("PreToolUse", "before_tool"),
+        ("BeforeTool", "before_tool"),
+        ("tool.execute.before", "before_tool"),
+        ("beforeShellExecution", "before_tool"),
         ("PostToolUse", "after_tool"),
         ("PostToolUseFailure", "after_tool_failure"),
         ("UserPromptSubmit", "before_agent"),
@@ -297,13 +304,40 @@ fn a_hosts_own_event_name_as_trigger_is_an_error_that_names_the_canonical_one() 
         ("Notification", "notification"),
         ("PermissionRequest", "permission_request"),
     ] {
-        environment.user_hook("guard", &format!("trigger: {own}"), BLOCK);
-        let finding = finding(&environment, "guard", "unknown-trigger");
-        assert_eq!(finding["severity"], "unusable");
-        assert!(finding["message"].as_str().unwrap().contains(own), "{finding}");
-        assert!(finding["hint"].as_str().unwrap().contains(canonical), "{own}: {finding}");
+        environment.user_hook(
+            "guard",
+            &format!("trigger: {own}"),
+            "printf '%s' \"$ANYHOOK_EVENT\" > event.txt; echo no >&2; exit 2",
+        );
+        assert_eq!(environment.event(&json!({"event_type": canonical})).code, 2, "{own}");
+        assert_eq!(written(&environment, "event.txt"), canonical, "{own}");
+        let finding = finding(&environment, "guard", "trigger-spelling");
+        assert_eq!(finding["severity"], "note");
+        assert_eq!(finding["message"], format!("`{own}` is read as `{canonical}`"));
         assert_eq!((finding["line"].as_u64(), finding["column"].as_u64()), (Some(4), Some(10)));
     }
+}
+
+#[test]
+fn an_event_type_is_read_in_any_spelling() {
+    let environment = environment();
+    environment.user_hook("guard", "trigger: before_tool", BLOCK);
+    for name in ["Before_Tool", "before-tool", "PreToolUse", "BeforeTool", "pre_tool_call"] {
+        let event = json!({"event_type": name, "tool_name": "Shell", "tool_input": {}});
+        assert_eq!(environment.event(&event).code, 2, "{name}");
+        assert_eq!(last_record(&environment)["event"], "before_tool", "{name}");
+    }
+}
+
+#[test]
+fn an_event_that_is_nearly_one_of_ours_is_told() {
+    let environment = environment();
+    environment.user_hook("guard", "trigger: before_tool", BLOCK);
+    let ran = environment.event(&json!({"event_type": "before_tol"}));
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "{}\n"));
+    let words = "unknown event `before_tol`, so no hook ran: did you mean `before_tool`?";
+    assert_eq!(ran.stderr, format!("anyhook: {words}\n"));
+    assert_eq!(last_record(&environment)["verdict"]["warnings"], json!([words]));
 }
 
 #[test]
@@ -327,7 +361,7 @@ fn an_unknown_trigger_disables_that_hook_alone_and_loudly() {
 #[test]
 fn one_known_trigger_in_a_list_is_enough() {
     let environment = environment();
-    environment.user_hook("guard", "trigger: [Stop, before_tool]", BLOCK);
+    environment.user_hook("guard", "trigger: [Lunch, before_tool]", BLOCK);
     assert_eq!(environment.shell("ls").code, 2);
     assert_eq!(finding(&environment, "guard", "unknown-trigger")["severity"], "error");
 }

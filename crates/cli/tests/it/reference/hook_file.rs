@@ -423,6 +423,64 @@ fn a_guard_whose_yaml_is_broken_elsewhere_blocks_if_its_trigger_can_be_read() {
 }
 
 #[test]
+fn a_guard_whose_front_matter_does_not_parse_blocks_tool_calls_naming_file_and_line() {
+    let environment = environment();
+    for (text, line) in [
+        ("---\nname: guard\ntrigger: [before_tool\non_failure: block\n---\n", 4),
+        ("\n---\nname: guard\non_failure: block\ndescription: a: b\n---\n", 5),
+    ] {
+        raw_hook(&environment, "guard", text, BLOCK);
+        let ran = environment.shell("rm -rf /");
+        assert_eq!(ran.code, 2, "{text}: {ran:?}");
+        let reason = ran.json()["reason"].as_str().unwrap().to_owned();
+        let place = format!("/agents/hooks/guard/HOOK.md:{line})");
+        assert!(reason.contains(&place), "{text}: {reason}");
+        // What it was meant for is unknown: other events are not held up.
+        assert_eq!(environment.event(&json!({"event_type": "before_stop"})).code, 0, "{text}");
+    }
+}
+
+#[test]
+fn a_guard_whose_trigger_is_misspelt_blocks_at_the_event_that_is_meant() {
+    let environment = environment();
+    raw_hook(
+        &environment,
+        "guard",
+        file("name: guard\ntrigger: befor_tool\non_failure: block"),
+        BLOCK,
+    );
+    let ran = environment.shell("ls");
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("unknown trigger `befor_tool`"), "{ran:?}");
+    assert_eq!(environment.event(&json!({"event_type": "before_agent"})).code, 0);
+}
+
+#[test]
+fn blank_lines_before_the_front_matter_do_not_disable_a_hook() {
+    let environment = environment();
+    raw_hook(
+        &environment,
+        "guard",
+        "\n \n---\nname: guard\ndescription: d\ntrigger: before_tool\n---\n",
+        BLOCK,
+    );
+    assert_eq!(environment.shell("ls").code, 2);
+}
+
+#[test]
+fn hosts_are_read_in_any_case_and_by_their_programs() {
+    let environment = environment();
+    for name in ["Claude-Code", "claude_code", "claude"] {
+        environment.user_hook("guard", &format!("trigger: before_tool\nhosts: [{name}]"), BLOCK);
+        let event = json!({"hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/", "tool_name": "Bash", "tool_input": {"command": "ls"}});
+        let ran = environment.run_with_input(&["hook", "claude-code"], event.to_string());
+        assert!(ran.stdout.contains("\"deny\""), "{name}: {ran:?}");
+        assert_eq!(environment.shell("ls").code, 0, "{name}");
+        assert_eq!(finding(&environment, "guard", "host-spelling")["severity"], "note");
+    }
+}
+
+#[test]
 fn a_hook_without_any_readable_trigger_cannot_block() {
     let environment = environment();
     for text in ["name: guard\non_failure: block", "name: guard\non_failure: block\ntrigger: x"] {
@@ -463,7 +521,7 @@ fn trap_in_double_quoted_tool_and_pattern_a_backslash_is_itself() {
     );
     assert_eq!(environment.shell("rm").code, 2);
     assert_eq!(environment.shell("farm").code, 0);
-    assert_eq!(tool(&environment, "Sh", &json!({"command": "rm"})).code, 0);
+    assert_eq!(tool(&environment, "Sh", &json!({"note": "rm"})).code, 0);
 }
 
 #[test]

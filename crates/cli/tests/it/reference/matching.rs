@@ -51,10 +51,10 @@ fn trap_tool_is_a_whole_name_anchored_as_a_group() {
     guard(&environment, "tool: Shell");
     for (name, hit) in [
         ("Shell", true),
+        ("shell", true),
         ("PowerShellX", false),
         ("ShellX", false),
         ("XShell", false),
-        ("shell", false),
     ] {
         assert_eq!(blocks(&environment, name, &json!({})), hit, "{name}");
     }
@@ -87,16 +87,121 @@ fn trap_a_tool_is_tried_on_the_canonical_name_and_on_the_hosts_own() {
             .code
     };
     guard(&environment, "tool: Bash");
-    assert_eq!((send("Shell", "Bash"), send("Bash", "x"), send("Shell", "BashX")), (2, 2, 0));
+    assert_eq!((send("Shell", "Bash"), send("Bash", "x"), send("Other", "BashX")), (2, 2, 0));
+    assert_eq!((send("Shell", "x"), send("Other", "bash")), (2, 2));
 }
 
 #[test]
-fn names_are_taken_as_they_come() {
+fn trap_a_tool_goes_by_every_agents_name_in_any_case() {
     let environment = environment();
-    guard(&environment, "tool: Shell");
-    for name in ["Bash", "run_shell_command", "execute_command"] {
-        assert!(!blocks(&environment, name, &json!({"command": "ls"})), "{name}");
+    let names = ["Shell", "shell", "Bash", "BASH", "run_shell_command", "exec_command"];
+    for matcher in names {
+        guard(&environment, &format!("tool: {matcher}"));
+        for name in names {
+            assert!(blocks(&environment, name, &json!({"command": "ls"})), "{matcher} {name}");
+        }
+        assert!(!blocks(&environment, "WriteFile", &json!({})), "{matcher}");
     }
+    // The script sees the name as it came.
+    environment.user_hook(
+        "guard",
+        "trigger: before_tool\nmatcher: {tool: Shell}",
+        "cat > seen.json",
+    );
+    assert_eq!(tool(&environment, "bash", &json!({"command": "ls"})).code, 0);
+    assert_eq!(seen(&environment)["tool_name"], "bash");
+}
+
+#[test]
+fn trap_an_unknown_tool_with_a_command_is_tried_as_shell() {
+    let environment = environment();
+    guard(&environment, "{tool: Shell, pattern: '^rm -rf'}");
+    for field in ["command", "cmd", "script", "shell", "argv"] {
+        for value in [json!("rm -rf /"), json!(["rm", "-rf", "/"])] {
+            let input = json!({field: value});
+            assert!(blocks(&environment, "execute_command", &input), "{input}");
+            assert!(blocks(&environment, "mcp__os__run", &input), "{input}");
+        }
+    }
+    assert!(!blocks(&environment, "remember", &json!({"note": "rm -rf /"})));
+    assert!(!blocks(&environment, "execute_command", &json!({"command": "ls"})));
+}
+
+/// Every spelling of a file's path, and links to it: a guard of the file sees them all.
+#[test]
+fn trap_a_path_is_tried_in_all_its_forms() {
+    let environment = environment();
+    let project = environment.project();
+    let file = project.join("vendor/a.c");
+    anyhook_testkit::write(&file, "x", 0o644);
+    std::os::unix::fs::symlink("vendor", project.join("link")).unwrap();
+    std::os::unix::fs::symlink("vendor/a.c", project.join("other.c")).unwrap();
+    std::os::unix::fs::symlink("vendor/new.c", project.join("dangling.c")).unwrap();
+    let absolute = file.to_string_lossy().into_owned();
+    let spellings = [
+        "vendor/a.c",
+        "./vendor/a.c",
+        "vendor//a.c",
+        "vendor/a.c/",
+        "src/../vendor/a.c",
+        "vendor/x/../a.c",
+        "link/a.c",
+        "other.c",
+        "dangling.c",
+        " vendor/a.c",
+        &absolute,
+        &absolute.replace("/vendor", "//vendor/."),
+    ];
+    let root = format!("^{}/vendor/", project.display());
+    for pattern in ["^vendor/", &root, r"/vendor/(a|new)\.c$"] {
+        guard(&environment, &format!("{{tool: WriteFile, pattern: '{pattern}'}}"));
+        for given in spellings {
+            let input = json!({"path": given, "content": "x"});
+            assert!(blocks(&environment, "WriteFile", &input), "{pattern} {given}");
+            let input = json!({"file_path": given, "content": "x"});
+            assert!(blocks(&environment, "Write", &input), "{pattern} {given}");
+        }
+        for given in ["a.c", "vendors/a.c", "src/vendor.c"] {
+            let input = json!({"path": given, "content": "x vendor/a.c."});
+            assert!(!blocks(&environment, "WriteFile", &input), "{pattern} {given}");
+        }
+    }
+}
+
+#[test]
+fn the_script_sees_the_forms_that_were_matched() {
+    let environment = environment();
+    let project = environment.project();
+    anyhook_testkit::write(&project.join("vendor/a.c"), "x", 0o644);
+    std::fs::hard_link(project.join("vendor/a.c"), project.join("hard.c")).unwrap();
+    std::os::unix::fs::symlink("vendor/a.c", project.join("soft.c")).unwrap();
+    environment.user_hook("guard", "trigger: before_tool", "cat > seen.json");
+    tool(&environment, "WriteFile", &json!({"path": "x/../soft.c", "content": ""}));
+    let event = seen(&environment);
+    let path = |name: &str| project.join(name).to_string_lossy().into_owned();
+    assert_eq!(event["files"], json!([path("soft.c"), path("vendor/a.c")]));
+    assert_eq!(
+        event["file_details"],
+        json!([{
+            "path": path("soft.c"), "given": "x/../soft.c", "relative": "soft.c",
+            "real": path("vendor/a.c"), "real_relative": "vendor/a.c", "links": 2,
+        }])
+    );
+    tool(&environment, "Shell", &json!({"command": "ls"}));
+    let event = seen(&environment);
+    assert_eq!((&event["files"], event.get("file_details")), (&Value::Null, None));
+}
+
+#[test]
+fn a_changed_path_is_matched_in_its_forms_too() {
+    let environment = environment();
+    environment.user_hook(
+        "first",
+        "trigger: before_tool\npriority: 900",
+        r#"echo '{"modified_input": {"path": "src/../vendor/a.c"}}'"#,
+    );
+    guard(&environment, "{tool: WriteFile, pattern: '^vendor/'}");
+    assert!(blocks(&environment, "WriteFile", &json!({"path": "src/a.c"})));
 }
 
 #[test]
@@ -168,7 +273,7 @@ fn a_pattern_is_searched_in_the_hosts_own_input_as_well() {
 fn the_dollar_is_the_end_of_the_value() {
     let environment = environment();
     guard(&environment, r"pattern: \.py$");
-    assert!(!blocks(&environment, "Write", &json!({"path": "a.py\n"})));
+    assert!(!blocks(&environment, "Write", &json!({"content": "a.py\n"})));
     assert!(!blocks(&environment, "Write", &json!({"content": "a.py\nb"})));
     assert!(blocks(&environment, "Write", &json!({"content": "b\na.py"})));
 }

@@ -13,6 +13,7 @@ use anyhook_testkit::{Ran, TestEnv, write};
 use serde_json::{Value, json};
 
 mod answers;
+mod environment;
 mod events;
 mod hook_file;
 mod matching;

@@ -54,6 +54,13 @@ fn trust_in(environment: &TestEnv, folder: &Path) {
     assert_eq!(ran.code, 0, "{ran:?}");
 }
 
+/// Trusts a hook of the project, and agrees that it replaces the user's.
+fn trust_replacing(environment: &TestEnv, name: &str) {
+    let ran = environment.run(&["trust", "--replace", name]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.contains(&format!("it replaces your hook {name}")), "{ran:?}");
+}
+
 /// Tells whether tests of the managed level can be run; says so if not.
 fn is_root() -> bool {
     let root = fs::metadata("/proc/self").unwrap().uid() == 0;
@@ -176,6 +183,11 @@ fn a_trusted_project_hook_replaces_the_users_of_its_name() {
     assert_eq!(order(&environment), "user ", "not trusted, so it replaces nothing");
     trust_all(&environment);
     environment.shell("ls");
+    assert_eq!(order(&environment), "user project ", "nobody agreed that it replaces");
+    let list = environment.run(&["list"]);
+    assert!(list.stdout.contains("the project's guard runs beside yours"), "{list:?}");
+    trust_replacing(&environment, "guard");
+    environment.shell("ls");
     assert_eq!(order(&environment), "project ");
     assert_eq!(last_skip(&environment, "guard")["replaced"], folder.to_str().unwrap());
     let list = environment.run(&["list"]);
@@ -217,8 +229,32 @@ fn a_locked_user_hook_is_never_replaced() {
         "trigger: before_tool\nmetadata:\n  locked: false",
         &word("user"),
     );
+    trust_replacing(&environment, "guard");
     environment.shell("ls");
     assert_eq!(order(&environment), "project ");
+}
+
+#[test]
+fn a_users_guard_that_blocks_on_failure_is_locked_unless_it_says_otherwise() {
+    let environment = environment();
+    let guard = "trigger: before_tool\non_failure: block";
+    environment.user_hook("guard", guard, &word("user"));
+    // Whatever its own trigger: it would take the guard away.
+    environment.project_hook("guard", "trigger: session_end", &word("project"));
+    let ran = environment.run(&["trust", "guard"]);
+    let words = "your hook guard (before_tool, on_failure: block) is locked: this one is left out";
+    assert!(ran.code == 0 && ran.stdout.contains(words), "{ran:?}");
+    environment.shell("ls");
+    assert_eq!(order(&environment), "user ");
+    let refused = environment.run(&["trust", "--replace", "guard"]);
+    assert_eq!(refused.code, 65, "{refused:?}");
+    assert!(refused.stderr.contains("can replace a hook `guard` of yours"), "{refused:?}");
+    environment.user_hook("guard", &format!("{guard}\nmetadata: {{locked: false}}"), &word("user"));
+    environment.shell("ls");
+    assert_eq!(order(&environment), "user ", "not locked, but nobody agreed");
+    trust_replacing(&environment, "guard");
+    environment.shell("ls");
+    assert_eq!(order(&environment), "");
 }
 
 #[test]
@@ -331,7 +367,61 @@ fn the_root_is_pinned_for_the_session() {
         assert_eq!(other == 2, inside, "without a session: {}", work_dir.display());
     }
     assert_eq!(from_folder(&environment, &elsewhere, Some("t")).code, 0, "another session");
-    assert_eq!(from_folder(&environment, &project, Some("t")).code, 0, "is pinned elsewhere");
+    let ran = from_folder(&environment, &project, Some("t"));
+    assert_eq!(ran.code, 2, "pinned elsewhere, and the event's own root counts as well");
+}
+
+/// A script that says who runs, and where.
+const PLACES: &str = "printf '%s %s %s\\n' \"$ANYHOOK_HOOK_NAME\" \"$PWD\" \"$ANYHOOK_PROJECT_DIR\" >> \"$HOME/order.txt\"";
+
+#[test]
+fn the_hooks_of_the_session_and_of_the_event_count_together() {
+    let environment = environment();
+    let (project, other) = (environment.project(), environment.home().join("other"));
+    fs::create_dir_all(other.join(".git")).unwrap();
+    environment.user_hook("user", "trigger: before_tool", PLACES);
+    environment.project_hook("first", "trigger: before_tool", PLACES);
+    environment.hook(&other.join(".agents/hooks"), "second", "trigger: before_tool", PLACES);
+    // It would replace the user's, where the session is its own.
+    environment.hook(&other.join(".agents/hooks"), "user", "trigger: before_tool", "exit 0");
+    trust_all(&environment);
+    let mut command = environment.command(&["trust", "--all", "--replace", "user"]);
+    command.current_dir(&other);
+    assert_eq!(run(command, b"").code, 0);
+    let line = |name: &str, folder: &Path| {
+        let folder = folder.display();
+        format!("{name} {folder} {folder}\n")
+    };
+    from_folder(&environment, &project, Some("s"));
+    assert_eq!(order(&environment), line("user", &project) + &line("first", &project));
+    from_folder(&environment, &other, Some("s"));
+    let expected = [line("user", &other), line("first", &project), line("second", &other)];
+    assert_eq!(order(&environment), expected.concat());
+    assert_eq!(last_record(&environment)["project_dir"], project.to_str().unwrap());
+    // By way of a link it is the same project, once.
+    symlink(&project, environment.home().join("link")).unwrap();
+    from_folder(&environment, &environment.home().join("link"), Some("s"));
+    assert_eq!(order(&environment), line("user", &project) + &line("first", &project));
+    // A host that names another project than the one the work is in: the hooks of both.
+    let claude = |session: &str, work_dir: &Path| {
+        let event = json!({
+            "session_id": session, "cwd": work_dir, "hook_event_name": "PreToolUse",
+            "tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "t",
+        });
+        let mut command = environment.command(&["hook", "claude-code"]);
+        command.env("CLAUDE_PROJECT_DIR", &other);
+        run(command, event.to_string().as_bytes())
+    };
+    claude("c", &project);
+    let both = line("first", &project) + &line("second", &other);
+    assert_eq!(order(&environment), both);
+    let mut command = environment.command(&["hook", "claude-code"]);
+    command.env("CLAUDE_PROJECT_DIR", &project);
+    let event = json!({"session_id": "c", "cwd": project, "hook_event_name": "PreToolUse",
+        "tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "u"});
+    run(command, event.to_string().as_bytes());
+    let expected = [line("first", &project), line("second", &other)];
+    assert_eq!(order(&environment), expected.concat());
 }
 
 #[test]
@@ -641,7 +731,7 @@ fn a_name_decides_who_is_replaced_and_not_the_folder() {
     let folder = environment.project_hook("folder", "trigger: before_tool", &word("project"));
     let text = "---\nname: guard\ndescription: d\ntrigger: before_tool\n---\n";
     write(&folder.join("HOOK.md"), text, 0o644);
-    trust_all(&environment);
+    trust_replacing(&environment, "guard");
     environment.shell("ls");
     assert_eq!(order(&environment), "project ");
     assert!(listed(&environment, "guard").is_object());

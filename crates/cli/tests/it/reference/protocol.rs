@@ -322,7 +322,7 @@ const WRONG_USAGE: &[&str] = &[
     "hook Agent-Hooks",
     "run",
     "run nonsense",
-    "run PreToolUse",
+    "run PreToolUze",
     "run before_tool extra",
     "run before_tool --host nobody",
     "run before_tool --input",

@@ -75,7 +75,7 @@ fn trap_an_executable_run_without_shebang_runs_under_sh() {
     let environment = environment();
     with_scripts(&environment, &[("run", "echo plain >&2\nexit 2\n", 0o755)]);
     assert_eq!(reason(&environment), "plain");
-    with_scripts(&environment, &[("run", "", 0o755)]);
+    with_scripts(&environment, &[("run", "\n", 0o755)]);
     assert_eq!(environment.shell("ls").code, 0);
     assert_eq!(last_run(&environment, "guard")["outcome"], json!({"exited": 0}));
 }

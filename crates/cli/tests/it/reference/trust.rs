@@ -83,6 +83,35 @@ fn nothing_is_trusted_without_being_asked_for() {
 }
 
 #[test]
+fn trust_says_what_replaces_a_users_hook_and_asks_for_it_apart() {
+    let environment = environment();
+    environment.user_hook("guard", "trigger: before_tool", BLOCK);
+    environment.project_hook("guard", "trigger: before_tool", "exit 0");
+    let words = "this REPLACES your hook guard (before_tool, on_failure: allow)";
+    let ran = environment.run(&["trust", "guard"]);
+    assert!(ran.code == 0 && ran.stdout.contains(words), "{ran:?}");
+    assert!(ran.stdout.contains("it runs beside your hook guard"), "{ran:?}");
+    assert_eq!(environment.shell("ls").code, 2, "trusted, but the user's stands");
+    let ran = environment.run(&["trust", "guard", "--replace", "guard"]);
+    assert!(ran.code == 0 && ran.stdout.contains("it replaces your hook guard"), "{ran:?}");
+    assert_eq!(environment.shell("ls").code, 0);
+    let ran = environment.run(&["trust", "guard", "--replace", "other"]);
+    assert_eq!(ran.code, 65, "{ran:?}");
+}
+
+#[test]
+fn trust_says_what_cannot_run_and_ends_with_a_sum() {
+    let environment = environment();
+    let folder = environment.project_hook("dull", GUARD, BLOCK);
+    fs::set_permissions(folder.join("scripts/run"), fs::Permissions::from_mode(0o644)).unwrap();
+    environment.project_hook("guard", GUARD, BLOCK);
+    let ran = environment.run(&["trust", "--all"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.contains("hint: chmod +x scripts/run"), "{ran:?}");
+    assert!(ran.stdout.ends_with("\n2 trusted, 1 of them cannot run\n"), "{ran:?}");
+}
+
+#[test]
 fn the_trusted_copy_runs_and_is_read_only() {
     let environment = environment();
     let folder = environment.project_hook(
@@ -317,6 +346,104 @@ fn trust_in_one_project_is_no_trust_in_another() {
     assert_eq!(ran.code, 0);
     assert!(!other.join("ran-guard").exists());
     assert_eq!(last_skip(&environment, "guard"), "untrusted");
+}
+
+/// Sends a tool call from a folder.
+fn call_in(environment: &TestEnv, folder: &Path, session: Option<&str>) -> anyhook_testkit::Ran {
+    let event = json!({"event_type": "before_tool", "work_dir": folder, "session_id": session});
+    let mut command = environment.command(&["hook", "agent-hooks"]);
+    // The project itself may be gone.
+    command.current_dir(environment.home());
+    run(command, event.to_string().as_bytes())
+}
+
+fn git(folder: &Path, arguments: &[&str]) {
+    let ran = std::process::Command::new("git")
+        .args(["-c", "user.name=a", "-c", "user.email=a@example.com"])
+        .args(["-c", "init.defaultBranch=main"])
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{arguments:?}: {ran:?}");
+}
+
+#[test]
+fn a_git_worktree_has_the_guards_that_the_repository_has() {
+    let environment = environment();
+    let project = environment.project();
+    fs::remove_dir_all(project.join(".git")).unwrap();
+    git(&project, &["init", "-q"]);
+    environment.project_hook("guard", GUARD, BLOCK);
+    git(&project, &["add", "."]);
+    git(&project, &["commit", "-qm", "a guard"]);
+    git(&project, &["worktree", "add", "-q", "../early"]);
+    trust_all(&environment);
+    git(&project, &["worktree", "add", "-q", "../late"]);
+    for name in ["early", "late"] {
+        let tree = environment.home().join(name);
+        assert_eq!(call_in(&environment, &tree, None).code, 2, "{name}");
+        let hook = tree.join(".agents/hooks/guard");
+        write(&hook.join("scripts/run"), "#!/bin/sh\nexit 0\n", 0o755);
+        let ran = call_in(&environment, &tree, None);
+        assert!(ran.code == 2 && ran.stderr.contains("changed since it was trusted"), "{ran:?}");
+        fs::remove_dir_all(&hook).unwrap();
+        let ran = call_in(&environment, &tree, None);
+        assert!(ran.code == 2 && ran.stderr.contains("gone from the project"), "{ran:?}");
+    }
+    // Unrelated, although it says that it is a worktree.
+    let stranger = environment.home().join("stranger");
+    environment.hook(&stranger.join(".agents/hooks"), "guard", GUARD, BLOCK);
+    fs::copy(environment.home().join("early/.git"), stranger.join(".git")).unwrap();
+    assert_eq!(call_in(&environment, &stranger, None).code, 0);
+    assert_eq!(last_skip(&environment, "guard"), "untrusted");
+}
+
+#[test]
+fn moving_a_project_takes_no_guard_away() {
+    for (is_linked, is_edited) in [(false, false), (true, false), (false, true), (true, true)] {
+        let environment = trusted_guard();
+        let (project, moved) = (environment.project(), environment.home().join("moved"));
+        assert_eq!(call_in(&environment, &project, Some("s")).code, 2);
+        fs::rename(&project, &moved).unwrap();
+        if is_linked {
+            symlink(&moved, &project).unwrap();
+        }
+        if is_edited {
+            write(&moved.join(".agents/hooks/guard/scripts/run"), "#!/bin/sh\nexit 0\n", 0o755);
+        }
+        for folder in [&project, &moved] {
+            for session in [Some("s"), Some("new"), None] {
+                if !is_linked && folder == &project && session != Some("s") {
+                    // There is no such project any more, and nobody remembers it.
+                    continue;
+                }
+                let ran = call_in(&environment, folder, session);
+                let about = format!("{is_linked} {is_edited} {} {session:?}", folder.display());
+                assert_eq!(ran.code, 2, "{about}: {ran:?}");
+                if !is_edited && (is_linked || folder == &moved) {
+                    assert!(ran.stderr.contains("blocked by hook guard"), "{about}: {ran:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_was_trusted_elsewhere_is_offered_and_not_assumed() {
+    let environment = trusted_guard();
+    let copy = environment.home().join("copy");
+    fs::create_dir_all(copy.join(".git")).unwrap();
+    let hooks = copy.join(".agents/hooks");
+    environment.hook(&hooks, "guard", "trigger: before_tool\non_failure: block", "exit 2");
+    assert_eq!(call_in(&environment, &copy, None).code, 0);
+    let mut command = environment.command(&["trust", "--all"]);
+    command.current_dir(&copy);
+    let ran = run(command, b"");
+    let words = "same content as you trusted in ~/project/.agents/hooks/guard";
+    assert!(ran.code == 0 && ran.stdout.contains(words), "{ran:?}");
+    assert!(ran.stdout.contains("── scripts/run (17 bytes, may run)  as before"), "{ran:?}");
+    assert_eq!(call_in(&environment, &copy, None).code, 2);
 }
 
 /// A trusted guard that must not fail, in a project.

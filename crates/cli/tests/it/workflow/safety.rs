@@ -1,6 +1,8 @@
 //! The state file: two at once, a crash anywhere, a file that is damaged.
 
 use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Command;
 use std::thread;
 
 use anyhook_testkit::{run, write};
@@ -42,6 +44,35 @@ fn completions_at_once_lose_nothing() {
     }
     assert_eq!(desk.status("qa_testing"), "in_progress");
     assert_eq!(desk.state()["revision"].as_u64().unwrap(), before + 3);
+}
+
+/// The project's folder is anybody's who can write there.
+#[test]
+fn what_is_not_a_file_in_the_place_of_the_lock_is_refused() {
+    for kind in ["pipe", "link"] {
+        let desk = Desk::new();
+        let signal = desk.make("requirements");
+        let lock = desk.environment.project().join("ARTIFACTS/system/.workflow-state.lock");
+        let elsewhere = desk.environment.root().join("elsewhere");
+        fs::remove_file(&lock).unwrap();
+        match kind {
+            "pipe" => assert!(Command::new("mkfifo").arg(&lock).status().unwrap().success()),
+            _ => symlink(&elsewhere, &lock).unwrap(),
+        }
+        let before = desk.state();
+        let ran = desk.hand_in(&signal);
+        assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{kind}: {ran:?}");
+        assert_eq!(
+            ran.stderr,
+            format!(
+                "error: `{}` cannot be used: it is not a regular file\n\
+                 hint: remove it: the lock is an empty file of its own\n",
+                lock.display()
+            )
+        );
+        assert_eq!(desk.state(), before);
+        assert!(!elsewhere.exists());
+    }
 }
 
 #[test]

@@ -101,7 +101,7 @@ fn a_person_decides_and_no_agent() {
         command.env("CLAUDECODE", "1");
         let ran = anyhook_testkit::run(command, b"");
         assert_eq!(ran.code, 1, "{ran:?}");
-        assert!(ran.stderr.contains("an agent cannot decide for a person"), "{ran:?}");
+        assert!(ran.stderr.contains("only a person may do this"), "{ran:?}");
     }
     assert_eq!(desk.state()["status"], "paused");
 }

@@ -99,6 +99,7 @@ fn a_dialog_that_nobody_answered_in_time_is_asked_about_again() {
         choice: None,
         message: None,
         by: "nobody".to_owned(),
+        process: None,
         at: world.at(),
         digest: None,
     };

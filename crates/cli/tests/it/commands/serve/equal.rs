@@ -49,30 +49,9 @@ fn talkative() -> TestEnv {
     environment
 }
 
-/// A text without the ids of records and the folder's name.
-fn normal(environment: &TestEnv, text: &str) -> String {
-    let mut text = environment.normal(text);
-    for record in environment.journal() {
-        text = text.replace(record["id"].as_str().unwrap(), "[ID]");
-    }
-    text
-}
-
-/// What the journal has to say, without what differs from run to run.
+/// What the journal has to say, but for the agent's process, which only a hook process knows.
 fn records(environment: &TestEnv) -> Vec<Value> {
-    let text = Value::from(environment.journal()).to_string();
-    let mut records: Value = serde_json::from_str(&normal(environment, &text)).unwrap();
-    let records = records.as_array_mut().unwrap();
-    for record in records.iter_mut() {
-        // Only a hook process knows which process its agent is.
-        for key in ["at", "took_us", "counted", "process"] {
-            record.as_object_mut().unwrap().shift_remove(key);
-        }
-        for run in record["runs"].as_array_mut().into_iter().flatten() {
-            run.as_object_mut().unwrap().shift_remove("took_us");
-        }
-    }
-    std::mem::take(records)
+    environment.comparable_journal(&["process"])
 }
 
 #[test]
@@ -117,17 +96,17 @@ fn events_of_the_open_format() {
         let ran = one.run_with_input(&["hook", "agent-hooks"], &text);
         server.send_text(&format!("{{\"id\": 1, \"event\": {text}}}"));
         let answer = server.next();
-        let printed = normal(&one, ran.stdout.trim_end());
+        let printed = one.comparable(ran.stdout.trim_end());
         // Keys in the same order, numbers to the digit: the same text but for blanks.
         let printed: Value = serde_json::from_str(&printed).unwrap();
         assert_eq!(
-            normal(&other, &answer["verdict"].to_string()),
+            other.comparable(&answer["verdict"].to_string()),
             printed.to_string(),
             "{text:.200}"
         );
         for message in answer["messages"].as_array().into_iter().flatten() {
-            let message = normal(&other, message.as_str().unwrap());
-            assert!(normal(&one, &ran.stderr).contains(&message), "{message}: {ran:?}");
+            let message = other.comparable(message.as_str().unwrap());
+            assert!(one.comparable(&ran.stderr).contains(&message), "{message}: {ran:?}");
         }
         let said = ran.stderr.lines().filter(|line| line.starts_with("anyhook: ")).count();
         assert_eq!(answer["messages"].as_array().map_or(0, Vec::len), said, "{ran:?} {answer}");
@@ -158,9 +137,9 @@ fn recorded_payloads_of_every_agent() {
             let payload = fs::read_to_string(&file).unwrap();
             let ran = one.run_with_input(&["hook", host], &payload);
             let answer = server.ask(&json!({"id": 1, "host": host, "payload": payload}));
-            let text = |name: &str| normal(&other, answer["reply"][name].as_str().unwrap());
-            assert_eq!(text("stdout"), normal(&one, &ran.stdout), "{}", file.display());
-            assert_eq!(text("stderr"), normal(&one, &ran.stderr), "{}", file.display());
+            let text = |name: &str| other.comparable(answer["reply"][name].as_str().unwrap());
+            assert_eq!(text("stdout"), one.comparable(&ran.stdout), "{}", file.display());
+            assert_eq!(text("stderr"), one.comparable(&ran.stderr), "{}", file.display());
             assert_eq!(answer["reply"]["exit_code"], ran.code, "{}", file.display());
             count += 1;
         }

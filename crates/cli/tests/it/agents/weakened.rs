@@ -1,0 +1,84 @@
+//! A guard that the agent itself weakens: the person and the model are told, and the guard goes on
+//! denying; and a hook that nobody trusted is told of when the session starts.
+
+use anyhook_testkit::agents::{Agent, Bed};
+use anyhook_testkit::model_server::Turn;
+use serde_json::Value;
+
+use crate::environment;
+
+const REASON: &str = "PWNED is not wanted here";
+const ALARM: &str = "guard keeper changed while this session runs: it was moved to `mode: shadow`";
+const OFF: &str = "1 hook is off, not trusted, so it does not run: ours (anyhook trust)";
+
+fn goes_on_denying(agent: Agent) {
+    let Some(bed) = Bed::within(environment(), agent) else { return };
+    let world = bed.environment();
+    let matter =
+        "trigger: before_tool\non_failure: block\nmatcher:\n  tool: Shell\n  pattern: PWNED";
+    let keeper = world.user_hook("keeper", matter, &format!("echo '{REASON}' >&2; exit 2"));
+    world.hook(&bed.project().join(".agents/hooks"), "ours", "trigger: before_tool", "exit 2");
+    let installed = world.run(&["install", agent.name()]);
+    assert_eq!(installed.code, 0, "{installed:?}");
+    let file = keeper.join("HOOK.md");
+    let weaken = format!("sed -i 's/^on_failure: block/&\\nmode: shadow/' '{}'", file.display());
+    let turns = [
+        bed.shell_tool(&weaken),
+        bed.shell_tool("touch PWNED"),
+        bed.shell_tool("echo harmless"),
+        Turn::text("that was all"),
+    ];
+    let outcome = bed.run("do it", turns);
+    assert_eq!(outcome.exit_code, 0, "{outcome:?}");
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains("mode: shadow"), "{text} {outcome:?}");
+
+    assert!(!bed.project().join("PWNED").exists(), "{outcome:?}");
+    assert!(!outcome.told(1, REASON) && outcome.told(2, REASON), "{outcome:?}");
+    // At once, with the result of the very call that did it.
+    assert!(!outcome.told(0, ALARM) && outcome.told(1, ALARM), "{outcome:?}");
+    let journal = world.journal();
+    let of = |kind: &str| -> Vec<(&str, &str)> {
+        journal.iter().flat_map(|record| alarms(record, kind)).collect()
+    };
+    let changed = of("guard_changed");
+    assert_eq!(changed.len(), 1, "{changed:?}");
+    assert!(changed[0].1.starts_with(ALARM), "{changed:?}");
+    let off = of("hooks_off");
+    assert_eq!(off.len(), 1, "{off:?}");
+    assert_eq!(off[0].1, OFF);
+    let tells_at_start = agent != Agent::OpenCode;
+    assert_eq!(off[0].0 == "session_start", tells_at_start, "{off:?}");
+    assert_eq!(of("ran_unasked"), [], "{outcome:?}");
+    let denied = journal.iter().find(|record| record["verdict"]["decision"] == "deny").unwrap();
+    assert_eq!(denied["verdict"]["by"], "keeper (remembered)", "{denied:#}");
+}
+
+/// Returns the alarms of a kind in a record: the event, and the text.
+fn alarms<'record>(record: &'record Value, kind: &str) -> Vec<(&'record str, &'record str)> {
+    let alarms = record["alarms"].as_array().into_iter().flatten();
+    alarms
+        .filter(|alarm| alarm["kind"] == kind)
+        .map(|alarm| (record["event"].as_str().unwrap(), alarm["text"].as_str().unwrap()))
+        .collect()
+}
+
+#[test]
+fn claude_code() {
+    goes_on_denying(Agent::ClaudeCode);
+}
+
+#[test]
+fn codex() {
+    goes_on_denying(Agent::Codex);
+}
+
+#[test]
+fn gemini_cli() {
+    goes_on_denying(Agent::GeminiCli);
+}
+
+#[test]
+fn opencode() {
+    goes_on_denying(Agent::OpenCode);
+}

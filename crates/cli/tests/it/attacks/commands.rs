@@ -1,0 +1,197 @@
+//! To loosen guards by command, as an agent: by its variables, by its processes, in disguise.
+
+use std::fs;
+use std::process::Command;
+
+use anyhook_testkit::{Ran, run, write};
+
+use super::world::{EVIL, Host, SHELL_GUARD, World, denying};
+use super::{Attempt, Outcome, Seen};
+
+/// Commands that loosen, as they are typed.
+const LOOSENING: [&str; 15] = [
+    "trust --all",
+    "trust theirs",
+    "untrust --all",
+    "remove sentry",
+    "uninstall claude-code",
+    "reload",
+    "promote watched",
+    "daemon stop",
+    "decision resolve 7k2m9x4q allow",
+    "workflow approve design --by ann",
+    "workflow reject design --by ann --note no",
+    "workflow reset --all",
+    "install codex",
+    "agent attach 7k2m",
+    "pipeline run esc",
+];
+
+/// The variables by which agents' shells are known.
+const VARIABLES: [(&str, &str); 9] = [
+    ("CLAUDECODE", "1"),
+    ("CODEX_THREAD_ID", "01a1e090"),
+    ("GEMINI_CLI", "1"),
+    ("OPENCODE", "1"),
+    ("CURSOR_AGENT", "1"),
+    ("COPILOT_CLI", "1"),
+    ("QWEN_CODE", "1"),
+    ("AI_AGENT", "1"),
+    ("ANYHOOK_AGENT_ID", "7k2m"),
+];
+
+/// Ways in which an agent's process may start a command; `$anyhook` is the program, `[C]` the
+/// command.
+const DISGUISES: [(&str, &str); 9] = [
+    ("plainly", "$anyhook [C]"),
+    ("without any variable", "env -i HOME=\"$HOME\" PATH=\"$PATH\" $anyhook [C]"),
+    ("by another shell", "bash -c '$anyhook [C]'"),
+    ("by `nohup`", "nohup $anyhook [C] 2>&1"),
+    ("by `timeout`", "timeout 10 $anyhook [C]"),
+    ("by `setsid`, which it waits for", "setsid --wait $anyhook [C]"),
+    (
+        "by `setsid` without variables",
+        "env -i HOME=\"$HOME\" PATH=\"$PATH\" setsid --wait $anyhook [C]",
+    ),
+    (
+        "by `python3`",
+        "python3 -c 'import subprocess, os, sys; sys.exit(subprocess.call([os.environ[\"anyhook\"]] + \"[C]\".split()))'",
+    ),
+    ("by `xargs`", "echo [C] | xargs $anyhook"),
+];
+
+/// A world with something of everything to loosen.
+fn world() -> World {
+    let world = World::guarded();
+    world.env.project_hook("theirs", SHELL_GUARD, &denying());
+    world.env.user_hook("watched", "trigger: before_tool\nmode: shadow", "exit 2");
+    fs::create_dir_all(world.env.home().join(".claude")).unwrap();
+    write(
+        &world.project().join(".agents/runbooks/esc.toml"),
+        "[[pipeline.esc.step]]\nname = \"one\"\nrun = \"touch escaped\"\n",
+        0o644,
+    );
+    world
+}
+
+/// A shell in the project with the variables of a test.
+fn shell(world: &World, line: &str) -> Command {
+    let original = world.env.command(&[]);
+    let mut command = Command::new("sh");
+    command.args(["-c", line]).current_dir(world.project()).env_clear();
+    for (name, value) in original.get_envs() {
+        command.env(name, value.unwrap_or_default());
+    }
+    command.env("anyhook", original.get_program());
+    command
+}
+
+fn refused(world: &World, ran: &Ran) -> Seen {
+    let text = format!("{}{}", ran.stdout, ran.stderr);
+    if ran.code == 0 {
+        return Err(format!("it was done: {text}"));
+    }
+    if !text.contains("is refused: only a person may do this") {
+        return Err(format!("it failed for another reason: {text}"));
+    }
+    let guarded = world.shell(Host::Claude, EVIL).verdict()?;
+    if guarded != Outcome::Denied {
+        return Err(format!("the guard does not deny any more, but: {guarded}"));
+    }
+    let is_journaled =
+        world.env.all_records().iter().any(|record| {
+            record["event"].as_str().is_some_and(|event| event.starts_with("command:"))
+        });
+    if is_journaled { Ok(Outcome::Refused) } else { Err("it is not in the journal".to_owned()) }
+}
+
+fn by_variable(command: &str, name: &str, value: &str) -> Seen {
+    let world = world();
+    world.is_guarded(Host::Claude)?;
+    let mut shell = shell(&world, &format!("$anyhook {command}"));
+    shell.env(name, value);
+    refused(&world, &run(shell, b""))
+}
+
+fn by_process(agent: &str, disguise: &str, command: &str) -> Seen {
+    let world = world();
+    world.is_guarded(Host::Claude)?;
+    let program = world.env.root().join("bin").join(agent);
+    fs::create_dir_all(program.parent().unwrap()).unwrap();
+    // Written by another process: what we hold open for writing, another thread's child may hold
+    // too, and then it cannot be run.
+    let mut writer = Command::new("sh");
+    writer.args(["-c", "cat > \"$0\" && chmod +x \"$0\""]).arg(&program);
+    // Not the last command: a shell would become it.
+    let made = run(writer, b"#!/bin/sh\nsh -c \"$1\"\ncode=$?\nexit $code\n");
+    assert_eq!(made.code, 0, "{made:?}");
+    let mut shell = shell(&world, "exec \"$agent\" \"$line\"");
+    shell.env("agent", program).env("line", disguise.replace("[C]", command));
+    refused(&world, &run(shell, b""))
+}
+
+/// What an agent adds only watches.
+fn in_shadow(line: &str, name: &str) -> Seen {
+    let world = world();
+    world.is_guarded(Host::Claude)?;
+    let source = world.env.root().join("source");
+    world.env.hook(
+        &source,
+        "added",
+        "trigger: before_tool\npriority: 1000",
+        "echo '{\"decision\": \"allow\"}'",
+    );
+    let mut shell = shell(&world, &line.replace("[S]", &source.join("added").to_string_lossy()));
+    shell.env("CLAUDECODE", "1");
+    let ran = run(shell, b"");
+    if ran.code != 0 {
+        return Err(format!("it does not work at all: {ran:?}"));
+    }
+    let file = [world.env.user_hooks(), world.env.project_hooks()]
+        .map(|hooks| hooks.join(name).join("HOOK.md"))
+        .into_iter()
+        .find(|file| file.exists());
+    let text = fs::read_to_string(file.ok_or("nothing was made")?).unwrap();
+    if text.contains("mode: shadow") {
+        Ok(Outcome::Refused)
+    } else {
+        Err(format!("it counts at once: {text}"))
+    }
+}
+
+pub fn list() -> Vec<Attempt> {
+    let mut list = Vec::new();
+    for (number, command) in LOOSENING.into_iter().enumerate() {
+        for (name, value) in [VARIABLES[number % 9], VARIABLES[(number + 4) % 9]] {
+            let how = format!("`{name}={value} anyhook {command}`");
+            let what = "A command that loosens is run with an agent's variable";
+            let run = move || by_variable(command, name, value);
+            list.push(Attempt::new(what, how, Outcome::Refused, run));
+        }
+    }
+    let agents = ["claude", "codex", "gemini", "opencode", "copilot"];
+    for (number, (way, disguise)) in DISGUISES.into_iter().enumerate() {
+        for (offset, command) in
+            ["trust --all", "untrust --all", "remove sentry"].into_iter().enumerate()
+        {
+            let agent = agents[(number + offset) % agents.len()];
+            let how = format!("`anyhook {command}` {way}, below a process `{agent}`");
+            let what = "A command that loosens is run by an agent's process";
+            let run = move || by_process(agent, disguise, command);
+            list.push(Attempt::new(what, how, Outcome::Refused, run));
+        }
+    }
+    for (what, line, name) in [
+        (
+            "An agent makes a hook that would count",
+            "$anyhook new added --trigger before_tool",
+            "added",
+        ),
+        ("An agent adds a hook that allows everything", "$anyhook add [S]", "added"),
+    ] {
+        let how = format!("`{}`: in shadow mode until a person promotes it", line.replace('$', ""));
+        let run = move || in_shadow(line, name);
+        list.push(Attempt::new(what, how, Outcome::Refused, run));
+    }
+    list
+}

@@ -1,0 +1,146 @@
+//! Which hooks are off, for a session that begins: those who believe they are guarded are told.
+
+use std::path::Path;
+
+use anyhook_model::{Alarm, AlarmKind, SkipReason};
+
+use crate::discover::{Installed, Standing};
+use crate::failure_streak;
+use crate::hook::{Hook, Trust};
+
+/// So many hooks are named for each reason; the others are counted.
+const NAMED: usize = 4;
+
+/// Says which hooks are off, why, and the command that helps: one alarm for each reason.
+pub fn hooks_off(installed: &Installed, state: &Path) -> Vec<Alarm> {
+    let with = |is_it: &dyn Fn(&Standing) -> bool| -> Vec<&Hook> {
+        let standing = installed.hooks.iter().filter(|standing| is_it(standing));
+        standing.map(|standing| &standing.hook).collect()
+    };
+    let untrusted = with(&|standing| standing.out == Some(SkipReason::Untrusted));
+    let changed = with(&|standing| {
+        standing.out.is_none() && matches!(standing.hook.trust, Trust::Changed(_))
+    });
+    let unusable = with(&|standing| {
+        standing.out.is_none()
+            && standing.hook.fault().is_some()
+            && !matches!(standing.hook.trust, Trust::Changed(_))
+    });
+    // Most have never failed, and there is no folder then.
+    let has_failures = failure_streak::folder(state).is_dir();
+    let failing = with(&|standing| {
+        has_failures
+            && standing.out.is_none()
+            && standing.hook.fault().is_none()
+            && failure_streak::worth_telling(state, &standing.hook).is_some()
+    });
+    let reasons = [
+        (
+            untrusted,
+            "not trusted, so it does not run",
+            "not trusted, so they do not run",
+            "anyhook trust",
+        ),
+        (
+            changed,
+            "changed since it was trusted",
+            "changed since they were trusted",
+            "anyhook trust",
+        ),
+        (unusable, "unusable", "unusable", "anyhook check"),
+        (failing, "failing every time", "failing every time", "anyhook doctor"),
+    ];
+    reasons
+        .into_iter()
+        .filter(|(hooks, ..)| !hooks.is_empty())
+        .map(|(hooks, one, several, command)| off(&hooks, one, several, command))
+        .collect()
+}
+
+/// Words one reason.
+fn off(hooks: &[&Hook], one: &str, several: &str, command: &str) -> Alarm {
+    let mut names: Vec<&str> = hooks.iter().map(|hook| hook.name()).take(NAMED).collect();
+    let more = hooks.len() - names.len();
+    let further = format!("{more} more");
+    if more > 0 {
+        names.push(&further);
+    }
+    let names = names.join(", ");
+    let text = match hooks {
+        [_] => format!("1 hook is off, {one}: {names} ({command})"),
+        _ => format!("{} hooks are off, {several}: {names} ({command})", hooks.len()),
+    };
+    Alarm { kind: AlarmKind::HooksOff, hook: None, text }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use anyhook_model::{FailMode, Outcome, RunRecord};
+
+    use super::*;
+    use crate::hook::Level;
+    use crate::problem::{Problem, Severity};
+
+    fn hook(name: &str, level: Level, trust: Trust) -> Hook {
+        let folder = PathBuf::from(format!("/{}/{name}", level.word()));
+        let mut hook = Hook::unread(&folder, level);
+        hook.definition.on_failure = FailMode::Block;
+        hook.trust = trust;
+        hook
+    }
+
+    fn texts(hooks: Vec<Hook>, state: &Path) -> Vec<String> {
+        hooks_off(&Installed::of(hooks), state).into_iter().map(|alarm| alarm.text).collect()
+    }
+
+    #[test]
+    fn one_line_for_each_reason_and_none_when_all_is_well() {
+        let state = tempfile::tempdir().unwrap();
+        let good = hook("good", Level::User, Trust::NotNeeded);
+        assert_eq!(texts(vec![good.clone()], state.path()), [] as [&str; 0]);
+        let changed = hook("moved", Level::Project, Trust::Changed("it has".to_owned()));
+        let mut broken = hook("broken", Level::User, Trust::NotNeeded);
+        broken.problems.push(Problem::new("regex", Severity::Unusable, "no expression"));
+        let mut hooks = vec![good, changed, broken];
+        hooks.extend((0..6).map(|at| hook(&format!("p{at}"), Level::Project, Trust::Never)));
+        assert_eq!(
+            texts(hooks, state.path()),
+            [
+                "6 hooks are off, not trusted, so they do not run: p0, p1, p2, p3, 2 more (anyhook trust)",
+                "1 hook is off, changed since it was trusted: moved (anyhook trust)",
+                "1 hook is off, unusable: broken (anyhook check)",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_hook_that_fails_every_time_is_named() {
+        let state = tempfile::tempdir().unwrap();
+        let good = hook("good", Level::User, Trust::NotNeeded);
+        fs::create_dir_all(state.path()).unwrap();
+        let run = RunRecord {
+            hook: "good".to_owned(),
+            folder: good.folder_text(),
+            shadow: false,
+            outcome: Some(Outcome::Exited(1)),
+            decision: anyhook_model::Decision::default(),
+            failure: Some("exit code 1".to_owned()),
+            notes: Vec::new(),
+            stdout: String::new(),
+            stderr: String::new(),
+            took_us: 0,
+        };
+        for _ in 0..4 {
+            failure_streak::remember(state.path(), &run);
+        }
+        assert_eq!(texts(vec![good.clone()], state.path()), [] as [&str; 0]);
+        failure_streak::remember(state.path(), &run);
+        assert_eq!(
+            texts(vec![good], state.path()),
+            ["1 hook is off, failing every time: good (anyhook doctor)"]
+        );
+    }
+}

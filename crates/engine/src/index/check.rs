@@ -1,0 +1,83 @@
+//! Whether indexes say what the hooks on the disk say.
+//!
+//! An index's checksums tell damage from wholeness, and no more: whoever may write the file may
+//! compute them. So for `doctor` and `verify` every index that would be believed is made a second
+//! time from the hooks themselves, and compared part by part.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use super::{FOLDER, Whose, build, read};
+use crate::discover::{Installed, Reading};
+use crate::places::Places;
+use crate::roots::Roots;
+use crate::settings::Settings;
+
+/// Long enough for everything on the disk to be settled: nothing is written from what is made here.
+const LATER: Duration = Duration::from_secs(3600);
+
+/// An index that would be believed, and is not what the hooks on the disk make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Disagreement {
+    /// The index.
+    pub file: PathBuf,
+    /// The folder of the work that it is for.
+    pub work_dir: PathBuf,
+}
+
+impl Disagreement {
+    /// Removes the index: the next event reads the hooks, and makes another.
+    pub fn remove(&self) -> std::io::Result<()> {
+        fs::remove_file(&self.file)
+    }
+}
+
+/// Compares all indexes of this user with the hooks on the disk.
+///
+/// One that cannot be compared, because of what was changed since it was made, is removed: the next
+/// event makes another.
+pub fn disagreements(places: &Places) -> Vec<Disagreement> {
+    let Some(state) = places.state.as_deref() else { return Vec::new() };
+    let entries = fs::read_dir(state.join(FOLDER)).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    files.sort();
+    let whose = files.into_iter().filter_map(|file| whose(places, &file));
+    whose
+        // A hook that was edited between the two looks is no disagreement: then the index is not
+        // believed at the second.
+        .filter(|whose| !agrees(places, whose) && !agrees(places, whose))
+        .map(|whose| Disagreement { file: whose.path, work_dir: whose.work_dir })
+        .collect()
+}
+
+/// Finds out for whom an index is; nothing if it is not whole, or not for us.
+fn whose(places: &Places, file: &Path) -> Option<Whose> {
+    let words = read::words(file)?;
+    let mut lines = words.lines().skip(2);
+    let root = lines.next().filter(|line| !line.is_empty()).map(PathBuf::from);
+    let work_dir = PathBuf::from(lines.next()?);
+    let mut roots = Roots { pinned: root.clone(), earlier: None, named: root };
+    for line in lines.skip(1).filter(|line| line.starts_with(['/', '?', 'w'])) {
+        match line.strip_prefix("was ") {
+            Some(earlier) => roots.earlier = Some(PathBuf::from(earlier)),
+            None => roots.named = Some(line).filter(|line| *line != "?").map(PathBuf::from),
+        }
+    }
+    // Paths may have lines of their own: then it is for somebody else, as far as we can tell.
+    Whose::new(places, &roots, &work_dir).filter(|whose| whose.words == words && whose.path == file)
+}
+
+/// Tells whether an index is what the hooks make now, or would not be believed anyway.
+fn agrees(places: &Places, whose: &Whose) -> bool {
+    let Some(index) = read::Index::open(whose).filter(read::Index::is_current) else { return true };
+    let installed = Installed::find_in(places, &whose.roots, &whose.work_dir, Reading::WhatMayRun);
+    let settings = Settings::load(places, None);
+    let again = build::index(places, whose, &installed, &settings, SystemTime::now() + LATER);
+    let Some(again) = again else {
+        // That indexes cannot be removed or written is said by `trouble`.
+        let _ = fs::remove_file(&whose.path);
+        return true;
+    };
+    index.says_the_same(&again).unwrap_or(false)
+}

@@ -1,0 +1,433 @@
+//! The words of an answer: those of the open format, and those of the agents whose hooks people
+//! have already written.
+//!
+//! One table says what each key means. A key is read in any case, and with or without `_` or `-`,
+//! so that `updatedInput` and `updated_input` are one row.
+
+use anyhook_model::json::{Object, shorten};
+use anyhook_model::nearest::{nearest, slip_of};
+use anyhook_model::{Decision, Effect, EventKind};
+use serde_json::Value;
+
+use super::object::{Fields, Member};
+
+/// A reason longer than this helps nobody.
+pub(super) const REASON_LIMIT: usize = 16 * 1024;
+/// So many unknown keys are named.
+const UNKNOWN_NAMED: usize = 5;
+
+/// What a key of an answer means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// `allow`, `ask` or `deny`, or an object that says so ([`WORDS`] again).
+    Effect,
+    /// As [`Self::Effect`], in the words of agents that name an action.
+    Action,
+    /// A boolean: false denies. Where an agent is about to stop, false lets it.
+    GoesOn,
+    /// A boolean: true denies.
+    Stops,
+    /// A text: why.
+    Reason,
+    /// A text: why, beside a decision; without one, context.
+    Message,
+    /// A text that has an agent go on which is about to stop.
+    FollowUp,
+    /// Fields of the tool's input.
+    Input,
+    /// As [`Self::Input`], inside `hookSpecificOutput` alone: elsewhere it is the event's own.
+    NestedInput,
+    /// A text, or several, for the model.
+    Context,
+    /// A text for the person.
+    Told,
+    /// A text for the journal.
+    Log,
+    /// An object with more of these keys.
+    Nested,
+    /// Known, and nothing to do about it.
+    Nothing,
+    /// An agent's word for something that hooks of anyhook cannot do.
+    CannotDo,
+}
+
+impl Meaning {
+    /// Tells whether an object with such a key is an answer, wherever it stands in a text.
+    fn is_telling(self) -> bool {
+        matches!(
+            self,
+            Self::Effect | Self::Action | Self::GoesOn | Self::Stops | Self::Input | Self::Nested
+        )
+    }
+}
+
+/// A key of an answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Word {
+    /// The key as it is usually written.
+    pub key: &'static str,
+    /// What it means.
+    pub meaning: Meaning,
+    /// Whose word it is.
+    pub of: &'static str,
+}
+
+const fn word(key: &'static str, meaning: Meaning, of: &'static str) -> Word {
+    Word { key, meaning, of }
+}
+
+/// Every key of an answer. Of several reasons the first row that has one gives it.
+pub const WORDS: [Word; 56] = [
+    word("decision", Meaning::Effect, "open format, Claude Code, Gemini CLI"),
+    word("permissionDecision", Meaning::Effect, "Claude Code, Copilot"),
+    word("permission", Meaning::Effect, "Cursor"),
+    word("behavior", Meaning::Effect, "Claude Code, Copilot"),
+    word("action", Meaning::Action, "Amp"),
+    word("continue", Meaning::GoesOn, "Claude Code, Gemini CLI, Cursor"),
+    word("cancel", Meaning::Stops, "Cline"),
+    word("halt", Meaning::Stops, "Crush"),
+    word("block", Meaning::Stops, "plugins"),
+    word("reason", Meaning::Reason, "open format, Claude Code, Gemini CLI"),
+    word("permissionDecisionReason", Meaning::Reason, "Claude Code, Copilot"),
+    word("agentMessage", Meaning::Reason, "Cursor"),
+    word("errorMessage", Meaning::Reason, "Cline"),
+    word("stopReason", Meaning::Reason, "Claude Code, Gemini CLI"),
+    word("followupMessage", Meaning::FollowUp, "Cursor"),
+    word("message", Meaning::Message, "Claude Code, Copilot, Kimi"),
+    word("userMessage", Meaning::Told, "Cursor"),
+    word("systemMessage", Meaning::Told, "Claude Code, Gemini CLI"),
+    word("modified_input", Meaning::Input, "open format"),
+    word("updatedInput", Meaning::Input, "Claude Code, Codex, Cursor, Crush"),
+    word("modifiedArgs", Meaning::Input, "Copilot"),
+    word("overrideInput", Meaning::Input, "Cline"),
+    word("tool_input", Meaning::NestedInput, "Gemini CLI"),
+    word("additional_context", Meaning::Context, "open format, Claude Code, Cursor"),
+    word("contextModification", Meaning::Context, "Cline"),
+    word("context", Meaning::Context, "Cline, Crush"),
+    word("log", Meaning::Log, "open format"),
+    word("hookSpecificOutput", Meaning::Nested, "Claude Code, Codex, Gemini CLI"),
+    word("hookEventName", Meaning::Nothing, "Claude Code"),
+    word("suppressOutput", Meaning::Nothing, "Claude Code, Gemini CLI"),
+    word("version", Meaning::Nothing, "Crush"),
+    word("interrupt", Meaning::CannotDo, "Claude Code, Copilot"),
+    word("updatedPermissions", Meaning::CannotDo, "Claude Code"),
+    word("updatedToolOutput", Meaning::CannotDo, "Claude Code"),
+    word("updatedMCPToolOutput", Meaning::CannotDo, "Claude Code, Cursor"),
+    word("modifiedResult", Meaning::CannotDo, "Copilot"),
+    word("modifiedResponse", Meaning::CannotDo, "Copilot"),
+    word("modifiedPrompt", Meaning::CannotDo, "Copilot"),
+    word("modifiedTransformedPrompt", Meaning::CannotDo, "Copilot"),
+    word("suppressOriginalPrompt", Meaning::CannotDo, "Claude Code"),
+    word("initialUserMessage", Meaning::CannotDo, "Claude Code"),
+    word("sessionTitle", Meaning::CannotDo, "Claude Code"),
+    word("watchPaths", Meaning::CannotDo, "Claude Code"),
+    word("reloadSkills", Meaning::CannotDo, "Claude Code"),
+    word("classifierContext", Meaning::CannotDo, "Claude Code"),
+    word("terminalSequence", Meaning::CannotDo, "Claude Code"),
+    word("async", Meaning::CannotDo, "Claude Code"),
+    word("asyncTimeout", Meaning::CannotDo, "Claude Code"),
+    word("retry", Meaning::CannotDo, "Claude Code"),
+    word("clearContext", Meaning::CannotDo, "Gemini CLI"),
+    word("tailToolCallRequest", Meaning::CannotDo, "Gemini CLI"),
+    word("llm_request", Meaning::CannotDo, "Gemini CLI"),
+    word("llm_response", Meaning::CannotDo, "Gemini CLI"),
+    word("env", Meaning::CannotDo, "Cursor"),
+    word("review", Meaning::CannotDo, "Cline"),
+    word("synthesize", Meaning::CannotDo, "Amp"),
+];
+
+/// A deny in each of the dialects, for tests.
+pub const DENIES: [&str; 13] = [
+    r#"{"decision": "deny", "reason": "no"}"#,
+    r#"{"decision": "block", "reason": "no"}"#,
+    r#"{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "no"}}"#,
+    r#"{"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "deny", "message": "no"}}}"#,
+    r#"{"hookSpecificOutput": {"hookEventName": "Stop", "decision": "block", "reason": "no"}}"#,
+    r#"{"permissionDecision": "deny", "permissionDecisionReason": "no"}"#,
+    r#"{"behavior": "deny", "message": "no", "interrupt": true}"#,
+    r#"{"permission": "deny", "user_message": "not shown to the model", "agent_message": "no"}"#,
+    r#"{"permission": "deny", "userMessage": "no"}"#,
+    r#"{"continue": false, "stopReason": "no"}"#,
+    r#"{"cancel": true, "errorMessage": "no", "contextModification": ""}"#,
+    r#"{"version": 1, "halt": true, "reason": "no"}"#,
+    r#"{"action": "reject-and-continue", "message": "no"}"#,
+];
+
+/// Returns the row of a key, and the key's place in the table.
+fn find(key: &str) -> Option<(usize, &'static Word)> {
+    fn letters(text: &str) -> impl Iterator<Item = u8> {
+        let bytes = text.bytes().filter(|byte| !matches!(byte, b'_' | b'-'));
+        bytes.map(|byte| byte.to_ascii_lowercase())
+    }
+    WORDS.iter().enumerate().find(|(_, word)| letters(word.key).eq(letters(key)))
+}
+
+/// What one object of a hook's output says.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    /// What it decides; of an object that cannot be used, only a deny.
+    pub decision: Decision,
+    /// What the person is told.
+    pub told: Option<String>,
+    /// Why it cannot be used.
+    pub failure: Option<String>,
+    /// What is worth knowing beside that.
+    pub notes: Vec<String>,
+    /// Whether it is an answer for certain, and no object that something else is said by.
+    pub is_telling: bool,
+}
+
+/// Reads what an object says at an event.
+pub(super) fn read(fields: Fields, kind: &EventKind) -> Answer {
+    let is_empty = fields.is_empty();
+    let mut reading = Reading { is_stop: is_stop(kind), ..Reading::default() };
+    reading.fields(fields, false);
+    reading.finish(is_empty)
+}
+
+/// Tells whether an agent is about to stop at this event, so that a block has it go on.
+fn is_stop(kind: &EventKind) -> bool {
+    matches!(kind, EventKind::BeforeStop | EventKind::SubagentStop)
+}
+
+#[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "what was seen so far, each a yes or no")]
+struct Reading {
+    is_stop: bool,
+    effect: Option<Effect>,
+    /// Reasons, with their place in the table.
+    reasons: Vec<(usize, String)>,
+    messages: Vec<String>,
+    told: Vec<String>,
+    context: Vec<String>,
+    input: Option<Object>,
+    log: Option<String>,
+    /// Whether there is a key that we know and that says something.
+    is_known: bool,
+    is_telling: bool,
+    is_event: bool,
+    wrong: Vec<String>,
+    unknown: Vec<String>,
+    cannot_do: Vec<&'static str>,
+    notes: Vec<String>,
+}
+
+impl Reading {
+    fn fields(&mut self, fields: Fields, nested: bool) {
+        for (key, member) in fields {
+            match member {
+                Member::Nested(inner) if find(&key).is_some_and(|(_, w)| w.is_nested()) => {
+                    self.is_known = true;
+                    self.is_telling = true;
+                    self.fields(inner, true);
+                }
+                Member::Nested(inner) => {
+                    let inner = inner.into_iter().map(|(key, value)| (key, value.into_value()));
+                    self.field(&key, Value::Object(inner.collect()), nested);
+                }
+                Member::Value(value) => self.field(&key, value, nested),
+            }
+        }
+    }
+
+    fn field(&mut self, key: &str, value: Value, nested: bool) {
+        let Some((row, word)) = find(key) else {
+            self.is_event |= matches!(key, "event_type" | "hook_event_name");
+            // Copilot's scripts report their progress by lines of their own.
+            if key == "type" && value.as_str() == Some("progress") {
+                self.is_known = true;
+            } else {
+                self.unknown.push(key.to_owned());
+            }
+            return;
+        };
+        if word.meaning == Meaning::NestedInput && !nested {
+            self.unknown.push(key.to_owned());
+            return;
+        }
+        if word.meaning == Meaning::CannotDo {
+            if !matches!(value, Value::Null | Value::Bool(false)) {
+                self.cannot_do.push(word.key);
+            }
+            return;
+        }
+        self.is_known = true;
+        if value.is_null() {
+            return;
+        }
+        self.is_telling |= word.meaning.is_telling();
+        self.take(key, row, word.meaning, value);
+    }
+
+    fn take(&mut self, key: &str, row: usize, meaning: Meaning, value: Value) {
+        match (meaning, value) {
+            (Meaning::Effect, Value::Object(inner)) => {
+                let decides = |key: &String| find(key).is_some_and(|(_, w)| w.meaning == meaning);
+                if !inner.keys().any(decides) {
+                    self.wrong.push(format!("`{key}` is an object that decides nothing"));
+                }
+                for (key, value) in inner {
+                    self.field(&key, value, true);
+                }
+            }
+            (Meaning::Effect, Value::String(word)) => match effect(&word) {
+                Some(effect) => self.decide(effect),
+                None => self.unknown_value(key, &word),
+            },
+            (Meaning::Action, Value::String(word)) => match action(&word, self.is_stop) {
+                Some(effect) => self.decide(effect),
+                None => self.unknown_value(key, &word),
+            },
+            (Meaning::GoesOn, Value::Bool(false)) if self.is_stop => {
+                self.notes.push(format!("`{key}: false` lets the agent stop"));
+            }
+            (Meaning::GoesOn, Value::Bool(goes_on)) => {
+                self.decide((!goes_on).then_some(Effect::Deny));
+            }
+            (Meaning::Stops, Value::Bool(stops)) => self.decide(stops.then_some(Effect::Deny)),
+            (Meaning::Reason, Value::String(text)) => self.reasons.push((row, text)),
+            (Meaning::FollowUp, Value::String(text)) => {
+                if self.is_stop {
+                    self.decide(Some(Effect::Deny));
+                }
+                self.reasons.push((row, text));
+            }
+            (Meaning::Message, Value::String(text)) => self.messages.push(text),
+            (Meaning::Told, Value::String(text)) => self.told.push(text),
+            (Meaning::Log, Value::String(text)) => self.log = Some(text),
+            (Meaning::Context, Value::String(text)) => self.context.push(text),
+            // Crush takes several.
+            (Meaning::Context, Value::Array(texts))
+                if key == "context" && texts.iter().all(Value::is_string) =>
+            {
+                self.context.extend(texts.iter().filter_map(Value::as_str).map(str::to_owned));
+            }
+            (Meaning::Input | Meaning::NestedInput, Value::Object(input)) => {
+                self.input = Some(input);
+            }
+            (Meaning::Nothing, _) => {}
+            (meaning, value) => self.wrong_type(key, meaning, &value),
+        }
+    }
+
+    /// The strongest effect stands: of contradicting keys a deny wins.
+    fn decide(&mut self, effect: Option<Effect>) {
+        self.effect = self.effect.max(effect);
+    }
+
+    fn unknown_value(&mut self, key: &str, word: &str) {
+        let known = ["allow", "deny", "ask", "block", "approve"];
+        let hint = nearest(&word.to_ascii_lowercase(), known.into_iter())
+            .map_or("it is allow, deny or ask".to_owned(), |near| format!("did you mean {near}?"));
+        let value = Value::from(shorten(word, 100));
+        self.wrong.push(format!("unknown {key} {value}; {hint}"));
+    }
+
+    fn wrong_type(&mut self, key: &str, meaning: Meaning, value: &Value) {
+        let wanted = match meaning {
+            Meaning::Effect | Meaning::Action => {
+                let value = shorten(&value.to_string(), 100);
+                return self.wrong.push(format!("unknown {key} {value}; it is allow, deny or ask"));
+            }
+            Meaning::GoesOn | Meaning::Stops => "true or false",
+            Meaning::Input | Meaning::NestedInput | Meaning::Nested => "an object",
+            _ => "a string",
+        };
+        self.wrong.push(format!("`{key}` is not {wanted}"));
+    }
+
+    fn finish(mut self, is_empty: bool) -> Answer {
+        let is_denied = self.effect == Some(Effect::Deny);
+        self.judge_unknown_keys(is_empty);
+        let is_decided = matches!(self.effect, Some(Effect::Deny | Effect::Ask));
+        self.reasons.sort_by_key(|(row, _)| *row);
+        let is_text = |text: &String| !text.trim().is_empty();
+        let mut reason = self.reasons.into_iter().map(|(_, text)| text).find(is_text);
+        if is_decided && reason.is_none() {
+            let mut others = self.messages.drain(..).chain(self.told.drain(..));
+            reason = others.find(is_text);
+        }
+        self.context.append(&mut self.messages);
+        let text = |texts: Vec<String>| (!texts.is_empty()).then(|| texts.join("\n\n"));
+        let decision = Decision {
+            effect: self.effect,
+            reason: reason.map(|reason| shorten(&reason, REASON_LIMIT)),
+            modified_input: self.input.filter(|_| !is_denied),
+            additional_context: text(self.context),
+            log: self.log,
+        };
+        let told = text(self.told);
+        let is_telling = self.is_telling;
+        if is_denied {
+            // A deny stands whatever is wrong with the rest.
+            self.notes.append(&mut self.wrong);
+        }
+        if self.wrong.is_empty() {
+            return Answer { decision, told, failure: None, notes: self.notes, is_telling };
+        }
+        let failure = format!("its output cannot be used: {}", self.wrong.join("; "));
+        Answer { failure: Some(failure), notes: self.notes, is_telling, ..Answer::default() }
+    }
+
+    /// What we do not know may be what the author meant: beside a decision it is worth a note,
+    /// without one it is a fault.
+    fn judge_unknown_keys(&mut self, is_empty: bool) {
+        let is_decided = self.effect.is_some();
+        let known = || WORDS.iter().map(|word| word.key);
+        for key in &self.unknown {
+            let key = shorten(key, 60);
+            match slip_of(&key, known()) {
+                Some(meant) if !is_decided => {
+                    // Somebody meant to answer.
+                    self.is_telling = true;
+                    self.wrong.push(format!("unknown key `{key}`; did you mean `{meant}`?"));
+                }
+                _ if self.notes.len() < UNKNOWN_NAMED => {
+                    self.notes.push(format!("unknown key `{key}`"));
+                }
+                _ => {}
+            }
+        }
+        let says_something = is_decided || self.input.is_some() || !self.context.is_empty();
+        for key in &self.cannot_do {
+            let words = format!("`{key}` cannot be done by a hook of anyhook");
+            if says_something { &mut self.notes } else { &mut self.wrong }.push(words);
+        }
+        if self.is_event && !is_decided {
+            self.wrong.push("it is an event, not an answer".to_owned());
+        } else if !self.is_known && !is_empty && self.wrong.is_empty() {
+            let mut keys: Vec<String> = self.unknown.iter().map(|key| shorten(key, 60)).collect();
+            keys.truncate(UNKNOWN_NAMED);
+            self.wrong.push(format!("the object has no known key (`{}`)", keys.join("`, `")));
+        }
+    }
+}
+
+impl Word {
+    fn is_nested(&self) -> bool {
+        self.meaning == Meaning::Nested
+    }
+}
+
+/// Reads the word for a decision; the outer option tells whether it is one.
+#[expect(clippy::option_option, reason = "a known word may decide nothing")]
+fn effect(word: &str) -> Option<Option<Effect>> {
+    match word.trim().to_ascii_lowercase().as_str() {
+        "approve" => Some(Some(Effect::Allow)),
+        // Claude Code's word for leaving it to the next.
+        "defer" => Some(None),
+        word => Effect::from_word(word).map(Some),
+    }
+}
+
+/// Reads the word for an action; the outer option tells whether it is one.
+#[expect(clippy::option_option, reason = "a known word may decide nothing")]
+fn action(word: &str, is_stop: bool) -> Option<Option<Effect>> {
+    match word.trim().to_ascii_lowercase().as_str() {
+        "reject" | "reject-and-continue" | "error" => Some(Some(Effect::Deny)),
+        // Here it has a person asked.
+        "approve" => Some(Some(Effect::Ask)),
+        "continue" => Some(is_stop.then_some(Effect::Deny)),
+        word => Effect::from_word(word).map(Some),
+    }
+}

@@ -1,0 +1,118 @@
+//! What a hook said, read from its exit code and output.
+//!
+//! A script may speak the open format or an agent's own dialect ([`dialect`]). Three laws: no output
+//! can make the engine fail; an object that parses is not lost because other output is broken; and
+//! what starts like JSON and does not parse, or means nothing to us, is a failure that is named,
+//! never a guess and never silence.
+
+pub mod dialect;
+mod object;
+#[cfg(test)]
+mod tests;
+
+use anyhook_model::json::shorten;
+use anyhook_model::{Decision, Effect, EventKind, Outcome, StdoutUse};
+
+use self::dialect::{Answer, Meaning, REASON_LIMIT, WORDS};
+use crate::run::capture::CUT;
+
+/// What one run said: a decision, why it counts as a failure, or both.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Said {
+    /// The decision. With a failure it is what could be read beside what is broken: never an allow.
+    pub decision: Decision,
+    /// What the person is to be told.
+    pub told: Option<String>,
+    /// Why the run counts as a failure, if it does.
+    pub failure: Option<String>,
+    /// What is worth knowing beside that.
+    pub notes: Vec<String>,
+}
+
+/// Reads what a finished run said.
+pub fn interpret(
+    name: &str,
+    kind: &EventKind,
+    stdout_use: StdoutUse,
+    outcome: &Outcome,
+    stdout: &str,
+    stderr: &str,
+) -> Said {
+    match outcome {
+        Outcome::Exited(0) | Outcome::Leaked(0) => {
+            let mut said = read_stdout(stdout, stdout_use, kind);
+            if said.decision.effect == Some(Effect::Deny) && said.decision.reason.is_none() {
+                said.decision.reason = Some(format!("blocked by hook {name}"));
+            }
+            said
+        }
+        Outcome::Exited(2) | Outcome::Leaked(2) => {
+            let reason = stderr.trim();
+            let reason = if reason.is_empty() {
+                format!("blocked by hook {name}")
+            } else {
+                shorten(reason, REASON_LIMIT)
+            };
+            Said { decision: Decision::deny(reason), ..Said::default() }
+        }
+        Outcome::Detached | Outcome::Returned => Said::default(),
+        other => {
+            let mut why = other.to_string();
+            if let Some(last) = stderr.lines().rev().map(str::trim).find(|line| !line.is_empty()) {
+                why = format!("{why}: {}", shorten(last, 300));
+            }
+            Said { failure: Some(why), ..Said::default() }
+        }
+    }
+}
+
+/// Reads the standard output of a run that exited 0.
+fn read_stdout(stdout: &str, stdout_use: StdoutUse, kind: &EventKind) -> Said {
+    let found = object::find(stdout);
+    let mut denied = None;
+    let mut last = None;
+    let mut failures: Vec<String> = found.broken.into_iter().collect();
+    for place in found.objects {
+        let mut answer = dialect::read(place.fields, kind);
+        if place.in_line && !answer.is_telling {
+            // Somebody logs JSON.
+            continue;
+        }
+        failures.extend(answer.failure.take());
+        if answer.decision.effect == Some(Effect::Deny) {
+            denied.get_or_insert(answer);
+        } else {
+            last = Some(answer);
+        }
+    }
+    if denied.is_none() && last.is_none() && failures.is_empty() && may_be_cut(stdout) {
+        failures.push("its output was cut, and a JSON object with it".to_owned());
+    }
+    if let Some(Answer { decision, told, mut notes, .. }) = denied {
+        notes.append(&mut failures);
+        return Said { decision, told, failure: None, notes };
+    }
+    let Answer { mut decision, told, notes, .. } = last.unwrap_or_else(|| {
+        let context = found.text.trim();
+        let mut answer = Answer::default();
+        if stdout_use == StdoutUse::Context && !context.is_empty() && failures.is_empty() {
+            answer.decision.additional_context = Some(context.to_owned());
+        }
+        answer
+    });
+    let failure = (!failures.is_empty()).then(|| failures.join("; "));
+    if failure.is_some() && decision.effect == Some(Effect::Allow) {
+        // What is broken may have been the objection.
+        decision.effect = None;
+        decision.reason = None;
+    }
+    Said { decision, told, failure, notes }
+}
+
+/// Tells whether an object may have begun in the part of an output that was not kept.
+fn may_be_cut(stdout: &str) -> bool {
+    let Some((_, kept)) = stdout.split_once(CUT) else { return false };
+    let decides = |meaning| matches!(meaning, Meaning::Effect | Meaning::GoesOn | Meaning::Stops);
+    let mut words = WORDS.iter().filter(|word| decides(word.meaning));
+    words.any(|word| kept.contains(&format!("\"{}\"", word.key)))
+}

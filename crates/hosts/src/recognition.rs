@@ -1,0 +1,231 @@
+//! Which agent a process is, by its command line, and which agent's session an environment belongs
+//! to, by its variables.
+//!
+//! Agents that anyhook cannot be wired into yet are known here, too: none of them is a person.
+
+use std::path::Path;
+
+use crate::{AGENTS, Agent};
+
+/// An agent that anyhook cannot be wired into yet.
+struct Other {
+    title: &'static str,
+    programs: &'static [&'static str],
+    packages: &'static [&'static str],
+    variables: &'static [&'static str],
+}
+
+/// What the commands of other agents can be recognised by.
+///
+/// Left out on purpose: what an editor sets in the terminal of a person (`CURSOR_TRACE_ID`,
+/// `CLAUDE_CODE_SSE_PORT`, `GEMINI_CLI_IDE_SERVER_PORT`, `TERM_PROGRAM`), the program `cursor`, which
+/// is such an editor, and `AGENT`, which anybody may set.
+const OTHERS: &[Other] = &[
+    Other {
+        title: "Cursor's agent",
+        programs: &["cursor-agent"],
+        packages: &[],
+        variables: &["CURSOR_AGENT"],
+    },
+    Other {
+        title: "Copilot CLI",
+        programs: &["copilot"],
+        packages: &["@github/copilot"],
+        variables: &["COPILOT_CLI"],
+    },
+    Other {
+        title: "Qwen Code",
+        programs: &["qwen"],
+        packages: &["@qwen-code/qwen-code"],
+        variables: &["QWEN_CODE", "QWEN_CODE_SESSION_ID"],
+    },
+    Other {
+        title: "Kimi",
+        programs: &["kimi", "kimi-cli"],
+        packages: &["@moonshot-ai/kimi-code"],
+        variables: &[],
+    },
+    Other {
+        title: "Droid",
+        programs: &["droid"],
+        packages: &["droid", "@factory/cli"],
+        variables: &[],
+    },
+    Other { title: "Cline", programs: &["cline"], packages: &["cline"], variables: &[] },
+    Other { title: "Crush", programs: &["crush"], packages: &[], variables: &["CRUSH"] },
+    // It sets OPENCODE, too.
+    Other {
+        title: "Kilo",
+        programs: &["kilo"],
+        packages: &["@kilocode/cli"],
+        variables: &["KILO", "KILO_RUN_ID"],
+    },
+    Other {
+        title: "Pi",
+        programs: &[],
+        packages: &["@earendil-works/pi-coding-agent", "@mariozechner/pi-coding-agent"],
+        variables: &["PI_CODING_AGENT", "PI_SESSION_ID"],
+    },
+    Other {
+        title: "Grok",
+        programs: &["grok"],
+        packages: &["@xai-official/grok"],
+        variables: &["GROK_AGENT"],
+    },
+    Other {
+        title: "Hermes",
+        programs: &["hermes"],
+        packages: &[],
+        variables: &["HERMES_SESSION_ID"],
+    },
+    Other {
+        title: "Letta Code",
+        programs: &["letta"],
+        packages: &["@letta-ai/letta-code"],
+        variables: &["LETTA_AGENT_ID", "LETTA_CONVERSATION_ID"],
+    },
+];
+
+/// The variable in which several agents say that they are one.
+const ANY_AGENT: &str = "AI_AGENT";
+
+/// Programs that run a script, which is then the program that counts.
+const INTERPRETERS: [&str; 4] = ["node", "nodejs", "bun", "deno"];
+
+/// Returns the agent that a process is, by the name the system has of it, its program's path and its
+/// command line.
+///
+/// An interpreter alone is nobody: a person's own server may be one, too. What it runs counts.
+pub fn agent_of_process(
+    name: &str,
+    program: Option<&Path>,
+    arguments: &[String],
+) -> Option<&'static str> {
+    let of_program = program.and_then(file_name);
+    let first = arguments.first().map(Path::new).and_then(file_name);
+    // The system cuts names after fifteen bytes: none of ours is longer.
+    let direct = [Some(name), of_program, first].into_iter().flatten().find_map(agent_of_program);
+    direct.or_else(|| {
+        let is_interpreter =
+            |name: &str| INTERPRETERS.contains(&name) || name.starts_with("python");
+        let interprets = [of_program, first].into_iter().flatten().any(is_interpreter);
+        let script = arguments.get(1..)?.iter().find(|argument| !argument.starts_with('-'))?;
+        interprets.then(|| agent_of_script(script)).flatten()
+    })
+}
+
+/// Returns the agent whose sessions have this variable.
+pub fn agent_of_variable(name: &str) -> Option<&'static str> {
+    let other = OTHERS.iter().find(|other| other.variables.contains(&name));
+    let own = || AGENTS.into_iter().find(|agent| agent.session_variables().contains(&name));
+    let any = || (name == ANY_AGENT).then_some("an agent");
+    other.map(|other| other.title).or_else(|| own().map(Agent::title)).or_else(any)
+}
+
+/// Returns every variable that is set in an agent's session.
+pub fn session_variables() -> impl Iterator<Item = &'static str> {
+    let others = OTHERS.iter().flat_map(|other| other.variables);
+    let own = AGENTS.into_iter().flat_map(Agent::session_variables);
+    others.chain(own).copied().chain([ANY_AGENT])
+}
+
+/// Returns the agent that a script is: installed under the agent's name, or in its package.
+fn agent_of_script(script: &str) -> Option<&'static str> {
+    let is_in = |package: &&str| script.contains(&format!("/node_modules/{package}/"));
+    let of_package = || {
+        let own = AGENTS.into_iter().find(|agent| is_in(&agent.package()));
+        let other = || OTHERS.iter().find(|other| other.packages.iter().any(is_in));
+        own.map(Agent::title).or_else(|| other().map(|other| other.title))
+    };
+    file_name(Path::new(script)).and_then(agent_of_program).or_else(of_package)
+}
+
+fn agent_of_program(name: &str) -> Option<&'static str> {
+    let own = AGENTS.into_iter().find(|agent| agent.program() == name);
+    let other = || OTHERS.iter().find(|other| other.programs.contains(&name));
+    own.map(Agent::title).or_else(|| other().map(|other| other.title))
+}
+
+fn file_name(path: &Path) -> Option<&str> {
+    path.file_name()?.to_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(name: &str, program: &str, line: &str) -> Option<&'static str> {
+        let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        agent_of_process(name, Some(Path::new(program)), &arguments)
+    }
+
+    #[test]
+    fn an_agent_is_recognised_by_its_program_or_its_script() {
+        for (name, program, line, agent) in [
+            ("codex", "/opt/codex/bin/codex", "/opt/codex/bin/codex exec", "Codex"),
+            ("claude", "/root/.local/share/claude/versions/2.1.325", "claude -p x", "Claude Code"),
+            ("node", "/usr/bin/node", "node /usr/bin/gemini -p x", "Gemini CLI"),
+            (
+                "node",
+                "/usr/bin/node",
+                "node --no-warnings=DEP0040 /usr/lib/node_modules/@google/gemini-cli/bundle/gemini.js",
+                "Gemini CLI",
+            ),
+            ("MainThread", "/usr/bin/node", "node /usr/local/bin/codex", "Codex"),
+            ("opencode", "/usr/bin/bun", "opencode run", "OpenCode"),
+            (
+                "node",
+                "/usr/bin/node",
+                "node /x/node_modules/@github/copilot/index.js",
+                "Copilot CLI",
+            ),
+            ("hermes", "/usr/bin/python3.12", "python3 /home/a/bin/hermes", "Hermes"),
+            ("python3", "/usr/bin/python3.12", "python3 /home/a/bin/hermes", "Hermes"),
+        ] {
+            assert_eq!(process(name, program, line), Some(agent), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_a_person_runs_is_no_agent() {
+        for (name, program, line) in [
+            ("node", "/usr/bin/node", "node server.js"),
+            ("node", "/usr/bin/node", "node ./tools/gemini.js"),
+            ("node", "/usr/bin/node", "node"),
+            ("node", "/usr/bin/node", "node --inspect"),
+            ("bash", "/usr/bin/bash", "bash codex"),
+            ("vim", "/usr/bin/vim", "vim claude"),
+            ("cursor", "/usr/share/cursor/cursor", "/usr/share/cursor/cursor --type=renderer"),
+            ("code", "/usr/share/code/code", "/usr/share/code/code --ms-enable-electron"),
+            ("tmux: server", "/usr/bin/tmux", "tmux new -s claude"),
+            ("claude-desktop", "/opt/claude-desktop", "claude-desktop"),
+            ("sh", "/usr/bin/dash", ""),
+        ] {
+            assert_eq!(process(name, program, line), None, "{line}");
+        }
+        assert_eq!(agent_of_process("sh", None, &[]), None);
+    }
+
+    #[test]
+    fn every_session_variable_has_its_agent() {
+        for name in session_variables() {
+            assert!(agent_of_variable(name).is_some(), "{name}");
+        }
+        assert_eq!(agent_of_variable("CODEX_THREAD_ID"), Some("Codex"));
+        assert_eq!(agent_of_variable("KILO"), Some("Kilo"));
+        // Terminals of editors, and settings of people.
+        for name in [
+            "TERM_PROGRAM",
+            "VSCODE_PID",
+            "CURSOR_TRACE_ID",
+            "CLAUDE_CODE_SSE_PORT",
+            "GEMINI_CLI_IDE_SERVER_PORT",
+            "CODEX_HOME",
+            "CLAUDE_CONFIG_DIR",
+            "ANTHROPIC_API_KEY",
+            "AGENT",
+        ] {
+            assert_eq!(agent_of_variable(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! The command line by which an agent calls us.
+//!
+//! A shell of the agent's choice reads it: `sh`, `bash`, `zsh`, `fish`. So where more is needed than a
+//! program and its arguments, it is `/bin/sh -c SCRIPT`, with a script in single quotes that has
+//! neither quotes of that kind nor backslashes, and all that differs from one installation to
+//! another in words after it.
+//!
+//! At a tool event the script looks at how our program ended. Its own answers (exit 0 and 2) are
+//! passed on. Anything else is no answer: it was killed, is missing, cannot be loaded, or failed. Then
+//! the call is refused if a guard that blocks on failure is installed, for which the engine keeps
+//! a marker, and goes on otherwise. What waits for a person (a prompt) or ends a turn (a stop) is never
+//! refused by this.
+
+use std::path::{Path, PathBuf};
+
+use super::injection::words;
+use super::{Call, PROGRAM, SMALL_PROGRAM, quoted};
+
+/// What an agent does with a call that our program did not answer, and so how an entry has to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unanswered {
+    /// The agent goes on by itself, whatever the exit code.
+    GoesOn,
+    /// Some exit codes would block: they become 1, with which the agent goes on.
+    Softened,
+    /// A tool call: refused with exit 2 where a guard is installed, and otherwise ended with this
+    /// code, with which the agent goes on.
+    Refused {
+        /// The exit code without a guard.
+        otherwise: u8,
+    },
+}
+
+/// Runs our program, `"$@"`; the marker is `$0`.
+const REFUSED: &str = r#""$@"; code=$?; case $code in 0|2) exit $code;; esac; if [ -e "$0" ]; then echo "anyhook did not answer (exit $code), and a guard that blocks on failure is installed, so this call is refused. The way out, for a person in a terminal: anyhook doctor says what is wrong, anyhook install puts the program back; without anyhook, rm -r $0" >&2; exit 2; fi; echo "anyhook did not answer (exit $code); no guard that blocks on failure is installed, so the call goes on" >&2; exit "#;
+
+/// Runs our program, and keeps exit codes that are no answer from being taken for one.
+const SOFTENED: &str = r#""$@"; code=$?; case $code in 0|2) exit $code;; esac; exit 1"#;
+
+/// The shell that every system has.
+const SHELL: &str = "/bin/sh";
+
+impl Unanswered {
+    /// Returns the script, and what it is called with before our program.
+    fn script(self, call: &Call) -> Option<[String; 2]> {
+        match self {
+            Self::GoesOn => None,
+            Self::Softened => Some([SOFTENED.to_owned(), PROGRAM.to_owned()]),
+            Self::Refused { otherwise } => {
+                let marker = call.folders()?.marker().to_str()?.to_owned();
+                Some([format!("{REFUSED}{otherwise}"), marker])
+            }
+        }
+    }
+}
+
+impl Call {
+    /// Returns the command line for a shell, answering a little before the host's own limit.
+    pub fn command(&self, host: &str, limit_ms: u64, unanswered: Unanswered) -> String {
+        let mut words = Vec::with_capacity(16);
+        if let Some(script) = unanswered.script(self) {
+            words.extend([SHELL.to_owned(), "-c".to_owned()]);
+            words.extend(script);
+        }
+        words.push(self.answering().to_string_lossy().into_owned());
+        words.extend(self.arguments(host, limit_ms));
+        if matches!(unanswered, Unanswered::Refused { .. }) {
+            words.push(TOOL_EVENT.to_owned());
+        }
+        let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        words.join(" ")
+    }
+
+    /// Returns the arguments that every call has.
+    pub fn arguments(&self, host: &str, limit_ms: u64) -> Vec<String> {
+        let deadline = (limit_ms / 10 * 9).to_string();
+        let mut words = ["hook", host, "--deadline-ms", &deadline].map(str::to_owned).to_vec();
+        for (option, folder) in self.folders().iter().flat_map(|folders| folders.options()) {
+            words.extend([option.to_owned(), folder.to_string_lossy().into_owned()]);
+        }
+        words
+    }
+}
+
+/// The option that says, before the event is read, that it is a tool's.
+pub const TOOL_EVENT: &str = "--tool-event";
+
+/// How an entry of ours is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// Whether it names our folders, so that no variable moves them.
+    pub names_folders: bool,
+    /// Whether it refuses a tool call that is not answered, where a guard is installed.
+    pub refuses: bool,
+}
+
+/// Tells whether a command line is one of ours for this host: nothing but our program and its
+/// arguments, in the shell we wrote around it or without, so that a line somebody else wrote around
+/// it stays theirs.
+pub fn is_ours(command: &str, host: &str) -> bool {
+    form_of(command, host).is_some()
+}
+
+/// Returns the program of one of our command lines.
+pub fn program_of(command: &str) -> Option<PathBuf> {
+    match words(command) {
+        Some(words) => {
+            let (_, inner) = without_shell(&words);
+            inner.first().filter(|_| inner.len() > 1).map(PathBuf::from)
+        }
+        None => split(command).map(|(program, _)| PathBuf::from(program)),
+    }
+}
+
+/// Returns how a command line of ours for this host is written; none if it is not ours.
+pub fn form_of(command: &str, host: &str) -> Option<Form> {
+    if let Some(words) = words(command) {
+        let (refuses, inner) = without_shell(&words);
+        let (program, arguments) = inner.split_first()?;
+        let arguments = arguments.iter().map(String::as_str);
+        return form(program, arguments, host).map(|form| Form { refuses, ..form });
+    }
+    // Written by hand, with a variable or `~` in the program's path.
+    let (program, arguments) = split(command)?;
+    form(&program, arguments.split_whitespace(), host)
+}
+
+/// Takes the shell that we write around our program away; tells whether it refuses calls.
+fn without_shell(words: &[String]) -> (bool, &[String]) {
+    match words {
+        [shell, option, script, _, inner @ ..] if shell == SHELL && option == "-c" => {
+            let refuses =
+                script.strip_prefix(REFUSED).is_some_and(|code| code.parse::<u8>().is_ok());
+            if refuses || script == SOFTENED { (refuses, inner) } else { (false, words) }
+        }
+        _ => (false, words),
+    }
+}
+
+fn form<'words>(
+    program: &str,
+    mut words: impl Iterator<Item = &'words str>,
+    host: &str,
+) -> Option<Form> {
+    let name = Path::new(program).file_name()?;
+    let is_call = (name == PROGRAM || name == SMALL_PROGRAM)
+        && words.next() == Some("hook")
+        && words.next() == Some(host);
+    if !is_call {
+        return None;
+    }
+    let mut form = Form { names_folders: false, refuses: false };
+    while let Some(word) = words.next() {
+        match word {
+            "--deadline-ms" => drop(words.next()?),
+            "--home" | "--config" | "--state" => {
+                words.next()?;
+                form.names_folders = true;
+            }
+            TOOL_EVENT => {}
+            _ => return None,
+        }
+    }
+    Some(form)
+}
+
+/// Splits a command line into its first word, without quotes, and the rest.
+fn split(command: &str) -> Option<(String, &str)> {
+    let mut program = String::new();
+    let mut is_quoted = false;
+    let mut letters = command.char_indices();
+    while let Some((index, letter)) = letters.next() {
+        match letter {
+            '\'' => is_quoted = !is_quoted,
+            '\\' if !is_quoted => program.push(letters.next()?.1),
+            ' ' if !is_quoted => return Some((program, &command[index..])),
+            _ => program.push(letter),
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use std::process::Command;
+
+    use super::super::Folders;
+    use super::*;
+
+    const REFUSED_OR_1: Unanswered = Unanswered::Refused { otherwise: 1 };
+
+    fn folders(home: &Path) -> Folders {
+        let at = |inner: &str| home.join(inner);
+        Folders { home: home.to_owned(), config: at(".config/agents"), state: at("state") }
+    }
+
+    #[test]
+    fn commands_are_quoted_and_known_again() {
+        let binary = PathBuf::from("/home/a b/it's/anyhook");
+        let small = Some(PathBuf::from("/home/a b/it's/anyhook-hook"));
+        let one = Call::to(&binary);
+        let plain = one.command("codex", 600_000, Unanswered::GoesOn);
+        assert_eq!(plain, r"'/home/a b/it'\''s/anyhook' hook codex --deadline-ms 540000");
+        assert_eq!(
+            one.command("codex", 600_000, REFUSED_OR_1),
+            format!("{plain} --tool-event"),
+            "without a state folder there is no marker to look for"
+        );
+        let home = Path::new("/home/a b");
+        let both = Call { binary, small, folders: Some(folders(home)) };
+        let quicker = both.command("codex", 600_000, Unanswered::GoesOn);
+        assert_eq!(
+            quicker,
+            r"'/home/a b/it'\''s/anyhook-hook' hook codex --deadline-ms 540000 --home '/home/a b' --config '/home/a b/.config/agents' --state '/home/a b/state'"
+        );
+        let tool = both.command("codex", 600_000, REFUSED_OR_1);
+        assert_eq!(
+            tool,
+            format!("/bin/sh -c '{REFUSED}1' '/home/a b/state/guarded' {quicker} --tool-event")
+        );
+        let soft = both.command("codex", 600_000, Unanswered::Softened);
+        assert_eq!(soft, format!("/bin/sh -c '{SOFTENED}' anyhook {quicker}"));
+        for (command, call, form) in [
+            (plain, &one, Form { names_folders: false, refuses: false }),
+            (quicker, &both, Form { names_folders: true, refuses: false }),
+            (soft, &both, Form { names_folders: true, refuses: false }),
+            (tool, &both, Form { names_folders: true, refuses: true }),
+        ] {
+            assert_eq!(form_of(&command, "codex"), Some(form), "{command}");
+            assert!(!is_ours(&command, "claude-code"), "{command}");
+            assert_eq!(program_of(&command).as_deref(), Some(call.answering()));
+        }
+    }
+
+    #[test]
+    fn scripts_are_read_alike_by_every_shell() {
+        for script in [REFUSED, SOFTENED] {
+            assert!(!script.contains(['\'', '\\', '!', '`', '\n']), "{script}");
+        }
+    }
+
+    #[test]
+    fn a_line_around_ours_is_not_ours() {
+        assert!(is_ours("anyhook hook codex", "codex"));
+        assert!(is_ours("anyhook-hook hook codex", "codex"));
+        assert!(is_ours("~/.local/bin/anyhook hook codex --deadline-ms 5", "codex"));
+        assert!(is_ours("\"$HOME\"/bin/anyhook hook codex", "codex"));
+        let other = REFUSED.replace("exit 2", "exit 0");
+        for theirs in [
+            "log.sh; anyhook hook codex",
+            "anyhook hook codex | tee log",
+            "anyhook hook codex; say done",
+            "anyhook hook codex --deadline-ms 5 && x",
+            "anyhook hook codex --deadline-ms",
+            "anyhook hook codex --state",
+            "anyhook hook codex --color never",
+            "/opt/anyhook-log/bin/log hook codex",
+            "anyhook-hooks hook codex",
+            "anyhook-hook-log hook codex",
+            "anyhook-hook emit codex",
+            "anyhook hook codex-next",
+            "echo anyhook hook codex",
+            "'anyhook hook codex",
+            "anyhook",
+            "",
+            "/bin/sh -c 'anyhook hook codex'",
+            "/bin/sh -c 'tee log; \"$@\"' x anyhook hook codex",
+            &format!("/bin/sh -c '{other}1' /m anyhook hook codex"),
+            &format!("/bin/sh -c '{REFUSED}1; rm x' /m anyhook hook codex"),
+            &format!("/bin/sh -c '{REFUSED}1' /m log hook codex"),
+            &format!("/bin/sh -c '{REFUSED}1' /m anyhook hook codex; x"),
+            &format!("/bin/bash -c '{REFUSED}1' /m anyhook hook codex"),
+        ] {
+            assert!(!is_ours(theirs, "codex"), "{theirs}");
+        }
+    }
+
+    /// A program in whose place something else may be, and the entry that calls it.
+    struct World {
+        scratch: tempfile::TempDir,
+        call: Call,
+    }
+
+    impl World {
+        fn new() -> Self {
+            let scratch = tempfile::tempdir().expect("a folder");
+            let home = scratch.path().join("it's a home");
+            fs::create_dir_all(home.join("state")).expect("a folder");
+            let call =
+                Call { binary: home.join("anyhook"), small: None, folders: Some(folders(&home)) };
+            Self { scratch, call }
+        }
+
+        fn program(&self, script: &str) {
+            fs::write(&self.call.binary, format!("#!/bin/sh\n{script}\n")).expect("a script");
+            fs::set_permissions(&self.call.binary, fs::Permissions::from_mode(0o755))
+                .expect("a script");
+        }
+
+        fn guarded(&self, guarded: bool) {
+            let marker = self.call.folders().expect("folders").marker();
+            let _ = if guarded { fs::create_dir(marker) } else { fs::remove_dir(marker) };
+        }
+
+        /// Has a shell read the entry; returns its exit code, standard output and standard error.
+        fn run(&self, shell: &str, unanswered: Unanswered) -> (i32, String, String) {
+            let command = self.call.command("codex", 600_000, unanswered);
+            let output = Command::new(shell)
+                .args(["-c", &command])
+                .current_dir(self.scratch.path())
+                .output()
+                .expect("a shell");
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            let code = output.status.code().expect("the shell itself ends");
+            (code, text(&output.stdout), text(&output.stderr))
+        }
+    }
+
+    const SHELLS: [&str; 2] = ["/bin/sh", "/bin/bash"];
+
+    #[test]
+    fn our_own_answers_pass_through() {
+        let world = World::new();
+        world.program("cat; echo \"$*\"; echo said >&2; exit 2");
+        let home = world.scratch.path().join("it's a home");
+        let said = format!(
+            "hook codex --deadline-ms 540000 --home {0} --config {0}/.config/agents --state {0}/state --tool-event\n",
+            home.display()
+        );
+        for (shell, guarded) in SHELLS.into_iter().flat_map(|shell| [(shell, false), (shell, true)])
+        {
+            world.guarded(guarded);
+            let expected = (2, said.clone(), "said\n".to_owned());
+            assert_eq!(world.run(shell, REFUSED_OR_1), expected, "{shell} {guarded}");
+        }
+        world.program("echo said >&2; echo '{}'");
+        for unanswered in [Unanswered::GoesOn, Unanswered::Softened, REFUSED_OR_1] {
+            let (code, stdout, stderr) = world.run("/bin/sh", unanswered);
+            assert_eq!((code, &*stdout, &*stderr), (0, "{}\n", "said\n"), "{unanswered:?}");
+        }
+    }
+
+    #[test]
+    fn no_answer_is_a_refusal_where_a_guard_is_installed_and_nowhere_else() {
+        for (what, spoil) in [
+            ("missing", None),
+            ("killed", Some("kill -9 $$")),
+            ("killed softly", Some("kill -TERM $$")),
+            ("a fault", Some("exit 70")),
+            ("wrong usage", Some("exit 64")),
+            ("failed", Some("exit 1")),
+            ("not loaded", Some("exit 127")),
+        ] {
+            let world = World::new();
+            if let Some(script) = spoil {
+                world.program(script);
+            }
+            for shell in SHELLS {
+                world.guarded(true);
+                let (code, stdout, stderr) = world.run(shell, REFUSED_OR_1);
+                assert_eq!((code, &*stdout), (2, ""), "{what}: {stderr}");
+                assert!(stderr.contains("so this call is refused"), "{what}: {stderr}");
+                assert!(stderr.contains("anyhook doctor"), "{what}: {stderr}");
+                assert!(stderr.contains("it's a home/state/guarded"), "{what}: {stderr}");
+                assert_eq!(world.run(shell, Unanswered::Softened).0, 1, "{what}");
+                world.guarded(false);
+                let (code, stdout, stderr) = world.run(shell, REFUSED_OR_1);
+                assert_eq!((code, &*stdout), (1, ""), "{what}: {stderr}");
+                assert!(stderr.contains("so the call goes on"), "{what}: {stderr}");
+                assert_eq!(world.run(shell, Unanswered::Refused { otherwise: 0 }).0, 0, "{what}");
+            }
+        }
+        let world = World::new();
+        world.program("exit 0");
+        fs::set_permissions(&world.call.binary, fs::Permissions::from_mode(0o644)).expect("a file");
+        world.guarded(true);
+        assert_eq!(world.run("/bin/sh", REFUSED_OR_1).0, 2, "not executable");
+    }
+}
