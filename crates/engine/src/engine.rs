@@ -40,6 +40,7 @@ use crate::process_name;
 use crate::redact::without_secrets;
 use crate::roots::Roots;
 use crate::run::environment::{Inherits, of_guard};
+use crate::run::interruption::IsIgnored;
 use crate::run::process::random_bits;
 use crate::run::{Command, Runner, detached};
 use crate::session::{self, Pinned, Session};
@@ -173,11 +174,11 @@ impl Engine {
     }
 
     /// Says that an agent started this process to answer one payload: records tell which it is.
-    pub fn be_hook_process(&mut self) {
+    pub fn be_hook_process(&mut self, is_ignored: IsIgnored) {
         self.names_agent = true;
         self.by_index = true;
         self.adopt_orphans();
-        self.heed_signals();
+        self.heed_signals(is_ignored);
     }
 
     /// Makes orphans of hooks come to this process, so that none survives its hook's time limit.
@@ -190,8 +191,8 @@ impl Engine {
     /// Has a signal that asks this process to end (INT, TERM, HUP) end the running hook first, with
     /// everything it started; its `on_failure` then decides. For a process that looks at
     /// [`Self::interrupted`] afterwards. After [`Self::adopt_orphans`].
-    pub fn heed_signals(&mut self) {
-        self.runner.heed_signals();
+    pub fn heed_signals(&mut self, is_ignored: IsIgnored) {
+        self.runner.heed_signals(is_ignored);
     }
 
     /// Returns the signal that asked this process to end while hooks ran, if one did.

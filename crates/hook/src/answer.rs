@@ -78,6 +78,7 @@ fn is_read(stream: impl AsFd) -> Result<(), Errno> {
 fn reply(request: &Request, anyhook: fn() -> Option<PathBuf>) -> Reply {
     let environment = Environment::of(None, &request.folders);
     let state = environment.places.state.as_deref();
+    watchdog::may_block(request.may_be_tool_call());
     watchdog::arm(request.left(), state, request.host.late_refusal());
     let (payload, trouble) = payload::receive(rustix::stdio::stdin(), watchdog::has_expired);
     watchdog::deciding();
@@ -98,7 +99,7 @@ fn reply(request: &Request, anyhook: fn() -> Option<PathBuf>) -> Reply {
             &caller,
         );
     }
-    engine.be_hook_process();
+    engine.be_hook_process(watchdog::is_ignored);
     engine.tell_kind_to(note_kind);
     engine.dispatch(request.host, payload, &caller, request.left())
 }

@@ -4,16 +4,17 @@
 
 #![no_main]
 
+#[cfg(target_env = "musl")]
+mod allocator;
 mod start;
 
 use std::ffi::OsString;
 
 use anyhook_hook::{Request, answer, beside, fault};
 
-/// Gets memory from the system once, where musl's own would ask a dozen times.
 #[cfg(target_env = "musl")]
 #[global_allocator]
-static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+static ALLOCATOR: allocator::Allocator = allocator::Allocator::new();
 
 /// Does what the arguments say and returns the exit code.
 fn run(arguments: &[OsString]) -> u8 {

@@ -16,6 +16,7 @@ use anyhook_model::{Happening, Inquiry, PromptType, Record, Resolution};
 use anyhook_socket::{Client, ClientError, Folder};
 
 use crate::starter::start_with;
+use crate::watchdog;
 
 /// One who has to start the daemon, or waits for it to come back, waits so long.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -48,7 +49,7 @@ impl Person for ThroughDaemon {
         // The daemon says when the time is over; it may be a moment late.
         let limit = Instant::now() + Duration::try_from(wait).ok()? + Duration::from_millis(500);
         // A host that needs no answer any more says so by a signal: what happened is then journaled.
-        let interrupted = wake_on_signals()?;
+        let interrupted = wake_on_signals(watchdog::is_ignored)?;
         // The hooks are done, and a daemon that we start is not to come to us.
         release_orphans();
         let mut starts = true;

@@ -98,9 +98,10 @@ impl Request {
         Self { is_tool_event, ..self }
     }
 
-    /// Tells whether the caller has said that the event is a tool's: known before it is read.
-    pub fn is_tool_event(&self) -> bool {
-        self.is_tool_event
+    /// Tells whether the event may be a tool call, before it is read: an installed entry names our
+    /// folders, and says so if it is one.
+    pub(crate) fn may_be_tool_call(&self) -> bool {
+        self.is_tool_event || self.folders.state.is_none()
     }
 }
 
@@ -145,9 +146,12 @@ mod tests {
         let folders =
             Folders { home: folder("/h"), config: folder("/c/agents"), state: folder("/s") };
         assert_eq!(request.folders, folders);
-        assert!(request.is_tool_event());
+        assert!(request.may_be_tool_call());
+        let prompt = Request::parse(&words[..words.len() - 1]).unwrap();
+        assert!(!prompt.may_be_tool_call(), "an installed entry says if it is for tools");
         let plain = Request::parse(&words[..1]).unwrap();
-        assert_eq!((plain.folders.clone(), plain.is_tool_event()), (Folders::default(), false));
+        assert_eq!(plain.folders, Folders::default());
+        assert!(plain.may_be_tool_call(), "nothing is known of it");
     }
 
     #[test]

@@ -95,16 +95,30 @@ pub fn deciding() {
     PHASE.store(DECIDING, Ordering::Relaxed);
 }
 
+/// Says whether a missing answer may be a block.
+pub fn may_block(may: bool) {
+    MAY_BLOCK.store(may, Ordering::Relaxed);
+}
+
 /// Says what the event is.
 pub fn decided_about(kind: &EventKind) {
-    let is_tool_call = matches!(kind, EventKind::BeforeTool | EventKind::PermissionRequest);
-    MAY_BLOCK.store(is_tool_call, Ordering::Relaxed);
+    may_block(matches!(kind, EventKind::BeforeTool | EventKind::PermissionRequest));
 }
 
 /// Says that the reply is being written, and how to end if nobody reads it.
 pub fn answering(exit_code: u8) {
     EXIT_CODE.store(c_int::from(exit_code), Ordering::Relaxed);
     PHASE.store(ANSWERING, Ordering::Relaxed);
+}
+
+/// Tells whether this process ignores a signal.
+pub fn is_ignored(signal: i32) -> bool {
+    // SAFETY: a `sigaction` of zeros is a valid one, and asking changes nothing.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, ptr::null(), &raw mut action) == 0
+            && action.sa_sigaction == libc::SIG_IGN
+    }
 }
 
 fn time(duration: Duration) -> libc::timeval {

@@ -3,7 +3,8 @@
 use anyhook_model::bus::{AgentFailed, AgentPrompt, AgentReport, AlarmReport};
 use anyhook_model::json::shorten;
 use anyhook_model::{
-    Alarm, AlarmKind, Effect, EventKind, Happening, PromptType, Record, RecordId, Source, agent,
+    Alarm, AlarmKind, Effect, EventKind, Happening, Host, PromptType, Record, RecordId, Source,
+    agent,
 };
 use serde_json::Value;
 
@@ -43,7 +44,7 @@ pub fn alarms_of(record: &Record) -> Option<AlarmReport> {
     if record.alarms.is_empty() {
         return None;
     }
-    let is_shown = crate::find_host(&record.host).is_some_and(|host| host.warns_person());
+    let is_shown = crate::find_host(&record.host).is_some_and(Host::warns_person);
     let alarms: Vec<Alarm> = record
         .alarms
         .iter()

@@ -40,7 +40,7 @@ pub fn run(arguments: &RunArgs, environment: &Environment, out: &mut Out) -> End
         return explain::show(&engine, &event, arguments.json, environment, out);
     }
     engine.adopt_orphans();
-    engine.heed_signals();
+    engine.heed_signals(anyhook_engine::run::interruption::is_ignored);
     let dispatched =
         engine.dispatch_event(&OpenFormat, event, arguments.deadline_ms.map(Duration::from_millis));
     let journaled = engine.journal(vec![(*dispatched.record).clone()]);

@@ -47,7 +47,7 @@ pub fn run(arguments: &TestArgs, environment: &Environment, out: &mut Out) -> En
     };
     let mut engine = Engine::new(environment.places.clone());
     engine.adopt_orphans();
-    engine.heed_signals();
+    engine.heed_signals(anyhook_engine::run::interruption::is_ignored);
     let mut tested = Vec::new();
     for hook in &hooks {
         for path in case_files(&hook.runs_from)? {

@@ -14,6 +14,10 @@ use signal_hook::{flag, low_level::pipe};
 /// The signals that ask a process to end.
 const SIGNALS: [i32; 3] = [SIGHUP, SIGINT, SIGTERM];
 
+/// Tells whether this process ignores a signal: what was started by `nohup` is not to end with its
+/// terminal.
+pub type IsIgnored = fn(i32) -> bool;
+
 /// An ear for signals that ask us to end.
 #[derive(Debug)]
 pub struct Interruption {
@@ -25,9 +29,9 @@ pub struct Interruption {
 
 impl Interruption {
     /// Begins to listen; nothing where the system does not let us.
-    pub fn listen() -> Option<Self> {
+    pub fn listen(is_ignored: IsIgnored) -> Option<Self> {
         let signal = Arc::new(AtomicUsize::new(0));
-        let heeded = heeded_signals();
+        let heeded = heeded_signals(is_ignored);
         for number in &heeded {
             // First the number: the reader that is woken finds it.
             let value = usize::try_from(*number).unwrap_or_default();
@@ -49,8 +53,8 @@ impl AsFd for Interruption {
 }
 
 /// Returns a stream that becomes readable when a signal asks us to end.
-pub fn wake_on_signals() -> Option<UnixStream> {
-    wake_on(&heeded_signals())
+pub fn wake_on_signals(is_ignored: IsIgnored) -> Option<UnixStream> {
+    wake_on(&heeded_signals(is_ignored))
 }
 
 fn wake_on(signals: &[i32]) -> Option<UnixStream> {
@@ -61,18 +65,20 @@ fn wake_on(signals: &[i32]) -> Option<UnixStream> {
     Some(wake)
 }
 
-/// Returns the signals that are not ignored: what was started by `nohup` is not to end with its
-/// terminal.
-fn heeded_signals() -> Vec<i32> {
-    let ignored = ignored_signals().unwrap_or_default();
-    SIGNALS.into_iter().filter(|number| ignored & (1 << (number - 1)) == 0).collect()
+/// Returns the signals that are not ignored.
+fn heeded_signals(is_ignored: IsIgnored) -> Vec<i32> {
+    SIGNALS.into_iter().filter(|number| !is_ignored(*number)).collect()
 }
 
-/// Returns the set of signals that the caller has us ignore, where the system tells.
-fn ignored_signals() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
-    u64::from_str_radix(mask.trim(), 16).ok()
+/// Tells whether this process ignores a signal, as far as the system's files tell. A program that
+/// may ask the system itself does so: it is quicker.
+pub fn is_ignored(signal: i32) -> bool {
+    let read = || -> Option<u64> {
+        let status = std::fs::read_to_string("/proc/self/status").ok()?;
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+        u64::from_str_radix(mask.trim(), 16).ok()
+    };
+    read().is_some_and(|ignored| ignored & (1 << (signal - 1)) != 0)
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -82,8 +88,7 @@ mod tests {
     #[test]
     fn what_the_system_says_of_ignored_signals_is_read() {
         // Rust programs ignore SIGPIPE, and none of these.
-        let ignored = ignored_signals().unwrap();
-        assert_eq!(ignored & (1 << (signal_hook::consts::SIGPIPE - 1)), 1 << 12);
-        assert_eq!(heeded_signals(), SIGNALS);
+        assert!(is_ignored(signal_hook::consts::SIGPIPE));
+        assert_eq!(heeded_signals(is_ignored), SIGNALS);
     }
 }

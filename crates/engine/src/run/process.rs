@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::capture::Capture;
 use super::descendants::{Family, MARK, adopt_orphans, own_children};
 use super::environment::{Inherits, SYSTEM_PATH, find_program};
-use super::interruption::Interruption;
+use super::interruption::{Interruption, IsIgnored};
 use crate::dispatch::RunResult;
 use crate::hook::Entry;
 use crate::script_check;
@@ -133,8 +133,8 @@ pub struct Runner {
     adopts_now: Cell<bool>,
     /// The marks of the runs so far.
     marks: RefCell<Vec<String>>,
-    /// Whether a signal that asks us to end ends the run first.
-    heeds_signals: bool,
+    /// Tells which signals are ignored, if one that asks us to end ends the run first.
+    heeds_signals: Option<IsIgnored>,
     /// Who listens for such signals, from the first run on.
     interruption: OnceCell<Option<Interruption>>,
 }
@@ -148,8 +148,8 @@ impl Runner {
     /// Has a signal that asks this process to end (INT, TERM, HUP) end the run first; those that
     /// would follow are not started any more. What then becomes of the process is the caller's to
     /// say ([`Self::interrupted`]).
-    pub fn heed_signals(&mut self) {
-        self.heeds_signals = true;
+    pub fn heed_signals(&mut self, is_ignored: IsIgnored) {
+        self.heeds_signals = Some(is_ignored);
     }
 
     /// Returns the signal that has asked this process to end since the first run, if one did.
@@ -165,10 +165,9 @@ impl Runner {
             adopt_orphans();
             keep_exit_codes();
         }
-        let interruption = self
-            .heeds_signals
-            .then(|| self.interruption.get_or_init(Interruption::listen).as_ref())
-            .flatten();
+        let interruption = self.heeds_signals.and_then(|ignored| {
+            self.interruption.get_or_init(|| Interruption::listen(ignored)).as_ref()
+        });
         if let Some(signal) = self.interrupted() {
             return RunResult {
                 outcome: Outcome::Interrupted(signal),

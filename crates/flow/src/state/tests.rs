@@ -1,6 +1,6 @@
 use anyhook_model::bus::{AgentPrompt, AgentReport, AgentSignal};
 use anyhook_model::inquiry::Choice;
-use anyhook_model::{PromptType, Source};
+use anyhook_model::{Alarm, AlarmKind, PromptType, Source};
 
 use super::*;
 
@@ -96,6 +96,37 @@ fn a_notice_is_kept_until_it_was_handed_over() {
     let launched = Entry { at: second(2), what: What::NoticeLaunched(name.clone()) };
     assert!(state.apply(&launched, &all()).is_empty());
     assert!(state.notices.is_empty());
+}
+
+#[test]
+fn alarms_wait_for_their_notice_and_a_flood_is_bounded() {
+    let wanted = BTreeSet::from([NoticeKind::Alarm]);
+    let raised = |id: usize| {
+        let report = AlarmReport {
+            record: RecordId::from_text(format!("r{id}")),
+            agent: "codex:s".to_owned(),
+            host: "codex".to_owned(),
+            project: None,
+            at: second(1),
+            alarms: vec![Alarm::new(AlarmKind::GuardChanged, "it is gone")],
+        };
+        let happening = Box::new(Happening::AlarmRaised(report));
+        Entry { at: second(1), what: What::Happened(happening) }
+    };
+    let mut state = State::default();
+    assert!(state.apply(&raised(0), &all()).is_empty());
+    assert_eq!((state.alarms.len(), state.notices.len()), (0, 0), "nobody wants to know");
+    for _ in 0..2 {
+        state.apply(&raised(0), &wanted);
+    }
+    assert_eq!((state.alarms.len(), state.notices.len()), (1, 1));
+    let name = state.notices.first().cloned().unwrap();
+    state.apply(&Entry { at: second(2), what: What::NoticeLaunched(name) }, &wanted);
+    assert_eq!((state.alarms.len(), state.notices.len()), (0, 0));
+    for id in 0..1000 {
+        state.apply(&raised(id), &wanted);
+    }
+    assert_eq!((state.alarms.len(), state.notices.len()), (ALARMS_AT_ONCE, ALARMS_AT_ONCE));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The daemon from outside: what kill -9 leaves, who may come in, and that no verdict depends on it.
 
+mod alarms;
 mod full;
 mod kill;
 mod many;
