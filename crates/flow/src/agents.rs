@@ -5,6 +5,10 @@
 //! process are second-hand. A *rest* is the time an agent waits for a person, from the last thing
 //! it did to the next: everything that is done about it is keyed by it, so that two sources that
 //! tell of one rest are one.
+//!
+//! Hook processes run side by side and write their records when they end, which may be long after
+//! the event: [`Progress`] tells which of them are overtaken. What we type ourselves is no sign of
+//! life: until the agent reacts, another source that calls it idle may mean the rest before.
 
 use std::collections::BTreeMap;
 
@@ -60,9 +64,119 @@ pub struct Agent {
     pub process: Option<ProcessName>,
     /// The log its host writes.
     pub log: Option<String>,
+    /// How far its own events have come.
+    #[serde(default, skip_serializing_if = "Progress::is_none")]
+    pub progress: Progress,
+}
+
+/// How far an agent's own events have come: one that happened earlier and is told later is overtaken.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// When its turn last began or ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    turn: Option<Timestamp>,
+    /// When it or one of its subagents last began something, the latest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    steps: Vec<(Option<String>, Timestamp)>,
+    /// Calls that ended, and when, the latest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    ended: Vec<(String, Timestamp)>,
+    /// When we typed something that it has not reacted to yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    typed: Option<Timestamp>,
+    /// Whether its own events said that its turn is over, and nothing was heard of it since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    rests: bool,
+}
+
+/// So many ended calls are remembered.
+const ENDED: usize = 32;
+/// So many subagents are told apart.
+const STEPS: usize = 16;
+
+impl Progress {
+    fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Tells whether a prompt that an event of the host tells of has been answered since: its call
+    /// has ended, or whoever asked went on.
+    fn is_past_prompt(&self, report: &AgentReport, at: Timestamp) -> bool {
+        let has_ended =
+            |(call, when): &(String, Timestamp)| report.call.as_ref() == Some(call) && *when >= at;
+        self.is_past_step(report, at) || self.ended.iter().any(has_ended)
+    }
+
+    /// Tells whether the same agent or subagent began something, or its turn began or ended, after
+    /// that time.
+    fn is_past_step(&self, report: &AgentReport, at: Timestamp) -> bool {
+        let went_on =
+            |(who, when): &(Option<String>, Timestamp)| *who == report.subagent && *when > at;
+        self.is_past_turn(at) || self.steps.iter().any(went_on)
+    }
+
+    fn is_past_turn(&self, at: Timestamp) -> bool {
+        self.turn.is_some_and(|turn| turn > at)
+    }
+
+    /// Tells whether we typed something after that time that it has not reacted to.
+    fn is_past_typing(&self, at: Timestamp) -> bool {
+        self.typed.is_some_and(|typed| typed > at)
+    }
+
+    /// Takes in an event that counts.
+    fn hear(&mut self, report: &AgentReport, says: Says, at: Timestamp) {
+        let is_own = matches!(report.source, Source::Hook | Source::Log | Source::Screen);
+        let is_typed = report.source == Source::Signal && says == Says::Begins;
+        match says {
+            Says::Begins | Says::Works if is_own => (self.typed, self.rests) = (None, false),
+            Says::Begins if is_typed => self.typed = Some(at),
+            _ => {}
+        }
+        if report.source != Source::Hook {
+            return;
+        }
+        let later = |known: Option<Timestamp>| known.map_or(at, |known| known.max(at));
+        match says {
+            Says::Begins => self.turn = Some(later(self.turn)),
+            Says::Is(state) if !matches!(state, AgentState::Prompting(_)) => {
+                // One that was overtaken tells of a rest that is over.
+                if !self.is_past_step(report, at) {
+                    self.rests = state == AgentState::Idle;
+                }
+                self.turn = Some(later(self.turn));
+                // What it says of the time before it was typed to is no reaction.
+                self.typed.take_if(|typed| *typed <= at);
+            }
+            Says::Works if report.call_ended => {
+                if let Some(call) = &report.call {
+                    self.ended.retain(|(known, _)| known != call);
+                    keep_last(&mut self.ended, (call.clone(), at), ENDED);
+                }
+            }
+            Says::Works => {
+                let known = self.steps.iter().find(|(who, _)| *who == report.subagent);
+                let at = later(known.map(|(_, when)| *when));
+                self.steps.retain(|(who, _)| *who != report.subagent);
+                keep_last(&mut self.steps, (report.subagent.clone(), at), STEPS);
+            }
+            Says::Is(_) | Says::Lives => {}
+        }
+    }
+}
+
+fn keep_last<T>(list: &mut Vec<T>, one: T, most: usize) {
+    list.push(one);
+    let too_many = list.len().saturating_sub(most);
+    list.drain(..too_many);
 }
 
 impl Agent {
+    /// Returns when something was typed to it by us that it has not reacted to yet.
+    pub fn typed_unanswered(&self) -> Option<Timestamp> {
+        self.progress.typed
+    }
+
     /// Returns the rest it is in, if it waits for a person after having done something.
     pub fn rest(&self) -> Option<u64> {
         (self.state.needs_person() && !self.fresh).then_some(self.activity)
@@ -96,6 +210,8 @@ pub enum Why {
     OtherSession,
     /// It is only likely, and the host itself will tell: a stop gate may be at work.
     Unsure,
+    /// It tells of the rest that the agent's own events have told of.
+    SameRest,
 }
 
 impl Why {
@@ -108,6 +224,7 @@ impl Why {
             Self::OtherProcess => "it is about another process than the agent's",
             Self::OtherSession => "it is about another session than the agent's",
             Self::Unsure => "it is only likely, and the agent's hooks will tell",
+            Self::SameRest => "this idle period is known already",
         }
     }
 }
@@ -179,12 +296,18 @@ impl Agents {
         let at = report.at.unwrap_or(now);
         let Some(agent) = self.by_id.get_mut(&report.agent) else {
             self.make_room(now);
-            self.by_id.insert(report.agent.clone(), begin(report, says, at));
+            let mut agent = begin(report, says, at);
+            agent.progress.hear(report, says, at);
+            self.by_id.insert(report.agent.clone(), agent);
             return Some(Heard::Changed);
         };
         let heard = agent.hear(report, says, at);
         if !matches!(heard, Heard::Dropped(_)) {
             agent.learn(report);
+        }
+        // An event of the host that changes nothing has happened all the same.
+        if report.source == Source::Hook || !matches!(heard, Heard::Dropped(_)) {
+            agent.progress.hear(report, says, at);
         }
         agent.seen = agent.seen.max(at);
         Some(heard)
@@ -261,6 +384,7 @@ fn begin(report: &AgentReport, says: Says, at: Timestamp) -> Agent {
         subagent: None,
         process: None,
         log: None,
+        progress: Progress::default(),
     };
     agent.learn(report);
     agent
@@ -290,6 +414,14 @@ impl Agent {
         // A log is written and read when there is time for it: what it tells may be long over.
         if report.source == Source::Log && at <= self.since {
             return Heard::Dropped(Why::Late);
+        }
+        if self.is_overtaken(report, says, at) {
+            return Heard::Dropped(Why::Late);
+        }
+        // We typed something since its own events told of a rest, and its log tells of that rest now.
+        let is_log_of_rest = report.source == Source::Log && says == Says::Is(AgentState::Idle);
+        if is_log_of_rest && self.progress.rests && self.state == AgentState::Working {
+            return Heard::Dropped(Why::SameRest);
         }
         let is_at_prompt = matches!(self.state, AgentState::Prompting(_));
         match says {
@@ -329,6 +461,24 @@ impl Agent {
                 self.fresh = false;
                 self.become_state(AgentState::Working, report, at)
             }
+        }
+    }
+
+    /// Tells whether the host itself has told of something that came after what is told now.
+    fn is_overtaken(&self, report: &AgentReport, says: Says, at: Timestamp) -> bool {
+        let is_hook = report.source == Source::Hook;
+        match says {
+            Says::Is(AgentState::Prompting(_)) if is_hook => {
+                self.progress.is_past_prompt(report, at)
+            }
+            // Whoever is about to begin says so whatever the clock says.
+            Says::Is(AgentState::Idle) if !report.fresh => {
+                self.progress.is_past_step(report, at) || self.progress.is_past_typing(at)
+            }
+            Says::Works if is_hook || report.source == Source::Log => {
+                self.progress.is_past_turn(at)
+            }
+            _ => false,
         }
     }
 

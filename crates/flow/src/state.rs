@@ -232,7 +232,12 @@ impl State {
             effects.push(Effect::Dropped(Why::Over.words()));
             return;
         }
-        let heard = self.agents.hear(happening, at);
+        // What an agent says of its work tells nothing of what it does: one that nothing else is known
+        // of is not listed as working.
+        let is_stranger = matches!(happening, Happening::AgentSignal(_))
+            && self.agents.get(&report.agent).is_none()
+            && self.pipelines.of_agent(&report.agent).is_none();
+        let heard = if is_stranger { Some(Heard::Same) } else { self.agents.hear(happening, at) };
         if let Some(Heard::Dropped(why)) = heard {
             effects.push(Effect::Dropped(why.words()));
             self.tell_pipeline(happening, heard, at, wanted, effects);

@@ -294,3 +294,72 @@ fn there_is_room_for_so_many_agents() {
     assert_eq!(agents.len(), REMEMBERED);
     assert!(agents.get("agent-0").is_none(), "the most silent went first");
 }
+
+/// A hook process that waits for a person writes its record when it ends, with the time of the event.
+#[test]
+fn a_prompt_that_was_answered_on_the_screen_is_not_revived_by_its_late_record() {
+    let of_call = |at, call_ended| {
+        let call = Some("one".to_owned());
+        AgentReport { call, call_ended, ..report(Source::Hook, at) }
+    };
+    let asks = || {
+        let prompt_type = PromptType::Permission;
+        Happening::AgentPrompt(AgentPrompt { report: of_call(2, false), prompt_type })
+    };
+    let ended = Happening::AgentWorking(of_call(5, true));
+    let begins = |at| Happening::AgentInput(report(Source::Hook, at));
+    for went_on in [
+        vec![ended.clone()],
+        vec![ended.clone(), idle(Source::Hook, 6)],
+        vec![works(Source::Hook, 5)],
+        vec![idle(Source::Hook, 5)],
+        vec![begins(5)],
+    ] {
+        let mut story = vec![works(Source::Hook, 1), asks()];
+        story.extend(went_on);
+        let (_, before) = after(&story);
+        story.push(asks());
+        let (heard, agent) = after(&story);
+        assert_eq!(heard, Heard::Dropped(Why::Late), "{story:?}");
+        assert_eq!((agent.state, agent.rest()), (before.state, before.rest()), "{story:?}");
+    }
+    // The same call again is another prompt.
+    let again = AgentPrompt { report: of_call(7, false), prompt_type: PromptType::Permission };
+    let (heard, _) = after(&[asks(), ended, Happening::AgentPrompt(again)]);
+    assert_eq!(heard, Heard::Changed);
+    // The end of another call says nothing about this one.
+    let other = AgentReport { call: Some("other".to_owned()), ..of_call(5, true) };
+    let (heard, _) = after(&[works(Source::Hook, 1), Happening::AgentWorking(other), asks()]);
+    assert_eq!(heard, Heard::Changed);
+    // Nor does what a subagent does.
+    let other = AgentReport { subagent: Some("s".to_owned()), ..report(Source::Hook, 5) };
+    let (heard, _) = after(&[works(Source::Hook, 1), Happening::AgentWorking(other), asks()]);
+    assert_eq!(heard, Heard::Changed);
+}
+
+#[test]
+fn a_late_record_of_a_turn_that_is_over_changes_nothing() {
+    let begins = |at| Happening::AgentInput(report(Source::Hook, at));
+    let (heard, agent) = after(&[works(Source::Hook, 1), begins(5), idle(Source::Hook, 4)]);
+    assert_eq!((heard, agent.state), (Heard::Dropped(Why::Late), AgentState::Working));
+    let (heard, agent) =
+        after(&[works(Source::Hook, 1), idle(Source::Hook, 5), works(Source::Hook, 4)]);
+    assert_eq!((heard, agent.state), (Heard::Dropped(Why::Late), AgentState::Idle));
+}
+
+/// The log tells of the end of a turn a moment after the hook has, and what we type in between is
+/// not the agent's doing.
+#[test]
+fn the_log_of_a_rest_that_was_nudged_is_the_same_rest() {
+    let nudge = || Happening::AgentInput(report(Source::Signal, 3));
+    let story = [works(Source::Hook, 1), idle(Source::Hook, 2), nudge(), idle(Source::Log, 4)];
+    let (heard, agent) = after(&story);
+    assert_eq!((heard, agent.state), (Heard::Dropped(Why::SameRest), AgentState::Working));
+    // Once it reacted, by its own events or in its log, the next rest is another.
+    for source in [Source::Hook, Source::Log] {
+        let mut story = story.to_vec();
+        story.extend([works(source, 5), idle(Source::Log, 6)]);
+        let (heard, agent) = after(&story);
+        assert_eq!((heard, agent.rest()), (Heard::Changed, Some(3)), "{source:?}");
+    }
+}

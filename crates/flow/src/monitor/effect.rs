@@ -206,6 +206,8 @@ pub enum Dropped {
     GateRuns,
     /// It waits until the cooldown is over.
     CoolingDown,
+    /// The agent may not have read yet what was typed to it.
+    Settling,
     /// The rest it was for is over.
     RestOver,
     /// No such time is waited for.
@@ -233,6 +235,7 @@ impl Dropped {
             Self::EarlierRun => "it is older than the agent's present run",
             Self::GateRuns => "a gate runs, and its result is waited for",
             Self::CoolingDown => "it waits until the cooldown is over",
+            Self::Settling => "the agent may not have read yet what was typed to it",
             Self::RestOver => "the agent does something else by now",
             Self::NoTimer => "no such time is waited for",
             Self::NoGate => "no such gate runs",

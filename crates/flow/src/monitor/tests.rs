@@ -9,6 +9,7 @@ use super::*;
 mod actions;
 mod decisions;
 mod explore;
+mod idle_periods;
 mod precedence;
 mod random;
 

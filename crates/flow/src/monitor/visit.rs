@@ -2,7 +2,7 @@
 
 use anyhook_model::bus::{AgentReport, SignalKind};
 use anyhook_model::{AgentState, Happening, ProcessName, Source};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::decide::Decision;
@@ -15,6 +15,9 @@ use anyhook_model::reaction::{Action, Reactions, Trigger, Verb};
 /// What an idle agent is told, if its definition says nothing.
 pub(super) const NUDGE: &str = "Go on. If you are done, say so with `anyhook emit agent:signal \
     complete`; if you need a person, with `anyhook emit agent:signal escalate`.";
+
+/// So long an agent may take to react to what is typed to it.
+const SETTLE: SignedDuration = SignedDuration::from_secs(5);
 
 /// What is known of an agent's work on a step, and what was done about it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -217,6 +220,14 @@ impl Visit {
         if self.gate.is_some() && waits_for_gate {
             return Err(Dropped::GateRuns);
         }
+        if let Some(until) = settles_until(agent).filter(|until| is_idle && *until > now) {
+            let waiting = Some(Waiting { due, until });
+            if self.waiting == waiting {
+                return Err(Dropped::Settling);
+            }
+            self.waiting = waiting;
+            return Ok(vec![Effect::WaitUntil(until)]);
+        }
         if is_idle && let Some(message) = self.owed.take() {
             return Ok(self.nudge(due, message));
         }
@@ -345,6 +356,16 @@ impl Visit {
                 && (done.trigger == due.trigger || is_idle(done.trigger) && is_idle(due.trigger))
         })
     }
+}
+
+/// Returns until when an agent may not have read what was typed to it: a source other than its own
+/// events may call it idle because it was idle before. Its own events are believed at once.
+fn settles_until(agent: &Agent) -> Option<Timestamp> {
+    let is_second_hand = agent.source > Source::Hook;
+    agent
+        .typed_unanswered()
+        .filter(|_| is_second_hand)
+        .and_then(|typed| typed.checked_add(SETTLE).ok())
 }
 
 /// Tells whether something can be done again: the others end the step, or ask a person as well.

@@ -1,0 +1,168 @@
+//! One idle period is acted on once, whatever tells of it, in whatever order and however close.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// What tells that the agent is idle.
+#[derive(Clone, Copy, Debug)]
+struct Report {
+    source: Source,
+    /// When it says that it happened, in milliseconds after the turn's end.
+    at: i64,
+    /// When it is heard of.
+    heard: i64,
+}
+
+/// An agent whose turn ended, what told of it, and when it took in what it was told to do.
+#[derive(Clone, Debug)]
+struct Period {
+    reports: Vec<Report>,
+    /// How long it takes to type a nudge once it is wanted.
+    typing: i64,
+    /// When the agent reacts to it, after it was typed; the next turn.
+    reacts: i64,
+    /// When that is heard of.
+    reaction_heard: i64,
+}
+
+/// Every report is heard of within this time, and the agent reacts within it.
+const WITHIN: i64 = 2_000;
+/// What is second-hand is stamped within this time, before the agent reacts: whatever is stamped
+/// later is another idle period.
+const STAMPED: i64 = 300;
+/// Between the ends of two turns.
+const APART: i64 = 60_000;
+
+fn report_of(source: Source) -> impl Strategy<Value = Report> {
+    // A hook tells of the very end, a log of a line that was written a little later, and what is
+    // emitted of the moment it is.
+    let at = match source {
+        Source::Hook => 0..1i64,
+        _ => 0..STAMPED,
+    };
+    (at, 0..WITHIN).prop_map(move |(at, after)| Report { source, at, heard: at + after })
+}
+
+fn period(is_hooked: bool) -> impl Strategy<Value = Period> {
+    let second_hand = prop_oneof![
+        report_of(Source::Notification),
+        report_of(Source::Log),
+        report_of(Source::Notification),
+    ];
+    let hook = report_of(Source::Hook);
+    let reports =
+        (hook, proptest::collection::vec(second_hand, 1..5)).prop_map(move |(hook, mut all)| {
+            if is_hooked {
+                all.push(hook);
+            }
+            all.sort_by_key(|report| report.heard);
+            all
+        });
+    (reports, 1..200i64, STAMPED..WITHIN, 0..500i64).prop_map(|(reports, typing, reacts, late)| {
+        Period { reports, typing, reacts, reaction_heard: reacts + late }
+    })
+}
+
+/// What was done about each period: how often it was nudged, how often a person was asked.
+fn run(definition: &Value, periods: &[Period]) -> Vec<(usize, usize)> {
+    let time = |at: i64| Timestamp::from_millisecond(at).unwrap();
+    let mut agents = Agents::default();
+    let mut monitor = Monitor::default();
+    monitor.enter(AGENT, Reactions::read(definition).unwrap(), time(0));
+    let mut done = Vec::new();
+    let mut end = APART;
+    // The agent begins its first turn.
+    let mut pending = vec![(1, Happening::AgentInput(report(Source::Hook)), 1)];
+    for period in periods {
+        let mut counts = (0, 0);
+        for told in &period.reports {
+            pending.push((end + told.heard, idle(told.source), end + told.at));
+        }
+        let until = end + APART - 1;
+        let mut nudge: Option<(i64, u64)> = None;
+        loop {
+            pending.sort_by_key(|(heard, ..)| *heard);
+            let next = pending.first().map(|(heard, ..)| *heard);
+            let typed = nudge.map(|(at, _)| at);
+            let timer = monitor.waits_until().map(Timestamp::as_millisecond);
+            let now = [next, typed, timer].into_iter().flatten().min();
+            let Some(now) = now.filter(|now| *now <= until) else { break };
+            let reaction = if typed == Some(now) {
+                let (_, rest) = nudge.take().unwrap();
+                if monitor.may_nudge(&agents, rest).is_err() {
+                    continue;
+                }
+                counts.0 += 1;
+                pending.push((
+                    now + period.reaction_heard,
+                    Happening::AgentInput(report(Source::Hook)),
+                    now + period.reacts,
+                ));
+                let mut input = Happening::AgentInput(report(Source::Signal));
+                input.report_mut().unwrap().at = Some(time(now));
+                let heard = agents.hear(&input, time(now)).unwrap();
+                monitor.hear(&input, &agents, heard, time(now))
+            } else if next == Some(now) {
+                let (_, mut happening, at) = pending.remove(0);
+                happening.report_mut().unwrap().at = Some(time(at));
+                let heard = agents.hear(&happening, time(now)).unwrap();
+                monitor.hear(&happening, &agents, heard, time(now))
+            } else {
+                monitor.timer_fired(&agents, time(now))
+            };
+            for effect in reaction.effects() {
+                match effect {
+                    Effect::Nudge { rest, .. } => nudge = Some((now + period.typing, *rest)),
+                    Effect::Escalate { .. } => counts.1 += 1,
+                    _ => {}
+                }
+            }
+        }
+        done.push(counts);
+        end += APART;
+    }
+    done
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn one_nudge_for_each(periods in proptest::collection::vec(any::<bool>().prop_flat_map(period), 1..4)) {
+        let forever = json!({"on_idle": {"action": "nudge", "attempts": "forever"}});
+        for counts in run(&forever, &periods) {
+            prop_assert_eq!(counts, (1, 0));
+        }
+    }
+
+    #[test]
+    fn a_person_is_asked_at_the_second(periods in proptest::collection::vec(any::<bool>().prop_flat_map(period), 2..3)) {
+        let counts = run(&json!({}), &periods);
+        prop_assert_eq!(counts, [(1, 0), (0, 1)]);
+    }
+}
+
+/// As the real Claude Code tells of it: its hook, then the line in its log, with our nudge between.
+#[test]
+fn the_line_in_the_log_comes_after_the_nudge() {
+    let reports = vec![
+        Report { source: Source::Hook, at: 0, heard: 1 },
+        Report { source: Source::Log, at: 47, heard: 48 },
+    ];
+    let period = Period { reports, typing: 43, reacts: 400, reaction_heard: 401 };
+    assert_eq!(run(&json!({}), &[period.clone(), period]), [(1, 0), (0, 1)]);
+}
+
+/// An agent that tells of itself by `anyhook emit` alone, and does not react.
+#[test]
+fn an_agent_that_does_not_react_is_a_persons_after_a_while() {
+    let emit = |heard| Report { source: Source::Notification, at: heard, heard };
+    let period = Period {
+        reports: vec![emit(0), emit(100), emit(20_000)],
+        typing: 10,
+        reacts: APART * 2,
+        reaction_heard: APART * 2,
+    };
+    assert_eq!(run(&json!({}), &[period]), [(1, 1)]);
+}
