@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhook_model::event::Doubt;
+use anyhook_model::inquiry::QuestionAnswer;
 use anyhook_model::instructions::Instructions;
 use anyhook_model::json::{Object, any_leaf, shorten, to_spaced};
 use anyhook_model::report::RanAnyway;
@@ -287,7 +288,7 @@ impl Engine {
         }
         if let Some(record) = records.first_mut() {
             let left = deadline.map(|deadline| deadline.saturating_sub(began.elapsed()));
-            self.ask_person(&dispatched_events, &mut verdict, record, left);
+            self.ask_person(host, &dispatched_events, &mut verdict, record, left);
         }
         let lost = self.answer_for_nobody(host, first, &mut verdict);
         let mut reply = host.encode(first, &verdict);
@@ -319,6 +320,7 @@ impl Engine {
     /// Has a person decide, where the settings or the agent's instructions say so and somebody is there in time.
     fn ask_person(
         &self,
+        host: &dyn Host,
         events: &[Event],
         verdict: &mut Verdict,
         record: &mut Record,
@@ -333,11 +335,14 @@ impl Engine {
         if let Some(instructions) = self.instructions(record.agent_id.as_deref()) {
             instructions::ask(&instructions, event, &mut settings);
         }
-        let Some(inquiry) = person::inquiry(events, verdict, record, &settings, left) else {
-            return;
-        };
+        let questions = person::Questions::of(host, event);
+        let inquiry = person::inquiry(events, verdict, record, &settings, left, questions);
+        let Some(inquiry) = inquiry else { return };
         let Some(answer) = person.ask(&self.places, &inquiry, record) else { return };
         if person::take(verdict, &inquiry, &answer) {
+            if !answer.answers.is_empty() {
+                answer_questions(host, event, &answer.answers, verdict);
+            }
             record.verdict.effect = verdict.effect;
             record.verdict.by.clone_from(&verdict.by);
             record.verdict.reason.clone_from(&verdict.reason);
@@ -1001,6 +1006,26 @@ fn deny_doubtful(scene: &Scene, finished: &mut Finished) {
         finished.verdict.by = Some(name.to_owned());
         finished.verdict.input = None;
         finished.verdict.native_input = None;
+    }
+}
+
+/// Has the answers to an agent's questions reach it, as a part of the call's input.
+fn answer_questions(
+    host: &dyn Host,
+    event: &Event,
+    answers: &[QuestionAnswer],
+    verdict: &mut Verdict,
+) {
+    let Some(tool) = &event.tool else { return };
+    let mut input = tool.input.as_object().cloned().unwrap_or_default();
+    input.extend(host.answered(answers));
+    match host.native_input(tool, &input) {
+        Ok(native) => (verdict.input, verdict.native_input) = (Some(input), native),
+        Err(why) => {
+            // Without its answers the call must not be allowed: the agent would take none for one.
+            verdict.effect = None;
+            verdict.warnings.push(format!("the answers cannot be given to the agent: {why}"));
+        }
     }
 }
 

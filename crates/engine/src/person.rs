@@ -7,9 +7,11 @@ use std::borrow::Cow;
 use std::fmt::Debug;
 use std::time::Duration;
 
-use anyhook_model::inquiry::{Choice, Ending, InquiryKind};
+use anyhook_model::inquiry::{ANSWER, AgentQuestion, Choice, DECLINE, Ending, InquiryKind};
 use anyhook_model::json::{shorten, to_spaced};
-use anyhook_model::{Effect, Event, EventKind, Inquiry, Record, Resolution, Verdict};
+use anyhook_model::{
+    Effect, Event, EventKind, Host, Inquiry, PromptType, Record, Resolution, Verdict,
+};
 use jiff::SignedDuration;
 use sha2::{Digest, Sha256};
 
@@ -42,9 +44,18 @@ pub fn inquiry(
     record: &Record,
     settings: &DecisionSettings,
     left: Option<Duration>,
+    questions: Questions,
 ) -> Option<Inquiry> {
     let event = events.first()?;
-    let (kind, wait) = wanted(event, verdict)?;
+    let (mut kind, wait) = wanted(event, verdict)?;
+    if kind == InquiryKind::Permission {
+        match &questions {
+            // It has answers of its own, and neither yes nor no is one of them.
+            Questions::Unreadable => return None,
+            Questions::Asked(_) => kind = InquiryKind::Question,
+            Questions::None => {}
+        }
+    }
     let limit = Duration::from_secs(settings.wait_seconds);
     let limit = left.map_or(limit, |left| limit.min(left.saturating_sub(MARGIN)));
     if !settings.wait.contains(&wait) || limit.is_zero() {
@@ -52,8 +63,17 @@ pub fn inquiry(
     }
     let tool = event.tool.as_ref()?;
     let clean = |text: &str| shorten(&without_secrets(text.to_owned()), QUESTION_LIMIT);
-    let question = match (&verdict.reason, kind) {
-        (Some(reason), InquiryKind::Ask) => clean(reason),
+    let questions = match questions {
+        Questions::Asked(questions) if kind == InquiryKind::Question => questions,
+        _ => Vec::new(),
+    };
+    let question = match (&verdict.reason, &questions[..]) {
+        (_, [one]) => clean(&one.text),
+        (_, [_, ..]) => {
+            let texts: Vec<&str> = questions.iter().map(|one| one.text.as_str()).collect();
+            clean(&format!("{} questions: {}", texts.len(), texts.join(" · ")))
+        }
+        (Some(reason), []) if kind == InquiryKind::Ask => clean(reason),
         _ => format!("{} wants to use {}", event.host, tool.name),
     };
     let created = crate::now();
@@ -65,15 +85,53 @@ pub fn inquiry(
         agent: agent_of(record)?,
         question,
         tool: Some(tool.name.clone()),
-        about: about(events).map(|about| clean(&about)),
+        about: about(events).filter(|_| questions.is_empty()).map(|about| clean(&about)),
         digest: Some(digest(events)),
-        options: vec![
-            Choice::new(ALLOW, "the call goes on"),
-            Choice::new(DENY, "the call is stopped; the agent is told why"),
-        ],
+        options: options(&questions),
+        questions,
         created,
         until,
     })
+}
+
+/// The agent's own questions to the person, of a call that may be made of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Questions {
+    /// The call is none.
+    None,
+    /// It is one, and its questions cannot be read or answered.
+    Unreadable,
+    /// These.
+    Asked(Vec<AgentQuestion>),
+}
+
+impl Questions {
+    /// Returns the questions of a call of a host.
+    pub fn of(host: &dyn Host, event: &Event) -> Self {
+        let Some(tool) = &event.tool else { return Self::None };
+        if host.prompt_tool(&tool.name) != Some(PromptType::Question) {
+            return Self::None;
+        }
+        let questions = host.questions(tool);
+        if questions.is_empty() { Self::Unreadable } else { Self::Asked(questions) }
+    }
+}
+
+/// Returns what can be chosen. The options of a single question are among it; several questions, or
+/// one with several answers, take more than a number.
+fn options(questions: &[AgentQuestion]) -> Vec<Choice> {
+    let mut options = match questions {
+        [] => {
+            return vec![
+                Choice::new(ALLOW, "the call goes on"),
+                Choice::new(DENY, "the call is stopped; the agent is told why"),
+            ];
+        }
+        [one] if !one.multiple => one.options.clone(),
+        _ => Vec::new(),
+    };
+    options.push(Choice::new(DECLINE, "the question is not answered; the agent is told"));
+    options
 }
 
 /// Returns what kind of question an event is, if it is one.
@@ -94,16 +152,22 @@ pub fn take(verdict: &mut Verdict, inquiry: &Inquiry, answer: &Resolution) -> bo
     {
         return false;
     }
-    let effect = match answer.choice.as_deref() {
-        Some(ALLOW) => Effect::Allow,
-        Some(DENY) => Effect::Deny,
+    let (effect, word) = match answer.choice.as_deref() {
+        Some(ALLOW) if inquiry.questions.is_empty() => (Effect::Allow, "allowed it"),
+        Some(DENY) if inquiry.questions.is_empty() => (Effect::Deny, "denied it"),
+        Some(ANSWER) if answer.answers.len() == inquiry.questions.len() => {
+            (Effect::Allow, "answered")
+        }
+        Some(DECLINE) => (Effect::Deny, "declined to answer"),
         _ => return false,
     };
-    let word = if effect == Effect::Allow { "allowed" } else { "denied" };
-    let said = answer.message.as_ref().map(|message| format!(": {message}")).unwrap_or_default();
+    let answers: Vec<String> = answer.answers.iter().map(|one| one.answer.join(", ")).collect();
+    let answers = Some(answers.join("; ")).filter(|answers| !answers.is_empty());
+    let said = answers.or_else(|| answer.message.clone());
+    let said = said.map(|said| format!(": {said}")).unwrap_or_default();
     verdict.effect = Some(effect);
     verdict.by = Some(format!("decision {}", inquiry.id));
-    verdict.reason = Some(format!("{} {word} it{said}", answer.by));
+    verdict.reason = Some(format!("{} {word}{said}", answer.by));
     true
 }
 
@@ -172,7 +236,8 @@ mod tests {
         settings: &DecisionSettings,
     ) -> Option<Inquiry> {
         let verdict = Verdict { effect, reason: Some("why".to_owned()), ..Verdict::default() };
-        inquiry(std::slice::from_ref(event), &verdict, &record(), settings, None)
+        let events = std::slice::from_ref(event);
+        inquiry(events, &verdict, &record(), settings, None, Questions::None)
     }
 
     fn both() -> DecisionSettings {
@@ -199,7 +264,10 @@ mod tests {
     #[test]
     fn the_wait_ends_before_the_deadline() {
         let permission = [event(EventKind::PermissionRequest, "ls")];
-        let ask = |left| inquiry(&permission, &Verdict::default(), &record(), &both(), Some(left));
+        let ask = |left| {
+            let verdict = Verdict::default();
+            inquiry(&permission, &verdict, &record(), &both(), Some(left), Questions::None)
+        };
         let inquiry = ask(Duration::from_secs(11)).unwrap();
         let wait = inquiry.until.unwrap().duration_since(inquiry.created);
         assert_eq!(wait, SignedDuration::from_secs(10));
@@ -209,7 +277,7 @@ mod tests {
     #[test]
     fn a_call_that_is_several_is_asked_about_as_a_whole() {
         let ask = |events: &[Event]| {
-            inquiry(events, &Verdict::default(), &record(), &both(), None).unwrap()
+            inquiry(events, &Verdict::default(), &record(), &both(), None, Questions::None).unwrap()
         };
         let one = event(EventKind::PermissionRequest, "ls");
         let other = event(EventKind::PermissionRequest, "rm -rf /");
@@ -229,6 +297,7 @@ mod tests {
             ending: Ending::Chosen,
             choice: Some(ALLOW.to_owned()),
             message: None,
+            answers: Vec::new(),
             by: "ann".to_owned(),
             process: None,
             at: Timestamp::UNIX_EPOCH,

@@ -60,6 +60,9 @@ pub struct Agent {
     /// The subagent that does it or asks, where it is not the agent itself.
     #[serde(default)]
     pub subagent: Option<String>,
+    /// Whether its host has asked for a permission by the prompt it is at.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asked: bool,
     /// Its process.
     pub process: Option<ProcessName>,
     /// The log its host writes.
@@ -382,6 +385,7 @@ fn begin(report: &AgentReport, says: Says, at: Timestamp) -> Agent {
         about: None,
         call: None,
         subagent: None,
+        asked: report.asks,
         process: None,
         log: None,
         progress: Progress::default(),
@@ -492,6 +496,7 @@ impl Agent {
             if is_known
                 && (shown != kind || report.source != Source::Hook || self.is_same_call(report))
             {
+                self.asked |= report.asks;
                 return Heard::Same;
             }
         }
@@ -534,6 +539,7 @@ impl Agent {
         self.state = state;
         self.source = report.source;
         self.since = at;
+        self.asked = report.asks;
         if report.fresh {
             self.fresh = true;
         }

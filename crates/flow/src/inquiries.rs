@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhook_model::bus::AgentSignal;
-use anyhook_model::inquiry::{Choice, Ending, InquiryKind};
+use anyhook_model::inquiry::{ANSWER, AgentQuestion, Choice, Ending, InquiryKind, QuestionAnswer};
 use anyhook_model::json::shorten;
 use anyhook_model::{Inquiry, RecordId, Resolution};
 use jiff::{SignedDuration, Timestamp};
@@ -48,6 +48,9 @@ pub enum AnswerError {
     /// There is no such option.
     #[error("decision {0} has no option `{1}`: {2}")]
     NoSuchChoice(RecordId, String, String),
+    /// There are more or fewer answers than questions.
+    #[error("decision {0} {1}, and {2} were given")]
+    WrongNumber(RecordId, String, usize),
     /// Somebody was first.
     #[error("decision {} is already made: {}", .0.id, ended(.0))]
     AlreadyResolved(Box<Resolution>),
@@ -56,7 +59,14 @@ pub enum AnswerError {
 /// Returns how a decision ended, in words.
 pub fn ended(resolution: &Resolution) -> String {
     match (&resolution.choice, resolution.ending) {
-        (Some(choice), Ending::Chosen) => format!("{choice}, by {}", resolution.by),
+        (Some(choice), Ending::Chosen) if resolution.answers.is_empty() => {
+            format!("{choice}, by {}", resolution.by)
+        }
+        (Some(_), Ending::Chosen) => {
+            let answers = resolution.answers.iter().map(|one| one.answer.join(", "));
+            let answers: Vec<String> = answers.collect();
+            format!("answered {}, by {}", answers.join("; "), resolution.by)
+        }
         (_, Ending::Expired) => "nobody answered in time".to_owned(),
         (_, Ending::Dismissed | Ending::Chosen) => format!("dismissed: {}", resolution.by),
     }
@@ -118,6 +128,7 @@ impl Inquiries {
         &self,
         id: &str,
         choice: &str,
+        more: &[String],
         message: Option<String>,
         by: String,
         now: Timestamp,
@@ -127,25 +138,14 @@ impl Inquiries {
             return Err(AnswerError::AlreadyResolved(Box::new(resolution.clone())));
         }
         let inquiry = &held.inquiry;
-        let numbered = choice.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-        let chosen = match numbered {
-            Some(index) => inquiry.options.get(index),
-            None => inquiry.options.iter().find(|option| option.name == choice),
-        };
-        let Some(chosen) = chosen else {
-            let error = AnswerError::NoSuchChoice(
-                inquiry.id.clone(),
-                choice.to_owned(),
-                listed(&inquiry.options),
-            );
-            return Err(error);
-        };
+        let (choice, answers) = chosen(inquiry, choice, more)?;
         Ok(Resolution {
             id: inquiry.id.clone(),
             agent: inquiry.agent.clone(),
             ending: Ending::Chosen,
-            choice: Some(chosen.name.clone()),
+            choice: Some(choice),
             message,
+            answers,
             by,
             process: None,
             at: now,
@@ -201,6 +201,77 @@ impl Inquiries {
     }
 }
 
+/// Reads what was chosen: the name of an option, or the answers to the agent's questions.
+fn chosen(
+    inquiry: &Inquiry,
+    choice: &str,
+    more: &[String],
+) -> Result<(String, Vec<QuestionAnswer>), AnswerError> {
+    let asked = inquiry.questions.len();
+    let option = option(&inquiry.options, choice);
+    let is_answer = |option: &Choice| match &inquiry.questions[..] {
+        [one] => one.options.contains(option),
+        _ => false,
+    };
+    match option {
+        Some(option) if more.is_empty() && !is_answer(option) => {
+            Ok((option.name.clone(), Vec::new()))
+        }
+        None if asked == 0 => Err(no_such_choice(inquiry, choice, &inquiry.options)),
+        _ => {
+            let given = 1 + more.len();
+            if given != asked.max(1) {
+                let wants = match asked {
+                    0 | 1 => "takes one answer".to_owned(),
+                    _ => format!("asks {asked} questions, each of which takes an answer"),
+                };
+                return Err(AnswerError::WrongNumber(inquiry.id.clone(), wants, given));
+            }
+            let texts = std::iter::once(choice).chain(more.iter().map(String::as_str));
+            let answers = inquiry.questions.iter().zip(texts);
+            let answers = answers.map(|(question, text)| answer_to(inquiry, question, text));
+            Ok((ANSWER.to_owned(), answers.collect::<Result<_, _>>()?))
+        }
+    }
+}
+
+/// Reads the answer to one question: numbers or names of its options, by commas where it may be
+/// several, or free text.
+fn answer_to(
+    inquiry: &Inquiry,
+    question: &AgentQuestion,
+    text: &str,
+) -> Result<QuestionAnswer, AnswerError> {
+    let named = |text: &str| option(&question.options, text).map(|option| option.name.clone());
+    let parts: Vec<&str> = match named(text) {
+        None if question.multiple => text.split(',').map(str::trim).collect(),
+        _ => vec![text],
+    };
+    let known: Option<Vec<String>> = parts.iter().map(|part| named(part)).collect();
+    let is_number = |part: &&str| part.parse::<usize>().is_ok();
+    let answer = match known {
+        Some(known) => known,
+        // A number that no option has is a mistake, not free text.
+        None if question.free_text && !text.trim().is_empty() && !parts.iter().any(is_number) => {
+            vec![text.to_owned()]
+        }
+        None => return Err(no_such_choice(inquiry, text, &question.options)),
+    };
+    Ok(QuestionAnswer { question: question.text.clone(), answer })
+}
+
+/// Finds an option by its number or its name.
+fn option<'all>(options: &'all [Choice], choice: &str) -> Option<&'all Choice> {
+    match choice.parse::<usize>().ok() {
+        Some(number) => options.get(number.checked_sub(1)?),
+        None => options.iter().find(|option| option.name == choice),
+    }
+}
+
+fn no_such_choice(inquiry: &Inquiry, choice: &str, options: &[Choice]) -> AnswerError {
+    AnswerError::NoSuchChoice(inquiry.id.clone(), choice.to_owned(), listed(options))
+}
+
 /// Returns how an inquiry ends that nobody answered.
 pub fn without_answer(inquiry: &Inquiry, ending: Ending, by: &str, now: Timestamp) -> Resolution {
     Resolution {
@@ -209,6 +280,7 @@ pub fn without_answer(inquiry: &Inquiry, ending: Ending, by: &str, now: Timestam
         ending,
         choice: None,
         message: None,
+        answers: Vec::new(),
         by: by.to_owned(),
         process: None,
         at: now,
@@ -233,6 +305,7 @@ pub fn escalation(signal: &AgentSignal, id: RecordId, now: Timestamp) -> Inquiry
             Choice::new("done", "it is taken care of"),
             Choice::new("dismiss", "nothing is to be done"),
         ],
+        questions: Vec::new(),
         created: now,
         until: None,
     }
@@ -266,6 +339,7 @@ mod tests {
             about: None,
             digest: Some("d".to_owned()),
             options: vec![Choice::new("allow", ""), Choice::new("deny", "")],
+            questions: Vec::new(),
             created: second(0),
             until: Some(second(60)),
         }
@@ -279,7 +353,7 @@ mod tests {
     }
 
     fn answer(inquiries: &Inquiries, id: &str, choice: &str) -> Result<Resolution, AnswerError> {
-        inquiries.answer(id, choice, None, "ann".to_owned(), second(1))
+        inquiries.answer(id, choice, &[], None, "ann".to_owned(), second(1))
     }
 
     #[test]
@@ -310,6 +384,63 @@ mod tests {
             assert_eq!(answer(&inquiries, id, choice).unwrap_err().to_string(), message);
         }
         assert_eq!(answer(&inquiries, "abc", "2").unwrap().choice.as_deref(), Some("deny"));
+    }
+
+    fn questions() -> Inquiries {
+        let options = vec![Choice::new("red", "warm"), Choice::new("blue", "cold")];
+        let one = AgentQuestion {
+            text: "Which colour?".to_owned(),
+            options: options.clone(),
+            free_text: true,
+            ..AgentQuestion::default()
+        };
+        let several = AgentQuestion {
+            text: "Which sizes?".to_owned(),
+            options: vec![Choice::new("S", ""), Choice::new("M", ""), Choice::new("L", "")],
+            multiple: true,
+            ..AgentQuestion::default()
+        };
+        let mut all = Inquiries::default();
+        let decline = Choice::new("decline", "");
+        let mut simple = Inquiry { questions: vec![one.clone()], ..inquiry("simple") };
+        simple.options = [options, vec![decline.clone()]].concat();
+        all.add(&simple, second(0));
+        let mut both = Inquiry { questions: vec![one, several], ..inquiry("both") };
+        both.options = vec![decline];
+        all.add(&both, second(0));
+        all
+    }
+
+    #[test]
+    fn a_question_takes_its_own_answers() {
+        let inquiries = questions();
+        let answer = |id: &str, answers: &[&str]| {
+            let more: Vec<String> = answers[1..].iter().map(|&text| text.to_owned()).collect();
+            inquiries
+                .answer(id, answers[0], &more, None, "ann".to_owned(), second(1))
+                .map(|answer| ended(&answer))
+                .unwrap_or_else(|error| error.to_string())
+        };
+        for (id, given, expected) in [
+            ("simple", &["2"][..], "answered blue, by ann"),
+            ("simple", &["red"], "answered red, by ann"),
+            ("simple", &["a warm grey"], "answered a warm grey, by ann"),
+            ("simple", &["decline"], "decline, by ann"),
+            ("simple", &["3"], "decline, by ann"),
+            ("simple", &["4"], "decision simple has no option `4`: 1 red, 2 blue"),
+            ("simple", &["red", "2"], "decision simple takes one answer, and 2 were given"),
+            ("both", &["1", "1,3"], "answered red; S, L, by ann"),
+            ("both", &["grey", "M"], "answered grey; M, by ann"),
+            ("both", &["decline"], "decline, by ann"),
+            ("both", &["1", "XL"], "decision both has no option `XL`: 1 S, 2 M, 3 L"),
+            (
+                "both",
+                &["red"],
+                "decision both asks 2 questions, each of which takes an answer, and 1 were given",
+            ),
+        ] {
+            assert_eq!(answer(id, given), expected, "{id} {given:?}");
+        }
     }
 
     #[test]

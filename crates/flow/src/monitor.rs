@@ -159,6 +159,11 @@ impl Monitor {
         self.visit.as_ref().and_then(Visit::open_decision)
     }
 
+    /// Tells whether an open decision is about a prompt of the agent.
+    pub fn asks_about_prompt(&self, decision: Ticket) -> bool {
+        self.visit.as_ref().is_some_and(|visit| visit.asks_about_prompt(decision))
+    }
+
     /// Returns until when a time is waited for, so that it can be set again.
     pub fn waits_until(&self) -> Option<Timestamp> {
         self.visit.as_ref().and_then(Visit::waits_until)

@@ -163,7 +163,10 @@ impl State {
         effects: &mut Vec<Effect>,
     ) {
         match happening {
-            Happening::DecisionCreated(inquiry) => self.create(inquiry, at, wanted),
+            Happening::DecisionCreated(inquiry) => {
+                self.create(inquiry, at, wanted);
+                self.replace_question(inquiry, at, wanted, effects);
+            }
             Happening::DecisionResolved(resolution) => {
                 self.resolve(resolution, at, wanted, effects);
             }

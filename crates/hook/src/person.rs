@@ -12,7 +12,7 @@ use anyhook_engine::run::interruption::wake_on_signals;
 use anyhook_hosts::happening;
 use anyhook_model::bus::AgentReport;
 use anyhook_model::daemon::Ask;
-use anyhook_model::{Happening, Inquiry, PromptType, Record, Resolution};
+use anyhook_model::{Happening, Inquiry, Record, Resolution};
 use anyhook_socket::{Client, ClientError, Folder};
 
 use crate::starter::start_with;
@@ -39,11 +39,6 @@ impl Person for ThroughDaemon {
     fn ask(&self, places: &Places, inquiry: &Inquiry, record: &Record) -> Option<Resolution> {
         let folder = Folder::of_state(places.state.as_deref()?);
         let told = happening::of_record(record);
-        // A question has answers of its own, which only the agent's dialog can take.
-        if matches!(&told, Some(Happening::AgentPrompt(prompt)) if prompt.prompt_type == PromptType::Question)
-        {
-            return None;
-        }
         let ask = Ask { inquiry: inquiry.clone(), report: report(told, inquiry) };
         let wait = inquiry.until?.duration_since(inquiry.created);
         // The daemon says when the time is over; it may be a moment late.

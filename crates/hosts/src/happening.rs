@@ -162,6 +162,7 @@ fn report(record: &Record, agent: String) -> AgentReport {
         record: Some(record.id.clone()),
         fresh: false,
         broken_off: false,
+        asks: record.event == EventKind::PermissionRequest,
         likely: false,
     }
 }

@@ -68,6 +68,9 @@ pub struct AgentReport {
     /// Whether a person broke its turn off, so that no prompt stands any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub broken_off: bool,
+    /// Whether the agent's host asks for a permission by it, so that an answer can reach it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asks: bool,
     /// Whether it is only likely: a log that tells no more for a while.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub likely: bool,

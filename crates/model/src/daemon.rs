@@ -150,8 +150,12 @@ pub struct Send {
 pub struct Resolve {
     /// The decision's id, or the beginning of it.
     pub id: String,
-    /// The option: its number, or its name.
+    /// The option: its number, or its name. Of a question, the answer: the numbers or texts of its
+    /// options, or free text.
     pub choice: String,
+    /// The answers to further questions of the same decision, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more: Vec<String>,
     /// What the person says beside it.
     #[serde(default)]
     pub message: Option<String>,

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::agent::PromptType;
 use crate::event::{Event, ToolCall};
 use crate::exit_code;
+use crate::inquiry::{AgentQuestion, QuestionAnswer};
 use crate::json::{Object, PassedOn};
 use crate::kind::EventKind;
 use crate::verdict::Verdict;
@@ -110,6 +111,19 @@ pub trait Host: Sync {
     fn native_input(&self, call: &ToolCall, changed: &Object) -> Result<Option<Value>, String> {
         let _ = (call, changed);
         Ok(None)
+    }
+
+    /// Returns the questions to the person that a tool call consists of, if it is one that the host
+    /// lets a hook answer.
+    fn questions(&self, call: &ToolCall) -> Vec<AgentQuestion> {
+        let _ = call;
+        Vec::new()
+    }
+
+    /// Returns what is to be merged into the input of such a call so that it has these answers.
+    fn answered(&self, answers: &[QuestionAnswer]) -> Object {
+        let _ = answers;
+        Object::new()
     }
 
     /// Tells whether the host can have a person asked at this event.

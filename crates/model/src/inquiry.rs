@@ -7,6 +7,11 @@ use serde::{Deserialize, Serialize};
 use crate::agent::CallerProcess;
 use crate::id::RecordId;
 
+/// The choice that stands for the answers to an agent's questions.
+pub const ANSWER: &str = "answer";
+/// The choice not to answer them.
+pub const DECLINE: &str = "decline";
+
 /// What kind of decision it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -16,6 +21,8 @@ pub enum InquiryKind {
     Permission,
     /// A hook said `ask`, and its process waits with its reply.
     Ask,
+    /// The agent asks the person questions, and a hook process waits with its reply.
+    Question,
     /// The agent itself asked for a person.
     Escalation,
     /// A workflow is at a gate, and whoever runs it waits for the answer. It is about a stage, not
@@ -46,6 +53,9 @@ pub struct Inquiry {
     pub digest: Option<String>,
     /// What can be chosen, numbered from 1.
     pub options: Vec<Choice>,
+    /// The questions that the agent asks, in its own words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<AgentQuestion>,
     /// When it was made.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub created: Timestamp,
@@ -70,6 +80,36 @@ impl Choice {
     pub fn new(name: &str, does: &str) -> Self {
         Self { name: name.to_owned(), does: does.to_owned() }
     }
+}
+
+/// A question that an agent asks the person.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AgentQuestion {
+    /// The question.
+    pub text: String,
+    /// What it is about, in a word or two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<String>,
+    /// The answers that the agent offers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<Choice>,
+    /// Whether several of them may be chosen.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub multiple: bool,
+    /// Whether the person may answer in their own words.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub free_text: bool,
+}
+
+/// The answer to one question of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct QuestionAnswer {
+    /// The question.
+    pub question: String,
+    /// What was chosen, or said.
+    pub answer: Vec<String>,
 }
 
 /// How an inquiry ended.
@@ -101,6 +141,9 @@ pub struct Resolution {
     /// What the person said beside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// The answers to the agent's questions, one for each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<QuestionAnswer>,
     /// Who chose, as they say, or what dismissed it.
     pub by: String,
     /// The process that chose, as the daemon saw it, whatever `by` says.

@@ -2,7 +2,8 @@
 
 use anyhook_flow::inquiries::{ended, listed};
 use anyhook_model::daemon::{DecisionView, Request, Resolve, Response};
-use anyhook_model::exit_code;
+use anyhook_model::inquiry::{AgentQuestion, Choice};
+use anyhook_model::{Inquiry, exit_code};
 use clap::{Args, Subcommand};
 
 use super::Ended;
@@ -47,12 +48,21 @@ enum DecisionCommand {
         json: bool,
     },
     /// Make a decision; the first answer counts
-    #[command(after_help = "Example: anyhook decision resolve 7k2m9x4q allow")]
+    ///
+    /// An agent's question takes the number or the text of one of its answers, several of them
+    /// separated by commas where it allows that, or your own words; a decision with several
+    /// questions takes an answer for each, in order.
+    #[command(
+        after_help = "Example: anyhook decision resolve 7k2m9x4q allow\n         anyhook decision resolve 7k2m9x4q blue\n         anyhook decision resolve 7k2m9x4q 2 1,3 \"as large as it gets\""
+    )]
     Resolve {
         /// Its id, or the beginning of it
         id: String,
         /// The option: its number or its name
         choice: String,
+        /// The answers to further questions of the same decision
+        #[arg(value_name = "ANSWER")]
+        more: Vec<String>,
         /// What the agent is told beside it
         #[arg(long, value_name = "TEXT")]
         message: Option<String>,
@@ -66,15 +76,18 @@ pub fn run(arguments: DecisionArgs, environment: &Environment, out: &mut Out) ->
     match arguments.command {
         DecisionCommand::List { all, json } => list(all, json, environment, out),
         DecisionCommand::Show { id, json } => show(&id, json, environment, out),
-        DecisionCommand::Resolve { id, choice, message, json } => {
-            let resolve = Resolve { id, choice, message, by: person() };
+        DecisionCommand::Resolve { id, choice, more, message, json } => {
+            let resolve = Resolve { id, choice, more, message, by: person() };
             let resolution = connect(environment)?.resolve(resolve)?;
             if json {
                 out.json(&resolution)?;
             } else {
                 let choice = resolution.choice.as_deref().unwrap_or_default();
                 let id = resolution.id.to_string();
-                out.line(&[(Tone::Strong, &id), (Tone::Plain, ": "), (Tone::Good, choice)])?;
+                let answers = resolution.answers.iter().map(|one| one.answer.join(", "));
+                let answers = answers.collect::<Vec<_>>().join("; ");
+                let said = if answers.is_empty() { choice } else { &answers };
+                out.line(&[(Tone::Strong, &id), (Tone::Plain, ": "), (Tone::Good, said)])?;
             }
             Ok(exit_code::OK)
         }
@@ -135,6 +148,38 @@ fn what(decision: &DecisionView) -> String {
     anyhook_model::json::shorten(text.lines().next().unwrap_or(""), 60)
 }
 
+/// Tells whether the options of a decision are all that can be answered, but for free text.
+fn is_simple(questions: &[AgentQuestion]) -> bool {
+    matches!(questions, [] | [AgentQuestion { multiple: false, .. }])
+}
+
+fn show_options(options: &[Choice], out: &mut Out) -> std::io::Result<()> {
+    for (index, option) in options.iter().enumerate() {
+        let number = format!("  {} ", index + 1);
+        out.line(&[
+            (Tone::Warn, &number),
+            (Tone::Strong, &option.name),
+            (Tone::Dim, &format!("  {}", option.does)),
+        ])?;
+    }
+    Ok(())
+}
+
+/// Returns the command that answers.
+fn how_to_answer(inquiry: &Inquiry) -> String {
+    let answers: Vec<&str> = match &inquiry.questions[..] {
+        [] => vec!["1"],
+        questions => {
+            questions.iter().map(|question| if question.multiple { "1,2" } else { "1" }).collect()
+        }
+    };
+    let mut command = format!("anyhook decision resolve {} {}", inquiry.id, answers.join(" "));
+    if inquiry.questions.iter().any(|question| question.free_text) {
+        command.push_str("   (or your own words in quotes)");
+    }
+    command
+}
+
 fn show(id: &str, json: bool, environment: &Environment, out: &mut Out) -> Ended {
     let decisions = decisions(environment)?;
     let begins = |decision: &DecisionView| decision.inquiry.id.as_str().starts_with(id);
@@ -175,16 +220,14 @@ fn show(id: &str, json: bool, environment: &Environment, out: &mut Out) -> Ended
         }
     }
     if decision.resolution.is_none() {
-        for (index, option) in inquiry.options.iter().enumerate() {
-            let number = format!("  {} ", index + 1);
-            out.line(&[
-                (Tone::Warn, &number),
-                (Tone::Strong, &option.name),
-                (Tone::Dim, &format!("  {}", option.does)),
-            ])?;
+        let is_simple = is_simple(&inquiry.questions);
+        for question in inquiry.questions.iter().filter(|_| !is_simple) {
+            let several = if question.multiple { "  (several, separated by commas)" } else { "" };
+            out.line(&[(Tone::Strong, &question.text), (Tone::Dim, several)])?;
+            show_options(&question.options, out)?;
         }
-        let hint = format!("anyhook decision resolve {} 1", inquiry.id);
-        out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, &hint)])?;
+        show_options(&inquiry.options, out)?;
+        out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, &how_to_answer(inquiry))])?;
     }
     Ok(exit_code::OK)
 }

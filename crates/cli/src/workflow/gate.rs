@@ -121,6 +121,7 @@ impl Gate {
             about: None,
             digest: None,
             options: self.options.clone(),
+            questions: Vec::new(),
             created: now(),
             until,
         }
@@ -371,6 +372,7 @@ mod tests {
             ending: Ending::Chosen,
             choice: choice.map(str::to_owned),
             message: None,
+            answers: Vec::new(),
             by: "ann".to_owned(),
             process: None,
             at: now(),

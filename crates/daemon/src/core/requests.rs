@@ -7,7 +7,9 @@ use anyhook_model::daemon::{
     AgentView, Ask, DaemonStatus, DecisionView, Refusal, RefusalCode, Resolve,
 };
 use anyhook_model::inquiry::InquiryKind;
-use anyhook_model::{AgentState, CallerProcess, EventKind, Payload, Record, Resolution, bus};
+use anyhook_model::{
+    AgentState, CallerProcess, EventKind, Payload, PromptType, Record, Resolution, bus,
+};
 use serde_json::Value;
 
 use super::{Core, Deed, Happening, Request, Response, Told, What, mpsc, oneshot};
@@ -114,7 +116,7 @@ impl Core {
     }
 
     fn resolve_for(&mut self, resolve: Resolve, process: Option<u32>) -> Response {
-        let Resolve { id, choice, message, by } = resolve;
+        let Resolve { id, choice, more, message, by } = resolve;
         let caller = process.map(caller::caller);
         if let Some(agent) = process.and_then(|process| self.agent_above(process)) {
             let why = format!("only a person may do this, and this is a session of {agent}");
@@ -124,7 +126,7 @@ impl Core {
             return Response::Refused(refusal(RefusalCode::NotAPerson, &why));
         }
         let now = anyhook_engine::now();
-        let resolution = match self.state.inquiries.answer(&id, &choice, message, by, now) {
+        let resolution = match self.state.inquiries.answer(&id, &choice, &more, message, by, now) {
             Ok(resolution) => Resolution { process: caller, ..resolution },
             Err(error) => return refuse(&error),
         };
@@ -167,7 +169,7 @@ impl Core {
 
     /// Takes in a process that waits, or answers it at once if it is decided.
     fn ask(&mut self, ask: Ask, answer: oneshot::Sender<Response>) {
-        let Ask { inquiry, report } = ask;
+        let Ask { inquiry, mut report } = ask;
         let id = inquiry.id.clone();
         let known = self.state.inquiries.get(&id);
         if let Some(resolution) = known.and_then(|held| held.resolution.clone()) {
@@ -179,7 +181,8 @@ impl Core {
             let mut happened = vec![Happening::DecisionCreated(inquiry)];
             // A gate is about no agent: nobody is at a prompt.
             if !is_gate {
-                let prompt_type = anyhook_model::PromptType::Permission;
+                let prompt_type = prompt_type(&report);
+                report.asks = true;
                 happened.push(Happening::AgentPrompt(bus::AgentPrompt { report, prompt_type }));
             }
             let batch = happened.into_iter().map(|one| What::Happened(Box::new(one))).collect();
@@ -223,11 +226,18 @@ impl Core {
     }
 }
 
+/// Returns what an agent shows whose hook process waits for an answer.
+fn prompt_type(report: &bus::AgentReport) -> PromptType {
+    let host = report.host.as_deref().and_then(anyhook_hosts::find_host);
+    let shows = host.and_then(|host| host.prompt_tool(report.tool.as_deref()?));
+    shows.unwrap_or(PromptType::Permission)
+}
+
 fn refuse(error: &AnswerError) -> Response {
     let code = match error {
         AnswerError::Unknown(_) => RefusalCode::Unknown,
         AnswerError::Ambiguous(..) => RefusalCode::Ambiguous,
-        AnswerError::NoSuchChoice(..) => RefusalCode::NoSuchChoice,
+        AnswerError::NoSuchChoice(..) | AnswerError::WrongNumber(..) => RefusalCode::NoSuchChoice,
         AnswerError::AlreadyResolved(_) => RefusalCode::AlreadyResolved,
     };
     Response::Refused(refusal(code, &error.to_string()))

@@ -23,6 +23,7 @@ pub fn of_inquiry(inquiry: &Inquiry, agent: Option<&Agent>) -> Notice {
     let title = match (inquiry.kind, &inquiry.tool) {
         (InquiryKind::Escalation, _) => format!("{name} needs you"),
         (InquiryKind::Gate, _) => format!("{name} waits for your word"),
+        (InquiryKind::Question, _) => format!("{name} has a question"),
         (_, Some(tool)) => format!("{name} asks: may it run {tool}?"),
         (_, None) => format!("{name} asks for permission"),
     };
@@ -285,6 +286,7 @@ pub(crate) mod tests {
             about: Some("rm -rf build".to_owned()),
             digest: None,
             options: vec![Choice::new("allow", "it runs"), Choice::new("deny", "it does not")],
+            questions: Vec::new(),
             created: "2026-01-01T00:00:00Z".parse().unwrap(),
             until: Some("2026-01-01T00:05:00Z".parse().unwrap()),
         }

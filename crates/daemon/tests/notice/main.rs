@@ -41,6 +41,7 @@ fn notice() -> Notice {
         about: None,
         digest: None,
         options: vec![Choice::new("allow", "it runs"), Choice::new("deny", "it does not")],
+        questions: Vec::new(),
         created: "2026-01-01T00:00:00Z".parse().unwrap(),
         until: None,
     };

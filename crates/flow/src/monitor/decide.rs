@@ -72,6 +72,14 @@ impl Visit {
         self.decision.as_ref().map(|decision| decision.ticket)
     }
 
+    /// Tells whether an open decision is about a prompt.
+    pub(super) fn asks_about_prompt(&self, ticket: Ticket) -> bool {
+        let is_it = |decision: &Decision| {
+            decision.ticket == ticket && matches!(decision.about, About::Prompt(_))
+        };
+        self.decision.as_ref().is_some_and(is_it)
+    }
+
     /// Tells whether that is what a person is asked.
     pub(super) fn asks(&self, question: &str) -> bool {
         self.decision.as_ref().is_some_and(|decision| decision.question == question)

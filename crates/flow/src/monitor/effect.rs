@@ -128,6 +128,10 @@ impl About {
                 ("fail", "the step fails"),
                 ("dismiss", "nothing is done; the step goes on"),
             ],
+            // The agent's own answers are offered by whoever can give them to it.
+            Self::Prompt(PromptType::Question) => {
+                &[("attach", "you answer in its session"), ("fail", "the step fails")]
+            }
             Self::Prompt(_) => &[
                 ("allow", "the agent may"),
                 ("deny", "the agent may not"),

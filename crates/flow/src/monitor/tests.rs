@@ -31,7 +31,14 @@ fn idle(source: Source) -> Happening {
     Happening::AgentIdle(report(source))
 }
 
+/// The agent's host asks the person.
 fn prompt(prompt_type: PromptType) -> Happening {
+    let report = AgentReport { asks: true, ..report(Source::Hook) };
+    Happening::AgentPrompt(AgentPrompt { report, prompt_type })
+}
+
+/// The agent calls a tool that asks the person; its host may ask, too.
+fn calls(prompt_type: PromptType) -> Happening {
     Happening::AgentPrompt(AgentPrompt { report: report(Source::Hook), prompt_type })
 }
 

@@ -1,7 +1,7 @@
 //! One agent's work on one step.
 
 use anyhook_model::bus::{AgentReport, SignalKind};
-use anyhook_model::{AgentState, Happening, ProcessName, Source};
+use anyhook_model::{AgentState, Happening, ProcessName, PromptType, Source};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,10 @@ pub(super) const NUDGE: &str = "Go on. If you are done, say so with `anyhook emi
 
 /// So long an agent may take to react to what is typed to it.
 const SETTLE: SignedDuration = SignedDuration::from_secs(5);
+
+/// So long after the call of a tool that asks the person its host may ask for a permission. A question
+/// that comes later still takes the place of the one that was asked by then.
+const ASKS_WITHIN: SignedDuration = SignedDuration::from_secs(3);
 
 /// What is known of an agent's work on a step, and what was done about it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -220,7 +224,8 @@ impl Visit {
         if self.gate.is_some() && waits_for_gate {
             return Err(Dropped::GateRuns);
         }
-        if let Some(until) = settles_until(agent).filter(|until| is_idle && *until > now) {
+        let settles = if is_idle { settles_until(agent) } else { asks_until(agent, &action) };
+        if let Some(until) = settles.filter(|until| *until > now) {
             let waiting = Some(Waiting { due, until });
             if self.waiting == waiting {
                 return Err(Dropped::Settling);
@@ -366,6 +371,17 @@ fn settles_until(agent: &Agent) -> Option<Timestamp> {
         .typed_unanswered()
         .filter(|_| is_second_hand)
         .and_then(|typed| typed.checked_add(SETTLE).ok())
+}
+
+/// Returns until when the host may still ask for a permission by a prompt that its tool call told of:
+/// that question is then the one a person is asked.
+fn asks_until(agent: &Agent, action: &Action) -> Option<Timestamp> {
+    let AgentState::Prompting(kind) = agent.state else { return None };
+    let may_ask = matches!(kind, PromptType::PlanApproval | PromptType::Question)
+        && agent.source == Source::Hook
+        && !agent.asked
+        && action.verb == Verb::Escalate;
+    agent.since.checked_add(ASKS_WITHIN).ok().filter(|_| may_ask)
 }
 
 /// Tells whether something can be done again: the others end the step, or ask a person as well.

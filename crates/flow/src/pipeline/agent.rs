@@ -148,6 +148,13 @@ impl Pipeline {
         }
     }
 
+    /// Returns its open question about a prompt of its agent that no hook process waits for.
+    pub fn prompt_question(&self) -> Option<&RecordId> {
+        let question = self.question.as_ref().filter(|open| !open.hook_waits)?;
+        let AskedAbout::Agent(ticket) = question.about else { return None };
+        self.monitor.asks_about_prompt(ticket).then_some(&question.id)
+    }
+
     /// Takes a question that a hook process waits for as its own.
     pub fn adopt(&mut self, id: &RecordId) {
         if let Some(question) = &mut self.question {

@@ -72,6 +72,7 @@ pub fn inquiry(
         about: None,
         digest: None,
         options,
+        questions: Vec::new(),
         created: now,
         until: None,
     }

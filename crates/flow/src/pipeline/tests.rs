@@ -213,6 +213,7 @@ impl World {
             about: Some("make deploy".to_owned()),
             digest: Some("abc".to_owned()),
             options: vec![Choice::new("allow", ""), Choice::new("deny", "")],
+            questions: Vec::new(),
             created: self.at(),
             until: None,
         };
@@ -237,7 +238,8 @@ impl World {
 
     pub(super) fn decides(&mut self, choice: &str) -> Vec<Effect> {
         let id = self.question().id.to_string();
-        let answer = self.state.inquiries.answer(&id, choice, None, "ann".to_owned(), self.at());
+        let answer =
+            self.state.inquiries.answer(&id, choice, &[], None, "ann".to_owned(), self.at());
         self.hear(Happening::DecisionResolved(answer.unwrap()))
     }
 }

@@ -190,8 +190,40 @@ impl State {
 
     /// Returns the question about an agent for whose answer a hook process waits.
     fn waiting_hook(&self, agent: &str) -> Option<RecordId> {
-        let waits =
-            |open: &&Inquiry| matches!(open.kind, InquiryKind::Permission | InquiryKind::Ask);
+        let waits = |open: &&Inquiry| is_waited_for(open);
         self.inquiries.open_about(agent).find(waits).map(|open| open.id.clone())
     }
+
+    /// Puts a question that a hook process waits for in the place of the one a pipeline asked about
+    /// the same prompt: one prompt is one decision.
+    pub(super) fn replace_question(
+        &mut self,
+        inquiry: &Inquiry,
+        at: Timestamp,
+        wanted: &BTreeSet<NoticeKind>,
+        effects: &mut Vec<Effect>,
+    ) {
+        if !is_waited_for(inquiry) || self.inquiries.get(&inquiry.id).is_none() {
+            return;
+        }
+        let Some(id) = self.pipelines.of_agent(&inquiry.agent).map(|found| found.plan.id.clone())
+        else {
+            return;
+        };
+        let asked = self.pipelines.get(&id).and_then(Pipeline::prompt_question);
+        let Some(old) = asked.and_then(|asked| self.inquiries.get(asked)).cloned() else { return };
+        if let Some(pipeline) = self.pipelines.get_mut(&id) {
+            pipeline.adopt(&inquiry.id);
+        }
+        self.inquiries.add_options(&inquiry.id, &old.inquiry.options);
+        let why = "the agent itself asks about it";
+        let ended = without_answer(&old.inquiry, Ending::Dismissed, why, at);
+        self.resolve(&ended, at, wanted, effects);
+        effects.push(Effect::Followed(Box::new(Happening::DecisionResolved(ended))));
+    }
+}
+
+/// Tells whether a hook process waits for the answer.
+fn is_waited_for(inquiry: &Inquiry) -> bool {
+    matches!(inquiry.kind, InquiryKind::Permission | InquiryKind::Ask | InquiryKind::Question)
 }

@@ -32,6 +32,7 @@ fn inquiry(id: &str, created: i64) -> Inquiry {
         about: None,
         digest: None,
         options: vec![Choice::new("allow", ""), Choice::new("deny", "")],
+        questions: Vec::new(),
         created: second(created),
         until: Some(second(created + 60)),
     }
@@ -133,7 +134,8 @@ fn alarms_wait_for_their_notice_and_a_flood_is_bounded() {
 fn the_first_answer_is_told_and_written_down_once() {
     let mut state = State::default();
     happened(&mut state, 1, Happening::DecisionCreated(inquiry("x", 1)));
-    let answer = state.inquiries.answer("x", "allow", None, "ann".to_owned(), second(2)).unwrap();
+    let answer =
+        state.inquiries.answer("x", "allow", &[], None, "ann".to_owned(), second(2)).unwrap();
     let effects = happened(&mut state, 2, Happening::DecisionResolved(answer.clone()));
     assert_eq!(effects, [Effect::Journal(answer.clone()), Effect::Answer(answer.clone())]);
     let other = Resolution { choice: Some("deny".to_owned()), ..answer.clone() };

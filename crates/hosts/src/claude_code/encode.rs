@@ -1,8 +1,9 @@
 //! A verdict in Claude Code's words.
 
-use anyhook_model::{Effect, Event, EventKind, Reply, Verdict};
-use serde_json::json;
+use anyhook_model::{Effect, Event, EventKind, Host, PromptType, Reply, Verdict};
+use serde_json::{Value, json};
 
+use super::ClaudeCode;
 use crate::say::{Saying, reason};
 
 pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
@@ -10,7 +11,7 @@ pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
     let mut saying = Saying::default();
     match event.kind {
         EventKind::BeforeTool => before_tool(verdict, &mut saying),
-        EventKind::PermissionRequest => permission(verdict, &mut saying),
+        EventKind::PermissionRequest => permission(event, verdict, &mut saying),
         EventKind::AfterTool | EventKind::AfterToolFailure | EventKind::BeforeAgent => {
             block(verdict, &mut saying);
             saying.say_context(verdict);
@@ -71,7 +72,7 @@ fn before_tool(verdict: &Verdict, saying: &mut Saying) {
     saying.say_context(verdict);
 }
 
-fn permission(verdict: &Verdict, saying: &mut Saying) {
+fn permission(event: &Event, verdict: &Verdict, saying: &mut Saying) {
     match verdict.effect {
         Some(Effect::Deny) => {
             saying
@@ -79,7 +80,7 @@ fn permission(verdict: &Verdict, saying: &mut Saying) {
         }
         Some(Effect::Allow) => {
             let mut decision = json!({"behavior": "allow"});
-            if let Some(input) = &verdict.native_input {
+            if let Some(input) = verdict.native_input.as_ref().or_else(|| unchanged(event)) {
                 decision["updatedInput"] = input.clone();
             }
             saying.say_specific("decision", decision);
@@ -92,6 +93,14 @@ fn permission(verdict: &Verdict, saying: &mut Saying) {
         }
     }
     saying.lose_context(verdict);
+}
+
+/// Returns the input of a call that is a dialog of its own, as that of a plan: without an input the
+/// allowance does not take the dialog away.
+fn unchanged(event: &Event) -> Option<&Value> {
+    let tool = event.tool.as_ref()?;
+    let is_dialog = ClaudeCode.prompt_tool(&tool.name) == Some(PromptType::PlanApproval);
+    is_dialog.then(|| tool.native.as_ref().map_or(&tool.input, |native| &native.tool_input))
 }
 
 fn block(verdict: &Verdict, saying: &mut Saying) {

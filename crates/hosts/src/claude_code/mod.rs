@@ -7,10 +7,12 @@ mod facts;
 mod injection;
 mod log;
 mod off;
+mod question;
 mod transcript;
 
 use std::path::PathBuf;
 
+use anyhook_model::inquiry::{AgentQuestion, QuestionAnswer};
 use anyhook_model::json::{Object, PassedOn};
 use anyhook_model::{
     Caller, DecodeError, Event, EventKind, Host, PromptType, Reply, ToolCall, Verdict,
@@ -61,6 +63,14 @@ impl Host for ClaudeCode {
         tool::native_input(facts::TOOLS, call, changed)
     }
 
+    fn questions(&self, call: &ToolCall) -> Vec<AgentQuestion> {
+        question::questions(call)
+    }
+
+    fn answered(&self, answers: &[QuestionAnswer]) -> Object {
+        question::answered(answers)
+    }
+
     fn can_ask(&self, event: &Event) -> bool {
         crate::facts::can_ask(&facts::capabilities(), event)
     }
@@ -80,7 +90,7 @@ impl Host for ClaudeCode {
 
     fn prompt_tool(&self, tool: &str) -> Option<PromptType> {
         match tool {
-            "AskUserQuestion" => Some(PromptType::Question),
+            question::TOOL => Some(PromptType::Question),
             "ExitPlanMode" => Some(PromptType::PlanApproval),
             _ => None,
         }

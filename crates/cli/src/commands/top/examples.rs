@@ -46,6 +46,7 @@ pub fn decision(id: &str, created: Timestamp) -> DecisionView {
             Choice::new("allow", "the call goes on"),
             Choice::new("deny", "the call is turned down"),
         ],
+        questions: Vec::new(),
         created,
         until: Some(created + SignedDuration::from_mins(1)),
     };

@@ -235,6 +235,7 @@ mod tests {
             ending: Ending::Chosen,
             choice: Some("deny".to_owned()),
             message: None,
+            answers: Vec::new(),
             by: "ann".to_owned(),
             process: None,
             at: noon(),

@@ -152,19 +152,61 @@ fn its_state_is_listed() {
     assert_eq!(wait_for_state(&seat, "exited")["source"], "hook", "an orderly end stays one");
 }
 
-/// Its answers are none of ours to give: the dialog alone takes them.
-#[test]
-fn a_question_is_no_permission() {
-    let Some(seat) = Seat::take(waiting, [question(), Turn::text("it rests")]) else { return };
+/// Opens an agent that asks a question, and returns the decision about it.
+fn asked_a_question() -> Option<(Seat, Value)> {
+    let seat = Seat::take(waiting, [question(), Turn::text("it rests")])?;
     seat.screen.submit("do it");
     seat.screen.wait_for("Which colour?");
-    seat.wait_for("PermissionRequest", "AskUserQuestion");
+    wait_within(AGENT_PATIENCE, "a decision", || decisions(&seat, &[]).len() == 1);
+    let asked = decisions(&seat, &[]).remove(0)["inquiry"].clone();
+    assert_eq!((&asked["kind"], &asked["question"]), (&"question".into(), &"Which colour?".into()));
     assert_eq!(wait_for_state(&seat, "prompting")["prompt_type"], "question");
-    assert!(decisions(&seat, &["--all"]).is_empty());
+    Some((seat, asked))
+}
+
+#[test]
+fn a_question_is_answered_from_elsewhere() {
+    for (choice, answer) in [("2", "blue"), ("red", "red"), ("a warm grey", "a warm grey")] {
+        let Some((seat, asked)) = asked_a_question() else { return };
+        let names: Vec<&Value> =
+            asked["options"].as_array().unwrap().iter().map(|option| &option["name"]).collect();
+        assert_eq!(names, ["red", "blue", "decline"]);
+        assert_eq!(asked["options"][0]["does"], "it is red");
+        let id = asked["id"].as_str().unwrap();
+        let made = seat.bed.environment().run(&["decision", "resolve", id, choice]);
+        assert_eq!((made.code, made.stdout), (0, format!("{id}: {answer}\n")), "{}", made.stderr);
+        seat.wait_for("Stop", "");
+        let requests = seat.screen.model().requests();
+        assert!(tells(&requests[1], &format!("=\"{answer}\"")), "{:#}", requests[1]);
+        assert_eq!(decisions(&seat, &["--all"]).len(), 1, "one question, one decision");
+        wait_for_state(&seat, "idle");
+    }
+}
+
+#[test]
+fn a_question_is_declined_from_elsewhere() {
+    let Some((seat, asked)) = asked_a_question() else { return };
+    let id = asked["id"].as_str().unwrap();
+    let decline = ["decision", "resolve", id, "decline", "--message", "ask me tomorrow"];
+    let made = seat.bed.environment().run(&decline);
+    assert_eq!(made.code, 0, "{made:?}");
+    seat.wait_for("Stop", "");
+    let requests = seat.screen.model().requests();
+    assert!(tells(&requests[1], "ask me tomorrow"), "{:#}", requests[1]);
+}
+
+#[test]
+fn a_question_answered_on_the_screen_ends_its_decision() {
+    let Some((seat, asked)) = asked_a_question() else { return };
     seat.answer("Enter", "Enter to select");
     seat.wait_for("Stop", "");
     let requests = seat.screen.model().requests();
     assert!(tells(&requests[1], "red"), "{:#}", requests[1]);
+    assert_eq!(ended(&seat, asked["id"].as_str().unwrap())["ending"], "dismissed");
+    // The hook process ends, and its late record revives nothing.
+    seat.wait_for("PermissionRequest", "AskUserQuestion");
+    wait_for_state(&seat, "idle");
+    assert!(decisions(&seat, &[]).is_empty());
 }
 
 #[test]

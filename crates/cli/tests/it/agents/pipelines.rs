@@ -208,6 +208,120 @@ fn claude_code_completes_by_a_permission_that_a_person_gave() {
     story.expect_completed();
 }
 
+/// Returns the decisions there ever were about the story's agent. On a slow machine one may have been
+/// asked before the agent's own question came, in whose place that one is.
+fn all_decisions(story: &Story) -> Vec<Value> {
+    let listed = story.bed.environment().run(&["decision", "list", "--all", "--json"]);
+    let mut all = listed.json().as_array().unwrap().clone();
+    all.retain(|one| one["resolution"]["by"] != "the agent itself asks about it");
+    all
+}
+
+/// Waits for the decision by which the agent's own host asks.
+fn wait_own_question(story: &Story) -> Value {
+    wait_within(PATIENCE, "the agent's own question", || {
+        story.wait_decision()["kind"] != "escalation"
+    });
+    story.wait_decision()
+}
+
+/// Presses a key in the agent's own session, as a person who is attached to it does.
+fn press(story: &Story, key: &str) {
+    let socket = story.bed.environment().state().join("daemon/run/tmux");
+    let tmux = |words: &[&str]| {
+        let output = std::process::Command::new("tmux").arg("-S").arg(&socket).args(words).output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    let sessions = tmux(&["list-sessions", "-F", "#{session_name}"]);
+    let target = format!("={}:", sessions.trim());
+    tmux(&["send-keys", "-t", &target, key]);
+}
+
+#[test]
+fn claude_code_is_answered_on_its_own_screen() {
+    let Some((story, decision)) = asked(Agent::ClaudeCode, |_| {}) else { return };
+    let screen = || story.around.run(&story.bed, &["agent", "peek", &story.id]).stdout;
+    wait_within(PATIENCE, "the dialog", || screen().contains("Do you want to proceed?"));
+    press(&story, "1");
+    story.expect_completed();
+    let all = all_decisions(&story);
+    assert_eq!(all.len(), 1, "one prompt, one decision: {all:#?}\n{}", story.told());
+    assert_eq!(all[0]["inquiry"]["id"], decision["id"]);
+    assert_eq!(all[0]["resolution"]["ending"], "dismissed");
+}
+
+#[test]
+fn claude_code_has_its_plan_approved_by_one_decision() {
+    let prepare = |bed: &mut Bed| {
+        bed.add_argument("--permission-mode");
+        bed.add_argument("plan");
+    };
+    let plan = Turn::tool("ExitPlanMode", serde_json::json!({"plan": "1. make it"}));
+    let script = |_: &Bed| vec![plan, Turn::text("done")];
+    let definition = "  on_idle = \"done\"";
+    let Some(story) = Story::begin(Agent::ClaudeCode, prepare, definition, script) else { return };
+    let decision = wait_own_question(&story);
+    assert_eq!(names(&decision), ["allow", "deny", "attach", "fail"]);
+    assert_eq!(
+        (&decision["kind"], &decision["tool"]),
+        (&"permission".into(), &"ExitPlanMode".into())
+    );
+    story.decide(&decision, "allow");
+    story.expect_completed();
+    let all = all_decisions(&story);
+    assert_eq!(all.len(), 1, "one prompt, one decision: {all:#?}\n{}", story.told());
+}
+
+#[test]
+fn claude_code_has_its_question_answered_by_one_decision() {
+    let option = |label: &str| serde_json::json!({"label": label, "description": "it is"});
+    let question = serde_json::json!({"question": "Which colours?", "header": "Colour",
+        "options": [option("red"), option("blue"), option("green")], "multiSelect": true});
+    let asks = Turn::tool("AskUserQuestion", serde_json::json!({"questions": [question]}));
+    let script = |_: &Bed| vec![asks, Turn::text("done")];
+    let definition = "  on_idle = \"done\"";
+    let Some(story) = Story::begin(Agent::ClaudeCode, |_| {}, definition, script) else { return };
+    let decision = wait_own_question(&story);
+    assert_eq!(names(&decision), ["decline", "attach", "fail"]);
+    let asked = &decision["questions"][0];
+    assert_eq!((&asked["text"], &asked["multiple"]), (&"Which colours?".into(), &true.into()));
+    story.decide(&decision, "1,blue");
+    story.expect_completed();
+    let requests = story.around.model().requests();
+    let told = |text: &str| anyhook_testkit::model_server::tells(&requests[1], text);
+    assert!(told("red, blue"), "{:#}", requests[1]);
+    assert_eq!(all_decisions(&story).len(), 1, "{}", story.told());
+}
+
+/// The end of a turn is told by the hook of the stop, the session's log and later by a notification.
+#[test]
+fn claude_code_is_nudged_once_for_one_rest() {
+    let script = |bed: &Bed| {
+        vec![Turn::text("I think I am done"), bed.shell_tool(&signal()), Turn::text("now I am")]
+    };
+    let definition = "  on_idle = { action = \"nudge\", attempts = 5, message = \"go on!\" }";
+    for round in 0..rounds() {
+        let story = Story::begin(Agent::ClaudeCode, asks_nothing, definition, script);
+        let Some(story) = story else { return };
+        story.expect_completed();
+        let told = story.told();
+        let prompts = story
+            .bed
+            .environment()
+            .journal()
+            .iter()
+            .filter(|record| record["native_name"] == "UserPromptSubmit")
+            .count();
+        assert_eq!(prompts, 2, "round {round}: the prompt and one nudge: {told}");
+        assert!(all_decisions(&story).is_empty(), "round {round}: nobody is asked: {told}");
+    }
+}
+
+/// How often it is tried; `ANYHOOK_ROUNDS` for a longer look.
+fn rounds() -> usize {
+    std::env::var("ANYHOOK_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(3)
+}
+
 #[test]
 fn claude_code_survives_the_daemon() {
     let Some((story, decision)) = asked(Agent::ClaudeCode, |_| {}) else { return };

@@ -234,3 +234,23 @@ fn the_end_of_the_pipeline_closes_what_is_open() {
     let late = stage.monitor.decided(&stage.agents, decision, "fail", None, second(9));
     assert_eq!(late, dropped(Dropped::Ended));
 }
+
+/// One prompt is one decision: that of the host, if it asks in time.
+#[test]
+fn a_tool_that_asks_waits_for_its_hosts_question() {
+    for kind in [PromptType::PlanApproval, PromptType::Question] {
+        let mut stage = Stage::new(&json!({}));
+        let waits = stage.hear(calls(kind));
+        let until = second(stage.now + 3);
+        assert_eq!(waits, Reaction::Act(vec![Effect::WaitUntil(until)]));
+        let asked = stage.hear_at(prompt(kind), stage.now);
+        assert_eq!(escalates(&asked), Some(About::Prompt(kind)));
+        let late = stage.monitor.timer_fired(&stage.agents, until);
+        assert_eq!(late, dropped(Dropped::NoTimer));
+
+        let mut stage = Stage::new(&json!({}));
+        stage.hear(calls(kind));
+        let fired = stage.monitor.timer_fired(&stage.agents, second(stage.now + 3));
+        assert_eq!(escalates(&fired), Some(About::Prompt(kind)), "a host that does not ask");
+    }
+}

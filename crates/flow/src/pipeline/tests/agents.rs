@@ -98,6 +98,7 @@ fn a_dialog_that_nobody_answered_in_time_is_asked_about_again() {
         ending: Ending::Expired,
         choice: None,
         message: None,
+        answers: Vec::new(),
         by: "nobody".to_owned(),
         process: None,
         at: world.at(),

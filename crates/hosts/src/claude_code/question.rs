@@ -1,0 +1,83 @@
+//! Questions to the person: the tool `AskUserQuestion`.
+//!
+//! Seen with 2.1.325: the reply to its permission request may carry the answers as part of the input,
+//! by the text of each question; several are joined by a comma. Free text is taken as well.
+
+use anyhook_model::ToolCall;
+use anyhook_model::inquiry::{AgentQuestion, Choice, QuestionAnswer};
+use anyhook_model::json::Object;
+use serde_json::{Value, json};
+
+/// The tool.
+pub(super) const TOOL: &str = "AskUserQuestion";
+
+/// Returns the questions of a call; none if one of them cannot be read.
+pub(super) fn questions(call: &ToolCall) -> Vec<AgentQuestion> {
+    let asked = call.input.get("questions").and_then(Value::as_array);
+    let (TOOL, Some(asked)) = (call.name.as_str(), asked) else { return Vec::new() };
+    asked.iter().map(question).collect::<Option<Vec<_>>>().unwrap_or_default()
+}
+
+fn question(value: &Value) -> Option<AgentQuestion> {
+    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+    let option = |option: &Value| {
+        let does = text(option, "description").unwrap_or_default();
+        Some(Choice { name: text(option, "label")?, does })
+    };
+    let options = value.get("options").and_then(Value::as_array);
+    Some(AgentQuestion {
+        text: text(value, "question")?,
+        header: text(value, "header"),
+        options: options.into_iter().flatten().map(option).collect::<Option<_>>()?,
+        multiple: value.get("multiSelect").and_then(Value::as_bool).unwrap_or_default(),
+        free_text: true,
+    })
+}
+
+/// Returns the answers as a part of the call's input.
+pub(super) fn answered(answers: &[QuestionAnswer]) -> Object {
+    let answers: Object = answers
+        .iter()
+        .map(|one| (one.question.clone(), Value::from(one.answer.join(", "))))
+        .collect();
+    Object::from_iter([("answers".to_owned(), json!(answers))])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorded() -> ToolCall {
+        let text = include_str!("fixtures/PermissionRequest-AskUserQuestion.json");
+        let payload: Value = serde_json::from_str(text).unwrap();
+        ToolCall::new(TOOL, payload["tool_input"].clone())
+    }
+
+    #[test]
+    fn the_questions_of_a_recorded_call() {
+        let questions = questions(&recorded());
+        assert!(!questions.is_empty());
+        for question in &questions {
+            assert!(!question.text.is_empty() && question.options.len() > 1 && question.free_text);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_no_question() {
+        let mut call = recorded();
+        call.input["questions"][0]["options"][0]["label"] = json!(7);
+        assert!(questions(&call).is_empty());
+        assert!(questions(&ToolCall::new(TOOL, json!({}))).is_empty());
+        assert!(questions(&ToolCall::new("Shell", recorded().input)).is_empty());
+    }
+
+    #[test]
+    fn answers_are_named_by_their_question() {
+        let answer = |question: &str, answer: &[&str]| QuestionAnswer {
+            question: question.to_owned(),
+            answer: answer.iter().map(|&text| text.to_owned()).collect(),
+        };
+        let input = answered(&[answer("Which?", &["red"]), answer("What else?", &["a", "b"])]);
+        assert_eq!(json!(input), json!({"answers": {"Which?": "red", "What else?": "a, b"}}));
+    }
+}
