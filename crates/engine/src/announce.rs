@@ -7,6 +7,7 @@ use anyhook_model::{Alarm, AlarmKind, SkipReason};
 use crate::discover::{Installed, Standing};
 use crate::failure_streak;
 use crate::hook::{Hook, Trust};
+use crate::script_check;
 
 /// So many hooks are named for each reason; the others are counted.
 const NAMED: usize = 4;
@@ -21,17 +22,21 @@ pub fn hooks_off(installed: &Installed, state: &Path) -> Vec<Alarm> {
     let changed = with(&|standing| {
         standing.out.is_none() && matches!(standing.hook.trust, Trust::Changed(_))
     });
-    let unusable = with(&|standing| {
+    let is_unusable = |standing: &Standing| {
         standing.out.is_none()
             && standing.hook.fault().is_some()
             && !matches!(standing.hook.trust, Trust::Changed(_))
-    });
+    };
+    let unusable = with(&|standing| is_unusable(standing) && !standing.hook.blocks_on_failure());
+    let blocking = with(&|standing| is_unusable(standing) && standing.hook.blocks_on_failure());
     // Most have never failed, and there is no folder then.
     let has_failures = failure_streak::folder(state).is_dir();
+    let is_sound = |standing: &Standing| standing.out.is_none() && standing.hook.fault().is_none();
+    let cannot_start = with(&|standing| is_sound(standing) && cannot_start(&standing.hook));
     let failing = with(&|standing| {
         has_failures
-            && standing.out.is_none()
-            && standing.hook.fault().is_none()
+            && is_sound(standing)
+            && !cannot_start.iter().any(|known| known.folder == standing.hook.folder)
             && failure_streak::worth_telling(state, &standing.hook).is_some()
     });
     let reasons = [
@@ -48,24 +53,51 @@ pub fn hooks_off(installed: &Installed, state: &Path) -> Vec<Alarm> {
             "anyhook trust",
         ),
         (unusable, "unusable", "unusable", "anyhook check"),
+        (
+            cannot_start,
+            "its script cannot be started",
+            "their scripts cannot be started",
+            "anyhook check",
+        ),
         (failing, "failing every time", "failing every time", "anyhook doctor"),
     ];
-    reasons
+    let off = reasons
         .into_iter()
         .filter(|(hooks, ..)| !hooks.is_empty())
-        .map(|(hooks, one, several, command)| off(&hooks, one, several, command))
-        .collect()
+        .map(|(hooks, one, several, command)| off(&hooks, one, several, command));
+    let blocking = (!blocking.is_empty()).then(|| {
+        let names = names(&blocking);
+        let words = match &blocking[..] {
+            [_] => "1 guard is unusable, so it blocks what it is for",
+            _ => "guards are unusable, so they block what they are for",
+        };
+        let count = if blocking.len() > 1 { format!("{} ", blocking.len()) } else { String::new() };
+        let text = format!("{count}{words}: {names} (anyhook check)");
+        Alarm { kind: AlarmKind::HooksOff, hook: None, text }
+    });
+    off.chain(blocking).collect()
+}
+
+/// Tells whether what a hook runs cannot be started: no need to wait until it has failed.
+fn cannot_start(hook: &Hook) -> bool {
+    let script = hook.entry.as_ref().filter(|entry| entry.interpreter.is_none());
+    script.is_some_and(|entry| script_check::unstartable(&entry.script).is_some())
+}
+
+/// Names hooks; of many, some, and how many more.
+fn names(hooks: &[&Hook]) -> String {
+    let mut names: Vec<String> =
+        hooks.iter().map(|hook| hook.name().to_owned()).take(NAMED).collect();
+    let more = hooks.len() - names.len();
+    if more > 0 {
+        names.push(format!("{more} more"));
+    }
+    names.join(", ")
 }
 
 /// Words one reason.
 fn off(hooks: &[&Hook], one: &str, several: &str, command: &str) -> Alarm {
-    let mut names: Vec<&str> = hooks.iter().map(|hook| hook.name()).take(NAMED).collect();
-    let more = hooks.len() - names.len();
-    let further = format!("{more} more");
-    if more > 0 {
-        names.push(&further);
-    }
-    let names = names.join(", ");
+    let names = names(hooks);
     let text = match hooks {
         [_] => format!("1 hook is off, {one}: {names} ({command})"),
         _ => format!("{} hooks are off, {several}: {names} ({command})", hooks.len()),
@@ -111,7 +143,7 @@ mod tests {
             [
                 "6 hooks are off, not trusted, so they do not run: p0, p1, p2, p3, 2 more (anyhook trust)",
                 "1 hook is off, changed since it was trusted: moved (anyhook trust)",
-                "1 hook is off, unusable: broken (anyhook check)",
+                "1 guard is unusable, so it blocks what it is for: broken (anyhook check)",
             ]
         );
     }

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use anyhook_model::hook::{EnvAccess, limits, replaces_code};
 use anyhook_model::host::{HOST_IDS, host_ids};
+use anyhook_model::nearest::slip_of;
 use anyhook_model::{
     EventKind, FailMode, HookDefinition, Matcher, Mode, Spelling, StdoutUse, Trigger, tools,
 };
@@ -66,7 +67,12 @@ pub fn read(file: &[u8], folder_name: &str) -> ReadDefinition {
         problems: Vec::new(),
     };
     match FrontMatter::read(file) {
-        Ok(matter) => Reader { matter: &matter, read: &mut read }.all(file, folder_name),
+        Ok(mut matter) => {
+            let respelled = respell_keys(&mut matter.root);
+            let mut reader = Reader { matter: &matter, read: &mut read };
+            reader.note_respelled(&respelled);
+            reader.all(file, folder_name);
+        }
         Err(error) => {
             read.definition = salvage(file, folder_name);
             let problem = Problem::new("unreadable", Severity::Unusable, error.message);
@@ -75,6 +81,33 @@ pub fn read(file: &[u8], folder_name: &str) -> ReadDefinition {
     }
     read.problems.sort_by_key(|problem| problem.place.map_or(usize::MAX, |place| place.start));
     read
+}
+
+/// Has keys in another case, or with other separators, be the known ones; and `on_failure` with a slip
+/// in it, for a guard must not fail open by a typing error. Returns what they were, by their place in
+/// the list.
+fn respell_keys(root: &mut Node) -> Vec<(usize, String)> {
+    let Value::Mapping(pairs) = &mut root.value else { return Vec::new() };
+    let given: Vec<String> =
+        pairs.iter().map(|(key, _)| key.text().unwrap_or("").to_owned()).collect();
+    let is_given = |known: &str| given.iter().any(|name| name == known);
+    let mut respelled = Vec::new();
+    for (index, name) in given.iter().enumerate() {
+        if KEYS.contains(&name.as_str()) {
+            continue;
+        }
+        let alike = KEYS.into_iter().find(|known| letters_of(known) == letters_of(name));
+        let slip = || slip_of(name, KEYS.into_iter()).filter(|known| *known == "on_failure");
+        let Some(known) = alike.or_else(slip).filter(|known| !is_given(known)) else { continue };
+        pairs[index].0.value = Value::Scalar { text: known.to_owned(), plain: true };
+        respelled.push((index, name.clone()));
+    }
+    respelled
+}
+
+/// Returns a key's letters in lower case, without what separates them.
+fn letters_of(key: &str) -> String {
+    key.chars().filter(|letter| !matches!(letter, '_' | '-')).collect::<String>().to_lowercase()
 }
 
 /// Reads what can be read, line by line, of a front matter that is broken elsewhere.
@@ -90,8 +123,20 @@ fn salvage(file: &[u8], folder_name: &str) -> HookDefinition {
     let text = String::from_utf8_lossy(file);
     let is_fence = |line: &&str| line.trim_end() == "---";
     let text = text.trim_start_matches('\u{feff}').trim_start();
-    let opening = usize::from(text.lines().next().is_some_and(|line| is_fence(&line)));
-    let matter_lines = || text.lines().skip(opening).take(LINES).take_while(|line| !is_fence(line));
+    // A title or a comment may stand before the opening fence: then the second one ends it.
+    let is_open = text.lines().next().is_some_and(|line| is_fence(&line));
+    let has_end = text.lines().take(LINES).filter(is_fence).count() > 1;
+    let fences = if is_open || !has_end { 1 } else { 2 };
+    let matter_lines = || {
+        let mut met = 0;
+        let inside = move |line: &&str| {
+            met += usize::from(is_fence(line));
+            met < fences
+        };
+        let lines = text.lines().skip(usize::from(is_open)).take(LINES);
+        // YAML has no tabs before a key.
+        lines.take_while(inside).map(|line| line.trim_start_matches('\t'))
+    };
     let mut lines = matter_lines().peekable();
     let mut sound = String::new();
     while let Some(line) = lines.next() {
@@ -115,12 +160,23 @@ fn salvage(file: &[u8], folder_name: &str) -> HookDefinition {
         // not asked does not guard: tool calls wait until a person has looked at it.
         let is_said_once = sound.lines().filter(|line| line.starts_with("trigger")).count() == 1;
         if definition.triggers.is_empty() || !is_said_once {
-            let kinds = [EventKind::BeforeTool, EventKind::PermissionRequest];
-            let spelling = Spelling::Canonical;
-            definition.triggers = kinds.map(|kind| Trigger { kind, spelling }).into();
+            definition.triggers = tool_calls();
         }
     }
     definition
+}
+
+/// Returns the events at which tool calls are decided on.
+fn tool_calls() -> Vec<Trigger> {
+    let kinds = [EventKind::BeforeTool, EventKind::PermissionRequest];
+    kinds.map(|kind| Trigger { kind, spelling: Spelling::Canonical }).into()
+}
+
+/// Returns the names of a list that was written as one text: `a, b` or `a | b`.
+fn listed(text: &str) -> Vec<String> {
+    let parts = text.split([',', '|']).map(str::trim).filter(|part| !part.is_empty());
+    let parts: Vec<String> = parts.map(str::to_owned).collect();
+    if parts.is_empty() { vec![text.trim().to_owned()] } else { parts }
 }
 
 /// Tells whether a line says `on_failure: block`, however it is spaced and quoted.
@@ -143,6 +199,18 @@ impl Reader<'_> {
             return;
         }
         self.read.problems.push(problem);
+    }
+
+    /// Notes keys that are read as others.
+    fn note_respelled(&mut self, respelled: &[(usize, String)]) {
+        let Value::Mapping(pairs) = &self.matter.root.value else { return };
+        for (index, name) in respelled {
+            let Some((key, _)) = pairs.get(*index) else { continue };
+            let known = key.text().unwrap_or("");
+            let words = format!("`{name}` is read as `{known}`");
+            let problem = self.at(key, "key-spelling", Severity::Note, words);
+            self.report(problem.hint(format!("write `{known}`")));
+        }
     }
 
     /// Returns a finding about something that is not there, at the head of the file.
@@ -187,6 +255,7 @@ impl Reader<'_> {
         self.hosts();
         self.env();
         self.misspelt_guard();
+        self.blocking_async();
         if let Some(metadata) = root.get("metadata") {
             if !metadata.is_null() && !matches!(metadata.value, Value::Mapping(_)) {
                 let problem =
@@ -306,8 +375,12 @@ impl Reader<'_> {
             _ => vec![node],
         };
         let mut unknown = Vec::new();
-        for name in &names {
-            let Some(text) = name.text() else {
+        let parts = |name: &'_ Node| -> Option<Vec<String>> { name.text().map(listed) };
+        for (name, text) in names.iter().flat_map(|name| match parts(name) {
+            Some(parts) => parts.into_iter().map(|part| (*name, Some(part))).collect(),
+            None => vec![(*name, None)],
+        }) {
+            let Some(text) = text.as_deref() else {
                 unknown.push(self.at(
                     name,
                     "unknown-trigger",
@@ -356,17 +429,35 @@ impl Reader<'_> {
     /// Has a guard whose trigger is misspelt fail at the event that is meant: it must not be off.
     fn misspelt_guard(&mut self) {
         let definition = &mut self.read.definition;
-        let Some(node) = self.matter.root.get("trigger") else { return };
         if definition.on_failure != FailMode::Block || !definition.triggers.is_empty() {
             return;
         }
-        let names = match &node.value {
-            Value::Sequence(items) => items.as_slice(),
-            _ => std::slice::from_ref(node),
+        let node = self.matter.root.get("trigger");
+        let names = match node.map(|node| &node.value) {
+            Some(Value::Sequence(items)) => items.as_slice(),
+            _ => node.map(std::slice::from_ref).unwrap_or_default(),
         };
         let meant = names.iter().filter_map(|name| EventKind::slip_of(name.text()?));
         for (kind, spelling) in meant.filter_map(EventKind::in_any_spelling) {
             definition.triggers.push(Trigger { kind, spelling });
+        }
+        if definition.triggers.is_empty() {
+            definition.triggers = tool_calls();
+        }
+    }
+
+    /// Has a guard wait for its answer although it says `async: true`: it cannot block otherwise, and
+    /// `on_failure: block` says that it must.
+    fn blocking_async(&mut self) {
+        let definition = &mut self.read.definition;
+        let decides = |trigger: &Trigger| {
+            matches!(
+                trigger.kind,
+                EventKind::BeforeTool | EventKind::PermissionRequest | EventKind::BeforeStop
+            )
+        };
+        if definition.on_failure == FailMode::Block && definition.triggers.iter().any(decides) {
+            definition.is_async = false;
         }
     }
 
@@ -416,7 +507,11 @@ impl Reader<'_> {
             if text.is_empty() {
                 continue;
             }
-            *field = Some(text.to_owned());
+            let text = &match name {
+                "tool" => self.tool_expression(value, text),
+                _ => text.to_owned(),
+            };
+            *field = Some(text.clone());
             let compiled = match name {
                 "tool" => self.read.matcher.set_tool(text),
                 _ => self.read.matcher.set_pattern(text),
@@ -449,10 +544,53 @@ impl Reader<'_> {
         self.read.definition.matcher = matcher;
     }
 
+    /// Reads the expression for tools: a list of names with commas or blanks is one with `|`, and an
+    /// agent's permission rule is not one.
+    fn tool_expression(&mut self, node: &Node, text: &str) -> String {
+        let is_name = |part: &str| {
+            !part.is_empty()
+                && part
+                    .chars()
+                    .all(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '-'))
+        };
+        if let Some((name, rule)) = text.strip_suffix(')').and_then(|text| text.split_once('('))
+            && is_name(name)
+            && tools::find(name).is_some()
+        {
+            let words = format!("`{text}` is an agent's permission rule, not a tool's name");
+            let problem = self.at(node, "tool-rule", Severity::Unusable, words);
+            let hint = format!("write `tool: {name}`, and what `{rule}` means as `pattern`");
+            self.report(problem.hint(hint));
+        }
+        let names = listed(text);
+        let joined = names.join("|");
+        if names.len() < 2 || joined == text || !names.iter().all(|name| is_name(name)) {
+            return text.to_owned();
+        }
+        let problem =
+            self.at(node, "tool-list", Severity::Note, format!("`{text}` is read as `{joined}`"));
+        self.report(problem.hint(format!("write `{joined}`")));
+        joined
+    }
+
     /// Notes names of tools that are not the canonical ones, and what a guard of files leaves open.
     fn tool_names(&mut self, node: &Node, expression: &str) {
         let Ok(tool) = matcher::Expression::whole(expression) else { return };
         let matcher::Needs::Exactly(names) = tool.needs() else { return };
+        // One that no agent has, and is like one that they have, is a typing error: the hook would
+        // never be asked.
+        let is_known = |name: &String| tools::find(name).is_some() || tools::is_known(name);
+        let is_swapped = |name: &str| {
+            let letters = |text: &str| {
+                let mut letters: Vec<u8> = text.to_ascii_lowercase().into_bytes();
+                letters.sort_unstable();
+                letters
+            };
+            tools::all_names().any(|known| letters(known) == letters(name))
+        };
+        let is_slip =
+            |name: &String| slip_of(name, tools::all_names()).is_some() || is_swapped(name);
+        let is_never_asked = !names.iter().any(is_known) && names.iter().any(is_slip);
         for name in names.iter().filter(|name| !name.is_empty()) {
             let known = tools::find(name);
             let own = |list: &'static [(&str, &'static str)]| {
@@ -484,7 +622,9 @@ impl Reader<'_> {
                     Some(near) => {
                         let message = format!("no agent has a tool `{name}`");
                         let near = tools::find(near).map_or(near, |tool| tool.name);
-                        (Severity::Warning, message, format!("did you mean `{near}`?"))
+                        let severity =
+                            if is_never_asked { Severity::Unusable } else { Severity::Warning };
+                        (severity, message, format!("did you mean `{near}`?"))
                     }
                     None => {
                         let message = format!("no supported agent has a tool `{name}`");
@@ -634,8 +774,17 @@ impl Reader<'_> {
             Value::Sequence(items) => items.iter().collect(),
             _ => vec![node],
         };
-        for item in items {
-            let Some(text) = item.text().map(str::trim).filter(|text| !text.is_empty()) else {
+        let mut is_any_known = false;
+        let mut unknown = Vec::new();
+        let parts: Vec<(&Node, Option<String>)> = items
+            .into_iter()
+            .flat_map(|item| match item.text().map(str::trim).filter(|text| !text.is_empty()) {
+                Some(text) => listed(text).into_iter().map(|part| (item, Some(part))).collect(),
+                None => vec![(item, None)],
+            })
+            .collect();
+        for (item, text) in parts {
+            let Some(text) = text.as_deref() else {
                 let problem = self.at(
                     item,
                     "hosts",
@@ -646,7 +795,15 @@ impl Reader<'_> {
                 self.read.definition.hosts.clear();
                 return;
             };
+            if matches!(text, "all" | "any" | "*") {
+                let words = format!("`{text}` is read as every host");
+                let problem = self.at(item, "host-spelling", Severity::Note, words);
+                self.report(problem.hint("leave `hosts` out"));
+                self.read.definition.hosts.clear();
+                return;
+            }
             let ids = host_ids(text);
+            is_any_known |= !ids.is_empty();
             if ids.is_empty() {
                 let problem = self.at(
                     item,
@@ -654,7 +811,7 @@ impl Reader<'_> {
                     Severity::Error,
                     format!("unknown host `{text}`"),
                 );
-                self.report(match nearest(&text.to_ascii_lowercase(), HOST_IDS.into_iter()) {
+                unknown.push(match nearest(&text.to_ascii_lowercase(), HOST_IDS.into_iter()) {
                     Some(near) => problem.hint(format!("did you mean `{near}`?")),
                     None => problem.hint(format!("known hosts: {}", HOST_IDS.join(", "))),
                 });
@@ -666,6 +823,14 @@ impl Reader<'_> {
                 self.report(problem.hint(format!("write `{}`", ids.join(", "))));
             }
             self.read.definition.hosts.extend(ids.into_iter().map(str::to_owned));
+        }
+        for mut problem in unknown {
+            if !is_any_known {
+                // It would run nowhere, in silence.
+                problem.severity = Severity::Unusable;
+                self.read.definition.hosts.clear();
+            }
+            self.report(problem);
         }
     }
 
@@ -755,9 +920,9 @@ impl Reader<'_> {
             .iter()
             .find(|trigger| matches!(trigger.kind, EventKind::BeforeTool | EventKind::BeforeStop))
             .map(|trigger| trigger.kind.name(trigger.spelling).to_owned());
-        let is_async = definition.is_async;
         let blocks_on_failure = definition.on_failure == FailMode::Block;
-        if let Some(node) = self.matter.root.get("async").filter(|_| is_async) {
+        let says_async = |node: &&Node| node.text() == Some("true");
+        if let Some(node) = self.matter.root.get("async").filter(says_async) {
             if let Some(gate) = gate {
                 let problem = self.at(
                     node,
@@ -772,7 +937,7 @@ impl Reader<'_> {
                     node,
                     "async-block",
                     Severity::Warning,
-                    "an async hook cannot block, so `on_failure: block` has no effect",
+                    "an async hook cannot block: where hooks decide, `on_failure: block` counts and `async: true` does not; elsewhere it is the other way round",
                 );
                 self.report(problem);
             }
@@ -921,7 +1086,11 @@ mod tests {
             (&format!("{BASE}async: maybe"), "async"),
             (&format!("{BASE}mode: quiet"), "mode"),
             (&format!("{BASE}colour: red"), "unknown-key"),
-            (&format!("{BASE}hosts: [emacs]"), "unknown-host"),
+            (&format!("{BASE}hosts: [emacs, codex]"), "unknown-host"),
+            (&format!("{BASE}hosts: all"), "host-spelling"),
+            (&format!("{BASE}matcher:\n  tool: Bash, Write"), "tool-list"),
+            (&format!("{BASE}On-Failure: block"), "key-spelling"),
+            (&format!("{BASE}on_failur: block"), "key-spelling"),
             (&format!("{BASE}name: guard"), "twice"),
         ] {
             let read = read_matter(matter);
@@ -1034,6 +1203,70 @@ mod tests {
                     ("host-spelling", Severity::Note)
                 ]
             );
+        }
+    }
+
+    #[test]
+    fn lists_that_are_written_as_one_text_are_lists() {
+        let read = read_matter(
+            "name: guard\ndescription: d\ntrigger: before_tool, permission_request\n\
+             hosts: claude-code | codex\nmatcher:\n  tool: Bash | Write",
+        );
+        assert!(read.fault().is_none(), "{:?}", read.problems);
+        let kinds: Vec<_> = read.definition.triggers.iter().map(|one| one.kind.clone()).collect();
+        assert_eq!(kinds, [EventKind::BeforeTool, EventKind::PermissionRequest]);
+        assert_eq!(read.definition.hosts, ["claude-code", "codex"]);
+        assert_eq!(read.definition.matcher.tool.as_deref(), Some("Bash|Write"));
+    }
+
+    #[test]
+    fn a_hook_that_would_never_be_asked_is_unusable() {
+        for (more, code) in [
+            ("hosts: [claud-code]", "unknown-host"),
+            ("hosts: emacs", "unknown-host"),
+            ("matcher:\n  tool: Bahs", "tool-name"),
+            ("matcher:\n  tool: WriteFlie", "tool-name"),
+            ("matcher:\n  tool: Bash(rm:*)", "tool-rule"),
+        ] {
+            let read = read_matter(&format!("{BASE}{more}\non_failure: block"));
+            assert_eq!(read.fault().map(|fault| fault.code), Some(code), "{more}");
+            assert_eq!(read.definition.triggers[0].kind, EventKind::BeforeTool, "{more}");
+            assert!(read.definition.hosts.is_empty(), "it blocks everywhere: {more}");
+        }
+        // A tool of somebody's own agent is like none that we know.
+        assert!(read_matter(&format!("{BASE}matcher:\n  tool: deploy_shop")).fault().is_none());
+    }
+
+    #[test]
+    fn a_guard_waits_for_its_answer_whatever_async_says() {
+        let is_async = |matter: &str| read_matter(matter).definition.is_async;
+        assert!(!is_async(&format!("{BASE}async: true\non_failure: block")));
+        assert!(is_async(&format!("{BASE}async: true")));
+        let after = "name: guard\ndescription: d\ntrigger: after_tool\nasync: true";
+        assert!(is_async(&format!("{after}\non_failure: block")));
+    }
+
+    #[test]
+    fn a_guard_without_a_trigger_blocks_tool_calls() {
+        for trigger in ["", "trigger: {before_tool: true}", "trigger: tool", "trigger: []"] {
+            let matter = format!("name: guard\ndescription: d\n{trigger}\non_failure: block");
+            let read = read_matter(&matter);
+            assert!(read.fault().is_some(), "{trigger}");
+            assert_eq!(read.definition.triggers, tool_calls(), "{trigger}");
+        }
+    }
+
+    #[test]
+    fn what_stands_before_the_front_matter_does_not_hide_a_guard() {
+        for before in ["# My guard\n", "<!-- x -->\n\n", ""] {
+            let tab = if before.is_empty() { "\t" } else { "" };
+            let text = format!(
+                "{before}---\n{tab}name: guard\n\ttrigger: before_stop\non_failure: block\n---\n"
+            );
+            let read = read(text.as_bytes(), "guard");
+            assert!(read.fault().is_some(), "{text}");
+            assert_eq!(read.definition.on_failure, FailMode::Block, "{text}");
+            assert_eq!(read.definition.triggers[0].kind, EventKind::BeforeStop, "{text}");
         }
     }
 

@@ -305,7 +305,8 @@ mod tests {
             ("trigger: after_tool\non_failure: block\n", false),
             ("trigger: before_stop\non_failure: block\n", false),
             ("trigger: before_tool\non_failure: block\nmode: shadow\n", false),
-            ("trigger: before_tool\non_failure: block\nasync: true\n", false),
+            ("trigger: before_tool\non_failure: block\nasync: true\n", true),
+            ("trigger: after_tool\non_failure: block\nasync: true\n", false),
         ] {
             let world = World::new();
             world.hook("agents/hooks/guard", front_matter);

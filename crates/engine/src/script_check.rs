@@ -60,6 +60,9 @@ pub(crate) fn unstartable(script: &Path) -> Option<String> {
         ));
     }
     let interpreter = Path::new(&shebang.interpreter);
+    if interpreter.is_dir() {
+        return Some(format!("its interpreter `{}` is a folder", interpreter.display()));
+    }
     (!interpreter.exists())
         .then(|| format!("its interpreter `{}` is not there", interpreter.display()))
 }

@@ -150,10 +150,15 @@ impl Session {
         self.append("calls", format!("{:016x} {changed:016x}\n", call_hash(call)).as_bytes())
     }
 
-    /// Tells whether a call was asked about; nothing if that cannot be told: no call of this session
-    /// was, or too many were since.
+    /// Tells whether a call was asked about; nothing if that cannot be told: our hooks have not seen
+    /// the turn begin and no call of it, or too many were asked about since.
     pub fn was_asked(&self, call: &str) -> Option<bool> {
-        let mut file = open_own(&self.folder.join("calls"), OFlags::RDONLY).ok()?;
+        let mut file = match open_own(&self.folder.join("calls"), OFlags::RDONLY) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return self.folder.join("turn").exists().then_some(false);
+            }
+            opened => opened.ok()?,
+        };
         let length = file.metadata().ok()?.len();
         let start = length.saturating_sub(CALLS_READ);
         if start > 0 {

@@ -54,10 +54,12 @@ pub enum Meaning {
 impl Meaning {
     /// Tells whether an object with such a key is an answer, wherever it stands in a text.
     fn is_telling(self) -> bool {
-        matches!(
-            self,
-            Self::Effect | Self::Action | Self::GoesOn | Self::Stops | Self::Input | Self::Nested
-        )
+        self.decides() || matches!(self, Self::Input | Self::Nested)
+    }
+
+    /// Tells whether such a key decides.
+    fn decides(self) -> bool {
+        matches!(self, Self::Effect | Self::Action | Self::GoesOn | Self::Stops)
     }
 }
 
@@ -155,11 +157,21 @@ pub const DENIES: [&str; 13] = [
 
 /// Returns the row of a key, and the key's place in the table.
 fn find(key: &str) -> Option<(usize, &'static Word)> {
+    WORDS.iter().enumerate().find(|(_, word)| is_same_key(word.key, key))
+}
+
+/// Tells whether two keys are one but for case, `_` and `-`.
+pub(super) fn is_same_key(one: &str, other: &str) -> bool {
     fn letters(text: &str) -> impl Iterator<Item = u8> {
         let bytes = text.bytes().filter(|byte| !matches!(byte, b'_' | b'-'));
         bytes.map(|byte| byte.to_ascii_lowercase())
     }
-    WORDS.iter().enumerate().find(|(_, word)| letters(word.key).eq(letters(key)))
+    letters(one).eq(letters(other))
+}
+
+/// Tells whether an object that begins with this key is an answer, wherever it stands in a text.
+pub(super) fn is_telling_key(key: &str) -> bool {
+    find(key).is_some_and(|(_, word)| word.meaning.is_telling())
 }
 
 /// What one object of a hook's output says.
@@ -205,9 +217,13 @@ struct Reading {
     /// Whether there is a key that we know and that says something.
     is_known: bool,
     is_telling: bool,
+    /// Whether there is a key that decides, though it may decide nothing (`continue: true`).
+    has_verdict: bool,
     is_event: bool,
     wrong: Vec<String>,
     unknown: Vec<String>,
+    /// Whether one of these has a value that decides: true, false, or a word such as `deny`.
+    unknown_decides: bool,
     cannot_do: Vec<&'static str>,
     notes: Vec<String>,
 }
@@ -237,6 +253,12 @@ impl Reading {
             if key == "type" && value.as_str() == Some("progress") {
                 self.is_known = true;
             } else {
+                self.unknown_decides |= match &value {
+                    Value::Bool(_) => true,
+                    Value::String(word) => effect(word).is_some(),
+                    Value::Object(inner) => inner.keys().any(|key| is_telling_key(key)),
+                    _ => false,
+                };
                 self.unknown.push(key.to_owned());
             }
             return;
@@ -256,6 +278,7 @@ impl Reading {
             return;
         }
         self.is_telling |= word.meaning.is_telling();
+        self.has_verdict |= word.meaning.decides();
         self.take(key, row, word.meaning, value);
     }
 
@@ -376,8 +399,12 @@ impl Reading {
         let known = || WORDS.iter().map(|word| word.key);
         for key in &self.unknown {
             let key = shorten(key, 60);
-            match slip_of(&key, known()) {
-                Some(meant) if !is_decided => {
+            let is_slip = |meant: &&str| {
+                // Beside an allowance, what was meant may be the objection.
+                !is_decided || self.effect == Some(Effect::Allow) && is_telling_key(meant)
+            };
+            match slip_of(&key, known()).filter(is_slip) {
+                Some(meant) => {
                     // Somebody meant to answer.
                     self.is_telling = true;
                     self.wrong.push(format!("unknown key `{key}`; did you mean `{meant}`?"));
@@ -386,6 +413,18 @@ impl Reading {
                     self.notes.push(format!("unknown key `{key}`"));
                 }
                 _ => {}
+            }
+        }
+        // A reason without a decision: one of the keys that we do not know decides.
+        let has_message = !self.messages.is_empty() && self.unknown_decides;
+        let has_reason = !self.reasons.is_empty() || has_message;
+        let has_other = self.input.is_some() || !self.context.is_empty() || self.log.is_some();
+        if has_reason && !self.has_verdict && !has_other && self.wrong.is_empty() {
+            if let Some(key) = self.unknown.first() {
+                let key = shorten(key, 60);
+                self.wrong.push(format!(
+                    "it gives a reason and no decision, and its key `{key}` is not known; write `decision`"
+                ));
             }
         }
         let says_something = is_decided || self.input.is_some() || !self.context.is_empty();

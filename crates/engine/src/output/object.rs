@@ -4,6 +4,8 @@ use serde::Deserialize;
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
+use super::dialect::{is_same_key, is_telling_key};
+
 /// An object's fields in order. A map would lose a deny to a later field of the same name.
 pub(super) type Fields = Vec<(String, Member)>;
 
@@ -156,7 +158,8 @@ impl Scan<'_> {
         let inside = self.rest()[1..].trim_start_matches([' ', '\t', '\r', '\n']);
         if !inside.starts_with(['"', '}']) {
             let read = self.rest().len() - inside.len();
-            return self.give_up(&Broken { error: None, read }, false);
+            let is_answer = begins_answer(inside);
+            return self.give_up(&Broken { error: None, read }, is_answer);
         }
         match parse(self.rest()) {
             Ok((Object(fields), length)) => {
@@ -164,7 +167,10 @@ impl Scan<'_> {
                 self.skip(length);
                 false
             }
-            Err(broken) => self.give_up(&broken, false),
+            Err(broken) => {
+                let is_answer = begins_answer(inside);
+                self.give_up(&broken, is_answer)
+            }
         }
     }
 
@@ -195,6 +201,16 @@ impl Scan<'_> {
         self.skip(1);
         false
     }
+}
+
+/// Tells whether what stands behind a brace begins with a key that decides, in any quotes: then an
+/// answer was meant, also where it cannot be read.
+fn begins_answer(inside: &str) -> bool {
+    const LONGEST: usize = 40;
+    let quote = |letter: char| matches!(letter, '"' | '\'');
+    let Some(rest) = inside.strip_prefix(quote) else { return false };
+    let key = rest.split(quote).next().filter(|key| key.len() <= LONGEST && key.len() < rest.len());
+    key.is_some_and(is_telling_key)
 }
 
 /// Text that does not parse.
@@ -260,7 +276,7 @@ impl<'de> Visitor<'de> for ObjectVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
         let mut fields = Vec::new();
         while let Some(key) = map.next_key::<String>()? {
-            let member = if key.eq_ignore_ascii_case(NESTING) {
+            let member = if is_same_key(&key, NESTING) {
                 match map.next_value::<Nesting>()? {
                     Nesting::Object(fields) => {
                         let member = |(key, value)| (key, Member::Value(value));

@@ -316,3 +316,27 @@ proptest! {
         prop_assert_eq!(effect(&stdout), Some(Effect::Deny));
     }
 }
+
+/// What was meant to deny is never taken for no opinion.
+#[test]
+fn a_denial_in_words_of_nobody_is_a_failure() {
+    for output in [
+        r#"{"deny": true, "reason": "x"}"#,
+        r#"{"ok": false, "reason": "x"}"#,
+        r#"{"verdict": "deny", "reason": "x"}"#,
+        r#"{"status": "deny", "message": "x"}"#,
+        r#"{"output": {"decision": "deny"}, "reason": "x"}"#,
+        r#"{"decision": "allow", "permisionDecision": "deny"}"#,
+        r#"INFO {"decision":"deny""#,
+        "log\n  {\"decision\":\"deny\"",
+        "\u{1b}[31m{\"decision\":\"deny\"",
+        "log {'decision':'deny'}",
+    ] {
+        let said = read_stdout(output, StdoutUse::Log, &EventKind::BeforeTool);
+        assert!(said.failure.is_some(), "{output}: {said:?}");
+        assert_eq!(said.decision.effect, None, "{output}");
+    }
+    let nested = r#"{"hook_specific_output": {"permission_decision": "deny"}}"#;
+    let said = read_stdout(nested, StdoutUse::Log, &EventKind::BeforeTool);
+    assert_eq!(said.decision.effect, Some(Effect::Deny), "{said:?}");
+}

@@ -46,7 +46,11 @@ pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
             saying.say_specific("additionalContext", reason_and_context(verdict));
             saying.lose("deny", "the reason, to the subagent's model");
         }
-        EventKind::SessionStart | EventKind::SubagentStart => saying.say_context(verdict),
+        EventKind::SessionStart => {
+            saying.say_context(verdict);
+            saying.warn(verdict);
+        }
+        EventKind::SubagentStart => saying.say_context(verdict),
         _ => {
             if verdict.is_block() {
                 saying.lose("deny", "a line in the journal");
