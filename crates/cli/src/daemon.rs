@@ -8,6 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 use std::{io, thread};
 
+use anyhook_daemon::client::Caller;
 use anyhook_daemon::{Client, ClientError, Folder, Life, LifeError, notice, peer};
 use anyhook_engine::Places;
 use anyhook_model::daemon::{DaemonStatus, RefusalCode, Request, Response};
@@ -38,7 +39,7 @@ pub fn folder(places: &Places) -> Result<Folder, Trouble> {
 /// Connects to the daemon; starts it if it does not run.
 pub fn connect(environment: &Environment) -> Result<Client, Trouble> {
     let folder = folder(&environment.places)?;
-    Ok(Client::connect_or(&folder, PATIENCE, || {
+    Ok(Client::connect_or_for(&folder, PATIENCE, Caller::Person, || {
         start(environment.places.binary.as_deref(), &folder)
     })?)
 }
@@ -47,7 +48,9 @@ pub fn connect(environment: &Environment) -> Result<Client, Trouble> {
 pub fn ask(environment: &Environment, request: &Request) -> Result<Response, Trouble> {
     match connect(environment)?.request(request) {
         // It was about to end: the next one knows the same.
-        Err(error) if error.may_pass() => Ok(connect(environment)?.request(request)?),
+        Err(error) if error.may_pass() && !matches!(error, ClientError::Silent { .. }) => {
+            Ok(connect(environment)?.request(request)?)
+        }
         answered => Ok(answered?),
     }
 }
@@ -160,6 +163,15 @@ impl From<ClientError> for Trouble {
         let hint = match &error {
             ClientError::Refused(refusal) => refusal.hint.clone(),
             ClientError::NotRunning => Some("anyhook daemon start".to_owned()),
+            ClientError::Silent { process: Some(process), is_stopped: true } => {
+                Some(format!("kill -CONT {process}"))
+            }
+            ClientError::Silent { process: Some(process), is_stopped: false } => Some(format!(
+                "try again; `kill -9 {process}` ends it, and the next command starts another one, which loses nothing"
+            )),
+            ClientError::Silent { process: None, .. } => {
+                Some("try again; `anyhook daemon logs` shows what it says".to_owned())
+            }
             ClientError::Version { .. } => {
                 Some("anyhook daemon stop, then anyhook daemon start".to_owned())
             }

@@ -293,7 +293,10 @@ fn look_at_daemon(environment: &Environment, ward: &mut Ward<'_>) {
             Some((why, hint)) => ward.bad(format!("the daemon could not run: {why}"), &hint),
             None => ward.note("the daemon does not run; it starts when it is needed"),
         },
-        Err(trouble) => ward.bad(trouble.message(), "anyhook daemon logs"),
+        Err(trouble) => {
+            let hint = trouble.next_step().unwrap_or("anyhook daemon logs").to_owned();
+            ward.bad(trouble.message(), &hint);
+        }
     }
     for lost in daemon::notices_that_failed(&environment.places) {
         ward.bad(lost, "look at [notify] in anyhook.toml");

@@ -1,6 +1,5 @@
 //! The daemon, asked by a thread of its own: it may hang, end and come back, and the view goes on.
 
-use std::io::ErrorKind;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
 use std::thread;
 use std::time::Duration;
@@ -160,10 +159,8 @@ impl Connection {
         self.client = None;
         match error {
             ClientError::NotRunning => None,
-            ClientError::Frame(FrameError::Io(error)) => {
-                let is_silent = matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut);
-                is_silent.then(|| "the daemon does not answer".to_owned())
-            }
+            ClientError::Silent { .. } => Some("the daemon does not answer".to_owned()),
+            ClientError::Frame(FrameError::Io(_)) => None,
             error => Some(error.to_string()),
         }
     }

@@ -1,8 +1,10 @@
 //! `anyhook daemon`: starts, ends, says how it is.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use anyhook_testkit::{run, wait_until, write};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::environment;
 
@@ -156,4 +158,36 @@ fn a_folder_of_somebody_else() {
     let ran = environment.run(&["daemon", "start"]);
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.stderr.contains("belongs to somebody else"), "{ran:?}");
+}
+
+#[test]
+fn one_that_is_stopped_by_a_signal_is_named() {
+    let environment = environment();
+    environment.run(&["daemon", "start"]);
+    let process = environment.daemon().unwrap();
+    let signal = |signal| {
+        let process = Pid::from_raw(i32::try_from(process).unwrap()).unwrap();
+        kill_process(process, signal).unwrap();
+    };
+    signal(Signal::STOP);
+    for command in [
+        &["agent", "list"][..],
+        &["decision", "list"],
+        &["pipeline", "list", "--json"],
+        &["daemon", "status"],
+        &["daemon", "start"],
+    ] {
+        let began = Instant::now();
+        let ran = environment.run(command);
+        assert!(began.elapsed() < Duration::from_secs(8), "{command:?}: it waited");
+        assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{command:?}: {ran:?}");
+        let told = format!(
+            "error: the daemon (process {process}) is stopped and does not answer\nhint: kill -CONT {process}\n"
+        );
+        assert_eq!(ran.stderr, told, "{command:?}");
+    }
+    let doctor = environment.run(&["doctor"]).stdout;
+    assert!(doctor.contains("is stopped and does not answer"), "{doctor}");
+    signal(Signal::CONT);
+    assert_eq!(environment.run(&["agent", "list"]).code, 0);
 }
