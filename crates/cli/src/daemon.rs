@@ -1,20 +1,25 @@
 //! How commands meet the daemon: they find it or start it, and ask it.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{io, thread};
 
+use anyhook_daemon::client::Caller;
 use anyhook_daemon::{Client, ClientError, Folder, Life, LifeError, notice, peer};
 use anyhook_engine::Places;
-use anyhook_model::daemon::{DaemonStatus, RefusalCode, Request, Response};
+use anyhook_model::daemon::{DaemonStatus, RefusalCode, Request, Response, StartedBy};
 use anyhook_model::notice::{NoticeState, WayResult};
 
+use anyhook_hook::presence;
+use anyhook_hook::starter::kept_variables;
 pub use anyhook_hook::starter::start;
 
+use crate::downtime;
 use crate::environment::{self, Environment};
 use crate::error::Trouble;
 
@@ -38,7 +43,8 @@ pub fn folder(places: &Places) -> Result<Folder, Trouble> {
 /// Connects to the daemon; starts it if it does not run.
 pub fn connect(environment: &Environment) -> Result<Client, Trouble> {
     let folder = folder(&environment.places)?;
-    Ok(Client::connect_or(&folder, PATIENCE, || {
+    Ok(Client::connect_or_for(&folder, PATIENCE, Caller::Person, || {
+        downtime::note_start();
         start(environment.places.binary.as_deref(), &folder)
     })?)
 }
@@ -47,7 +53,9 @@ pub fn connect(environment: &Environment) -> Result<Client, Trouble> {
 pub fn ask(environment: &Environment, request: &Request) -> Result<Response, Trouble> {
     match connect(environment)?.request(request) {
         // It was about to end: the next one knows the same.
-        Err(error) if error.may_pass() => Ok(connect(environment)?.request(request)?),
+        Err(error) if error.may_pass() && !matches!(error, ClientError::Silent { .. }) => {
+            Ok(connect(environment)?.request(request)?)
+        }
         answered => Ok(answered?),
     }
 }
@@ -118,10 +126,12 @@ pub fn notices_that_failed(places: &Places) -> Vec<String> {
 }
 
 /// Is the process between: starts the daemon and tells whether it listens.
-pub fn start_aside(environment: &Environment) -> io::Result<bool> {
+pub fn start_aside(environment: &Environment, by: StartedBy) -> io::Result<bool> {
     let socket = folder(&environment.places).map_err(|_| io::ErrorKind::NotFound)?.socket();
     let binary = environment.places.binary.as_deref().ok_or(io::ErrorKind::NotFound)?;
-    let mut daemon = Command::new(binary).arg(ARGUMENT).spawn()?;
+    // Our own standard input may be the turn to start it, which ends with us.
+    let mut daemon =
+        Command::new(binary).args([ARGUMENT, by.name()]).stdin(Stdio::null()).spawn()?;
     loop {
         if let Ok(stream) = UnixStream::connect(&socket) {
             if peer::process(&stream).is_some_and(|process| process != daemon.id()) {
@@ -139,10 +149,42 @@ pub fn start_aside(environment: &Environment) -> io::Result<bool> {
 }
 
 /// Is the daemon, until it is told to stop.
-pub fn live(environment: Environment) -> Result<(), LifeError> {
+pub fn live(environment: Environment, started_by: StartedBy) -> Result<(), LifeError> {
     let binary = environment.places.binary.clone().unwrap_or_else(|| "anyhook".into());
-    Life { logs: environment::log_homes(&environment.places), places: environment.places, binary }
-        .live()
+    let variables = kept_variables()
+        .filter_map(|(name, value)| Some((name.to_owned(), value.into_string().ok()?)))
+        .collect();
+    let logs = environment::log_homes(&environment.places);
+    Life { logs, places: environment.places, binary, started_by, variables }.live()
+}
+
+/// Brings the daemon back, if it should be running: what the keeper of a task does at its end.
+///
+/// `arguments` are the keeper's; the first names the task's folder, which is in the state folder.
+pub fn revive_after_task(arguments: &[OsString]) {
+    let Some(state) = arguments.first().and_then(|folder| state_of_task(Path::new(folder))) else {
+        return;
+    };
+    // The folders of the daemon before are recorded; a session's environment may be another.
+    let places = Places {
+        state: Some(state.to_owned()),
+        home: None,
+        user: None,
+        ..Environment::read().places
+    };
+    revive(&places, StartedBy::Keeper);
+}
+
+/// Brings the daemon back, if it has work and was killed.
+pub fn revive(places: &Places, by: StartedBy) {
+    presence::revive(places, environment::running_program, by);
+}
+
+/// Returns the state folder of a pipeline's task: its folder is `STATE/daemon/pipelines/ID/jobs/N`.
+fn state_of_task(folder: &Path) -> Option<&Path> {
+    let jobs = folder.parent().filter(|jobs| jobs.ends_with("jobs"))?;
+    let pipelines = jobs.parent()?.parent()?;
+    pipelines.ends_with("daemon/pipelines").then(|| pipelines.parent()?.parent()).flatten()
 }
 
 impl From<ClientError> for Trouble {
@@ -160,6 +202,15 @@ impl From<ClientError> for Trouble {
         let hint = match &error {
             ClientError::Refused(refusal) => refusal.hint.clone(),
             ClientError::NotRunning => Some("anyhook daemon start".to_owned()),
+            ClientError::Silent { process: Some(process), is_stopped: true } => {
+                Some(format!("kill -CONT {process}"))
+            }
+            ClientError::Silent { process: Some(process), is_stopped: false } => Some(format!(
+                "try again; `kill -9 {process}` ends it, and the next command starts another one, which loses nothing"
+            )),
+            ClientError::Silent { process: None, .. } => {
+                Some("try again; `anyhook daemon logs` shows what it says".to_owned())
+            }
             ClientError::Version { .. } => {
                 Some("anyhook daemon stop, then anyhook daemon start".to_owned())
             }

@@ -8,6 +8,7 @@ mod agents;
 mod chart;
 mod commands;
 mod daemon;
+mod downtime;
 mod drawing;
 mod environment;
 mod error;
@@ -27,6 +28,7 @@ mod ui;
 mod waiting;
 mod workflow;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhook_daemon::LifeError;
@@ -37,6 +39,7 @@ use anyhook_daemon::task;
 use anyhook_engine::now;
 use anyhook_engine::run::detached;
 use anyhook_hook::{self as hook, fault, starter};
+use anyhook_model::daemon::StartedBy;
 
 use crate::commands::manual;
 
@@ -60,12 +63,20 @@ fn main() -> ExitCode {
             return ExitCode::from(u8::from(delivered.is_err()));
         }
         Some(task::ARGUMENT) => {
-            return ExitCode::from(u8::from(!task::keeper::main(&arguments[1..])));
+            let went_well = task::keeper::main(&arguments[1..]);
+            // The daemon that waits for the result may have been killed.
+            daemon::revive_after_task(&arguments[1..]);
+            return ExitCode::from(u8::from(!went_well));
         }
-        Some(pty::ARGUMENT) => return ExitCode::from(u8::from(!pty::main(&arguments[1..]))),
-        Some(daemon::ARGUMENT) => return be_daemon(),
+        Some(pty::ARGUMENT) => {
+            let went_well = pty::main(&arguments[1..]);
+            daemon::revive_after_task(&arguments[1..]);
+            return ExitCode::from(u8::from(!went_well));
+        }
+        Some(daemon::ARGUMENT) => return be_daemon(started_by(&arguments)),
         Some(starter::STARTER) => {
-            let listens = daemon::start_aside(&environment::Environment::read());
+            let environment = environment::Environment::read();
+            let listens = daemon::start_aside(&environment, started_by(&arguments));
             return ExitCode::from(u8::from(!listens.unwrap_or(false)));
         }
         Some(manual::ARGUMENT) => return manual::main(&arguments[1..]),
@@ -75,10 +86,16 @@ fn main() -> ExitCode {
     commands::main()
 }
 
+/// Returns who started the daemon, as the arguments of its process tell.
+fn started_by(arguments: &[OsString]) -> StartedBy {
+    let named = arguments.get(1).and_then(|by| by.to_str());
+    StartedBy::from_name(named.unwrap_or_default())
+}
+
 /// Is the daemon; what it says goes to its log.
-fn be_daemon() -> ExitCode {
+fn be_daemon(by: StartedBy) -> ExitCode {
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).init();
-    match daemon::live(environment::Environment::read()) {
+    match daemon::live(environment::Environment::read(), by) {
         Ok(()) => ExitCode::SUCCESS,
         Err(LifeError::Store(StoreError::Locked { .. })) => {
             tracing::info!("another one runs already");

@@ -29,6 +29,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::doer::{Deed, Doer};
 use crate::faults;
 use crate::pipelines::{StillRests, TypedInto, Worker};
+use crate::presence::Presence;
 use crate::store::{Store, StoreError};
 
 use self::waiting::Waiting;
@@ -117,6 +118,8 @@ pub struct Core {
     at_work: BTreeSet<(RecordId, u32)>,
     /// What the hook processes of agents were told to do.
     instructed: BTreeMap<String, Instructions>,
+    /// What others can know of us without asking.
+    pub(crate) presence: Presence,
 }
 
 /// What a core begins with.
@@ -136,12 +139,14 @@ pub struct Beginning {
     pub worker: Worker,
     /// What is worth knowing from the start.
     pub notes: Vec<String>,
+    /// What others can know of the daemon without asking it.
+    pub presence: Presence,
 }
 
 impl Core {
     /// Begins where it was.
     pub fn new(beginning: Beginning) -> Self {
-        let Beginning { state, store, journal, wanted, doer, worker, notes } = beginning;
+        let Beginning { state, store, journal, wanted, doer, worker, notes, presence } = beginning;
         let mut core = Self {
             waiting: Waiting::default(),
             followers: Vec::new(),
@@ -164,6 +169,7 @@ impl Core {
             wanted,
             doer,
             notes,
+            presence,
         };
         core.waiting.expect(core.state.inquiries.open());
         core
@@ -224,6 +230,7 @@ impl Core {
             self.store_what_waits();
             self.look_after_pipelines();
             self.notify();
+            self.presence.tell(self.has_work());
             if self.store.wants_snapshot() {
                 self.keep_snapshot();
             }
@@ -235,6 +242,13 @@ impl Core {
             }
         }
         self.store.snapshot(&self.state)
+    }
+
+    /// Tells whether somebody counts on the daemon: it is brought back if it is killed.
+    fn has_work(&self) -> bool {
+        self.state.agents.iter().any(|(_, agent)| !agent.state.is_over())
+            || self.state.pipelines.open().next().is_some()
+            || self.state.inquiries.open().next().is_some()
     }
 
     /// Takes in what has happened; what is over is over before anybody asks about it.

@@ -20,6 +20,7 @@ pub mod life;
 mod logs;
 pub mod notice;
 pub mod pipelines;
+pub mod presence;
 mod processes;
 pub mod server;
 pub mod session;

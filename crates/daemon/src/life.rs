@@ -1,6 +1,6 @@
 //! A daemon's life: it takes its store, listens, and ends in order when it is told to.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::{io, thread};
 
@@ -9,6 +9,7 @@ use anyhook_engine::settings::Settings;
 use anyhook_engine::{Engine, Places};
 use anyhook_flow::{Entry, State};
 use anyhook_hosts::log::LogHomes;
+use anyhook_model::daemon::StartedBy;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
@@ -19,6 +20,7 @@ use crate::folder::{Folder, FolderError};
 use crate::grown::Grown;
 use crate::logs::Logs;
 use crate::pipelines::Worker;
+use crate::presence::{Before, Presence};
 use crate::processes::Processes;
 use crate::store::{Options, Recovered, Store, StoreError};
 use crate::{faults, notice, server};
@@ -72,6 +74,10 @@ pub struct Life {
     pub binary: PathBuf,
     /// Where agents' logs are.
     pub logs: Option<LogHomes>,
+    /// Who started it.
+    pub started_by: StartedBy,
+    /// What it was started with, for the one that takes its place if it is killed.
+    pub variables: BTreeMap<String, String>,
 }
 
 impl Life {
@@ -84,6 +90,7 @@ impl Life {
         folder.make()?;
         let files = raise_file_limit();
         let settings = Settings::load(&self.places, None);
+        let before = Before::look(&folder);
         let (store, recovered) = Store::open(&folder.store(), Options::default())?;
         faults::point("life.store.opened");
         let wanted: BTreeSet<_> = settings.notify.on.iter().copied().collect();
@@ -113,6 +120,8 @@ impl Life {
             home: self.places.home.clone(),
             inputs: inputs.clone(),
         };
+        let presence =
+            Presence::begin(folder.clone(), before, self.started_by, self.variables.clone());
         let listener = {
             let _inside = outside.enter();
             let no_socket = |error| LifeError::System { what: "the socket cannot be made", error };
@@ -130,7 +139,8 @@ impl Life {
             notes.push(format!("agents' logs cannot be watched: {error}"));
         }
         let _ = notice::forget(&notice::folder(&state_folder), std::time::SystemTime::now());
-        let mut core = Core::new(Beginning { state, store, journal, wanted, doer, worker, notes });
+        let mut core =
+            Core::new(Beginning { state, store, journal, wanted, doer, worker, notes, presence });
         faults::point("life.resumed");
         outside.spawn(stop_on_signals(inputs.clone()));
         outside.spawn(server::watch_socket(folder.clone(), inputs.clone()));
@@ -147,6 +157,9 @@ impl Life {
         let inside = runtime().map_err(no_threads)?;
         let ended = inside.block_on(core.run(taken));
         tracing::info!("the daemon ends");
+        if ended.is_ok() {
+            core.presence.end();
+        }
         // While the store is ours: the next one makes a socket of its own.
         let _ = std::fs::remove_file(folder.socket());
         drop(core);

@@ -316,6 +316,7 @@ impl Pipeline {
                 .zip(&self.visits)
                 .map(|(number, visit)| self.view_of(number, visit, output))
                 .collect(),
+            daemon_down: None,
         }
     }
 

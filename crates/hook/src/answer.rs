@@ -3,8 +3,10 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhook_engine::{Engine, now};
+use anyhook_engine::{Engine, Places, now};
+use anyhook_model::daemon::StartedBy;
 use anyhook_model::{Caller, DecodeError, EventKind, Reply, exit_code};
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -15,6 +17,7 @@ use rustix::stdio::{stderr, stdout};
 use crate::environment::{Environment, folder};
 use crate::payload;
 use crate::person::ThroughDaemon;
+use crate::presence;
 use crate::request::Request;
 use crate::watchdog;
 
@@ -24,13 +27,13 @@ const KEPT_OF_REFUSED: usize = 1024 * 1024;
 /// Answers the payload on standard input. Most events need no `anyhook`: where it is, is found out
 /// when one does.
 pub fn answer(request: &Request, anyhook: fn() -> Option<PathBuf>) -> u8 {
-    let reply = reply(request, anyhook);
+    let Answered { reply, daemon_needed } = reply(request, anyhook);
     watchdog::answering(if reply.blocks { exit_code::BLOCKED } else { reply.exit_code });
     // A host that no longer listens has its answer: the exit code.
     let _ = write_all(stderr(), reply.stderr.as_bytes());
     let written = write_all(stdout(), reply.stdout.as_bytes())
         .and_then(|()| if reply.blocks { is_read(stdout()) } else { Ok(()) });
-    match written {
+    let code = match written {
         // Many hosts take a missing text for a yes, and none takes exit 2 for one.
         Err(error) if reply.blocks && reply.exit_code != exit_code::BLOCKED => {
             let text = format!(
@@ -42,6 +45,24 @@ pub fn answer(request: &Request, anyhook: fn() -> Option<PathBuf>) -> u8 {
             exit_code::BLOCKED
         }
         _ => reply.exit_code,
+    };
+    // The agent has its answer: nothing of this can change or delay it.
+    if let Some(places) = daemon_needed {
+        presence::revive(&places, anyhook, StartedBy::Hook);
+    }
+    code
+}
+
+/// The reply to a call, and what is left to do when it is written.
+struct Answered {
+    reply: Reply,
+    /// Set where the daemon should be running, if it has work: by these places it is found.
+    daemon_needed: Option<Places>,
+}
+
+impl From<Reply> for Answered {
+    fn from(reply: Reply) -> Self {
+        Self { reply, daemon_needed: None }
     }
 }
 
@@ -75,7 +96,7 @@ fn is_read(stream: impl AsFd) -> Result<(), Errno> {
     if is_device && found.st_rdev == null.st_rdev { Err(Errno::BADF) } else { Ok(()) }
 }
 
-fn reply(request: &Request, anyhook: fn() -> Option<PathBuf>) -> Reply {
+fn reply(request: &Request, anyhook: fn() -> Option<PathBuf>) -> Answered {
     let environment = Environment::of(None, &request.folders);
     let state = environment.places.state.as_deref();
     watchdog::may_block(request.may_be_tool_call());
@@ -92,21 +113,28 @@ fn reply(request: &Request, anyhook: fn() -> Option<PathBuf>) -> Reply {
     let mut engine = Engine::new(environment.places).with_person(ThroughDaemon { anyhook });
     engine.find_binary_by(anyhook);
     if let Some(trouble) = trouble {
-        return engine.refuse(
-            request.host,
-            &DecodeError::NotTaken(trouble),
-            &payload[..payload.len().min(KEPT_OF_REFUSED)],
-            &caller,
-        );
+        let kept = &payload[..payload.len().min(KEPT_OF_REFUSED)];
+        return engine.refuse(request.host, &DecodeError::NotTaken(trouble), kept, &caller).into();
     }
     engine.be_hook_process(watchdog::is_ignored);
     engine.tell_kind_to(note_kind);
-    engine.dispatch(request.host, payload, &caller, request.left())
+    let reply = engine.dispatch(request.host, payload, &caller, request.left());
+    // Tool calls are many, and what they cost is waited for: only those of an agent that the daemon
+    // itself started look for it.
+    let looks = caller.agent_id.is_some() || !IS_TOOL_CALL.load(Ordering::Relaxed);
+    let daemon_needed = looks.then(|| engine.places().clone());
+    Answered { reply, daemon_needed }
 }
 
-/// Tells the watchdog what it would have to refuse.
+/// Whether the event is one of a tool call.
+static IS_TOOL_CALL: AtomicBool = AtomicBool::new(false);
+
+/// Tells the watchdog what it would have to refuse, and remembers whether it is a tool call.
 fn note_kind(kind: &EventKind) {
     watchdog::decided_about(kind);
+    let is_tool_call =
+        matches!(kind, EventKind::BeforeTool | EventKind::AfterTool | EventKind::AfterToolFailure);
+    IS_TOOL_CALL.store(is_tool_call, Ordering::Relaxed);
     #[cfg(debug_assertions)]
     if std::env::var_os("ANYHOOK_FAULT").is_some_and(|fault| fault == "hook.hangs") {
         // Tests of the watchdog need something that hangs and is nobody's fault.

@@ -16,6 +16,7 @@ pub mod environment;
 pub mod fault;
 mod payload;
 pub mod person;
+pub mod presence;
 mod request;
 pub mod starter;
 mod watchdog;

@@ -11,10 +11,11 @@ use anyhook_engine::run::environment::of_places;
 use anyhook_engine::run::interruption::wake_on_signals;
 use anyhook_hosts::happening;
 use anyhook_model::bus::AgentReport;
-use anyhook_model::daemon::Ask;
+use anyhook_model::daemon::{Ask, StartedBy};
 use anyhook_model::{Happening, Inquiry, Record, Resolution};
 use anyhook_socket::{Client, ClientError, Folder};
 
+use crate::presence;
 use crate::starter::start_with;
 use crate::watchdog;
 
@@ -38,6 +39,10 @@ pub struct ThroughDaemon {
 impl Person for ThroughDaemon {
     fn ask(&self, places: &Places, inquiry: &Inquiry, record: &Record) -> Option<Resolution> {
         let folder = Folder::of_state(places.state.as_deref()?);
+        // A daemon that a person stopped is not started for this: the agent's own dialog stands.
+        if folder.is_stopped() && !folder.is_held() {
+            return None;
+        }
         let told = happening::of_record(record);
         let ask = Ask { inquiry: inquiry.clone(), report: report(told, inquiry) };
         let wait = inquiry.until?.duration_since(inquiry.created);
@@ -56,7 +61,8 @@ impl Person for ThroughDaemon {
             }
             let client = if starts {
                 Client::connect_or(&folder, left, || {
-                    start_with((self.anyhook)().as_deref(), &folder, of_places(places))
+                    let by = StartedBy::Hook;
+                    start_with((self.anyhook)().as_deref(), &folder, of_places(places), by)
                 })
             } else {
                 Client::connect_within(&folder, left.min(PATIENCE))
@@ -73,6 +79,7 @@ impl Person for ThroughDaemon {
                         }
                     }
                     starts = false;
+                    presence::revive(places, self.anyhook, StartedBy::Hook);
                     thread::sleep(ASK_AGAIN.min(left));
                 }
                 Err(_) => return None,

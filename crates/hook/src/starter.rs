@@ -4,10 +4,12 @@ use std::env;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use anyhook_engine::regular_file::open_own;
+use anyhook_model::daemon::StartedBy;
 use anyhook_socket::Folder;
 use rustix::fs::OFlags;
 
@@ -16,7 +18,7 @@ pub const STARTER: &str = "__start-daemon";
 
 /// What the daemon gets of its starter's environment: where things are and how to reach the
 /// person, and nothing that only concerns an agent or a terminal.
-const KEPT_VARIABLES: [&str; 19] = [
+pub const KEPT_VARIABLES: [&str; 19] = [
     "HOME",
     "PATH",
     "USER",
@@ -47,7 +49,7 @@ const LOG_LIMIT: u64 = 4 * 1024 * 1024;
 /// An agent that no longer needs a hook ends it with all that comes from it. The daemon may have been
 /// started by one, and must not come from it.
 pub fn start(anyhook: Option<&Path>, folder: &Folder) -> io::Result<Child> {
-    start_with(anyhook, folder, Vec::new())
+    start_with(anyhook, folder, Vec::new(), StartedBy::Command)
 }
 
 /// As [`start`], with variables that count more than our own: by them the daemon finds its folders.
@@ -55,23 +57,42 @@ pub fn start_with(
     anyhook: Option<&Path>,
     folder: &Folder,
     variables: Vec<(OsString, OsString)>,
+    by: StartedBy,
 ) -> io::Result<Child> {
-    let log = open_log(folder)?;
-    let anyhook = anyhook.ok_or(io::ErrorKind::NotFound)?;
-    let kept = KEPT_VARIABLES.iter().filter_map(|name| Some((name, env::var_os(name)?)));
-    Command::new(anyhook)
-        .arg(STARTER)
-        .env_clear()
-        .envs(kept)
-        .envs(variables)
-        .current_dir("/")
-        .stdin(Stdio::null())
-        .stdout(log.try_clone()?)
-        .stderr(log)
-        .spawn()
+    command(anyhook, folder, variables, by)?.stdin(Stdio::null()).spawn()
 }
 
-fn open_log(folder: &Folder) -> io::Result<File> {
+/// Returns the process between, to be started. It has none of our streams but standard input, which
+/// the caller sets.
+pub(crate) fn command(
+    anyhook: Option<&Path>,
+    folder: &Folder,
+    variables: Vec<(OsString, OsString)>,
+    by: StartedBy,
+) -> io::Result<Command> {
+    let log = open_log(folder)?;
+    let anyhook = anyhook.ok_or(io::ErrorKind::NotFound)?;
+    let mut command = Command::new(anyhook);
+    command
+        .args([STARTER, by.name()])
+        .env_clear()
+        .envs(kept_variables())
+        .envs(variables)
+        .current_dir("/")
+        // A signal to the group of whoever starts it is not meant for it.
+        .process_group(0)
+        .stdout(log.try_clone()?)
+        .stderr(log);
+    Ok(command)
+}
+
+/// Returns what the daemon gets of our environment.
+pub fn kept_variables() -> impl Iterator<Item = (&'static str, OsString)> {
+    KEPT_VARIABLES.into_iter().filter_map(|name| Some((name, env::var_os(name)?)))
+}
+
+/// Opens the file that the daemon writes its own log to.
+pub fn open_log(folder: &Folder) -> io::Result<File> {
     let path = folder.log();
     if path.metadata().is_ok_and(|metadata| metadata.len() > LOG_LIMIT) {
         std::fs::rename(&path, path.with_extension("log.1"))?;

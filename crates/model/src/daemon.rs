@@ -286,6 +286,73 @@ pub struct DaemonStatus {
     pub logs: Vec<WatchedLogs>,
     /// What is worth knowing: what was repaired, what cannot be watched, notices that failed.
     pub notes: Vec<String>,
+    /// Who started it.
+    #[serde(default)]
+    pub started_by: StartedBy,
+    /// When no daemon ran before this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub down: Option<Downtime>,
+}
+
+/// Who started a daemon.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum StartedBy {
+    /// A command.
+    #[default]
+    Command,
+    /// A hook event of an agent.
+    Hook,
+    /// The end of a pipeline's command, or of an agent's session.
+    Keeper,
+    /// The service manager.
+    Service,
+}
+
+impl StartedBy {
+    /// Returns its name, as it is in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Command => "command",
+            Self::Hook => "hook",
+            Self::Keeper => "keeper",
+            Self::Service => "service",
+        }
+    }
+
+    /// Returns the one of that name; a command for any other.
+    pub fn from_name(name: &str) -> Self {
+        let all = [Self::Hook, Self::Keeper, Self::Service];
+        all.into_iter().find(|by| by.name() == name).unwrap_or_default()
+    }
+}
+
+/// A time in which no daemon ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Downtime {
+    /// When the daemon before last gave a sign of life.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub from: Timestamp,
+    /// When the next one was started.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub to: Timestamp,
+    /// How the daemon before ended.
+    pub cause: DownCause,
+}
+
+/// How a daemon ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum DownCause {
+    /// It was killed, or crashed.
+    Killed,
+    /// A person stopped it.
+    Stopped,
+    /// It ended in order: the system was shut down, or its socket was removed.
+    Ended,
 }
 
 /// The logs of one host.
@@ -346,6 +413,9 @@ pub struct AgentView {
     /// The pipeline it works for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pipeline: Option<RecordId>,
+    /// When no daemon ran, if that is news; only where one is shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub daemon_down: Option<Downtime>,
 }
 
 impl AgentView {

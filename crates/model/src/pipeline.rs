@@ -301,6 +301,9 @@ pub struct PipelineView {
     pub steps: Vec<String>,
     /// Every visit of a step, the present one last.
     pub visits: Vec<VisitView>,
+    /// When no daemon ran, if that is news; only where one is shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub daemon_down: Option<crate::daemon::Downtime>,
 }
 
 /// How a visit of a step stands.

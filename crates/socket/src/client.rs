@@ -27,6 +27,15 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 /// A daemon that was just started is there after this, or something is wrong.
 const START_LIMIT: Duration = Duration::from_secs(10);
 
+/// For a person, a daemon that does not even greet within this time counts as one that does not
+/// answer. Its greeting does not wait for anything.
+const GREETING_LIMIT: Duration = Duration::from_secs(3);
+/// How often a client that waits on behalf of a person checks whether the daemon is stopped.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// How long to wait before connecting again to a daemon whose queue of connections is full.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const QUEUE_PAUSE: Duration = Duration::from_millis(5);
+
 /// No wait is shorter: none at all would mean for ever.
 const LEAST: Duration = Duration::from_millis(1);
 
@@ -36,6 +45,16 @@ pub struct Client {
     stream: UnixStream,
     /// How long an answer may take; none for however long.
     patience: Option<Duration>,
+    caller: Caller,
+}
+
+/// On whose behalf the daemon is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caller {
+    /// A person, who wants to know soon that it does not answer.
+    Person,
+    /// A process that can wait, and tries again.
+    Process,
 }
 
 /// Why the daemon cannot be asked.
@@ -44,6 +63,14 @@ pub enum ClientError {
     /// It does not run.
     #[error("the daemon does not run")]
     NotRunning,
+    /// It runs and does not answer.
+    #[error("{}", silent(*.process, *.is_stopped))]
+    Silent {
+        /// Its process, where the system tells.
+        process: Option<u32>,
+        /// Whether it is stopped, as by SIGSTOP.
+        is_stopped: bool,
+    },
     /// Its folder cannot be used.
     #[error(transparent)]
     Folder(#[from] FolderError),
@@ -73,42 +100,50 @@ pub enum ClientError {
 }
 
 impl Client {
-    /// Connects to the daemon that runs.
+    /// Connects to the daemon that runs, for a person.
     pub fn connect(folder: &Folder) -> Result<Self, ClientError> {
-        Self::connect_within(folder, ANSWER_LIMIT)
+        Self::connect_for(folder, ANSWER_LIMIT, Caller::Person)
     }
 
     /// As [`connect`](Self::connect), for those who cannot wait: every answer must come within
     /// `patience`.
     pub fn connect_within(folder: &Folder, patience: Duration) -> Result<Self, ClientError> {
-        folder.check_socket_path()?;
-        Self::connect_to(&folder.socket(), patience)
+        Self::connect_for(folder, patience, Caller::Process)
     }
 
-    fn connect_to(socket: &Path, patience: Duration) -> Result<Self, ClientError> {
-        let stream = match UnixStream::connect(socket) {
+    fn connect_for(
+        folder: &Folder,
+        patience: Duration,
+        caller: Caller,
+    ) -> Result<Self, ClientError> {
+        folder.check_socket_path()?;
+        Self::connect_to(&folder.socket(), patience, caller)
+    }
+
+    fn connect_to(socket: &Path, patience: Duration, caller: Caller) -> Result<Self, ClientError> {
+        let greeting = match caller {
+            Caller::Person => patience.min(GREETING_LIMIT),
+            Caller::Process => patience,
+        };
+        let stream = match connect_within(socket, greeting) {
             Ok(stream) => stream,
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused
-                ) =>
-            {
-                return Err(ClientError::NotRunning);
+            Err(Errno::NOENT | Errno::CONNREFUSED) => return Err(ClientError::NotRunning),
+            Err(Errno::AGAIN) => {
+                return Err(ClientError::Silent { process: None, is_stopped: false });
             }
-            Err(error) => return Err(FrameError::from(error).into()),
+            Err(error) => return Err(FrameError::from(io::Error::from(error)).into()),
         };
         // A daemon of somebody else could tell lies about our agents.
         if !peer::is_ours(&stream) {
             return Err(ClientError::Stranger);
         }
-        let mut client = Self { stream, patience: Some(patience) };
+        let mut client = Self { stream, patience: Some(greeting), caller };
         let theirs: Hello = match client.send(&Hello::ours()).and_then(|()| client.receive()) {
             // It was about to end.
             Err(FrameError::Io(error)) if is_cut_off(&error) => {
                 return Err(ClientError::NotRunning);
             }
-            greeted => greeted?,
+            greeted => greeted.map_err(|error| client.silent(error))?,
         };
         if theirs.protocol != PROTOCOL_VERSION {
             return Err(ClientError::Version {
@@ -116,7 +151,21 @@ impl Client {
                 ours: Hello::ours().anyhook,
             });
         }
+        client.patience = Some(patience);
         Ok(client)
+    }
+
+    /// Says of an answer that did not come in time that the daemon does not answer.
+    fn silent(&self, error: FrameError) -> ClientError {
+        match error {
+            FrameError::Io(error)
+                if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) =>
+            {
+                let process = peer::process(&self.stream);
+                ClientError::Silent { process, is_stopped: process.is_some_and(is_stopped) }
+            }
+            error => error.into(),
+        }
     }
 
     /// Connects to the daemon, after `start` has started one if none runs; all within `patience`.
@@ -128,9 +177,19 @@ impl Client {
         patience: Duration,
         start: impl FnOnce() -> io::Result<Child>,
     ) -> Result<Self, ClientError> {
+        Self::connect_or_for(folder, patience, Caller::Process, start)
+    }
+
+    /// As [`connect_or`](Self::connect_or), on behalf of a caller.
+    pub fn connect_or_for(
+        folder: &Folder,
+        patience: Duration,
+        caller: Caller,
+        start: impl FnOnce() -> io::Result<Child>,
+    ) -> Result<Self, ClientError> {
         let limit = Instant::now() + patience.min(START_LIMIT);
         let left = || limit.saturating_duration_since(Instant::now()).max(LEAST);
-        let connect = || Self::connect_within(folder, left().min(ANSWER_LIMIT));
+        let connect = || Self::connect_for(folder, left().min(ANSWER_LIMIT), caller);
         let mut start = Some(start);
         let mut starter: Option<(Child, File)> = None;
         loop {
@@ -174,18 +233,22 @@ impl Client {
     /// Reads a message that comes whole within the patience, however it drips.
     fn receive<T: DeserializeOwned>(&mut self) -> Result<T, FrameError> {
         let limit = self.patience.map(|patience| Instant::now() + patience);
-        frame::read(&mut Limited { stream: &self.stream, limit })
+        let watched = match self.caller {
+            Caller::Person => peer::process(&self.stream),
+            Caller::Process => None,
+        };
+        frame::read(&mut Limited { stream: &self.stream, limit, watched })
     }
 
     /// Sends a request and returns the answer.
     pub fn request(&mut self, request: &Request) -> Result<Response, ClientError> {
-        self.send(request)?;
+        self.send(request).map_err(|error| self.silent(error))?;
         self.read()
     }
 
     /// Returns the next answer.
     pub fn read(&mut self) -> Result<Response, ClientError> {
-        match self.receive()? {
+        match self.receive().map_err(|error| self.silent(error))? {
             Response::Refused(refusal) => Err(ClientError::Refused(refusal)),
             response => Ok(response),
         }
@@ -243,16 +306,78 @@ impl Client {
 struct Limited<'stream> {
     stream: &'stream UnixStream,
     limit: Option<Instant>,
+    /// A process that is not waited for while it is stopped.
+    watched: Option<u32>,
 }
 
 impl Read for Limited<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let left = self.limit.map(|limit| limit.saturating_duration_since(Instant::now()));
-        if left.is_some_and(|left| left.is_zero()) {
-            return Err(io::ErrorKind::TimedOut.into());
+        loop {
+            let left = self.limit.map(|limit| limit.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            let Some(process) = self.watched else {
+                self.stream.set_read_timeout(left)?;
+                return self.stream.read(buffer);
+            };
+            let turn = left.map_or(LOOK_EVERY, |left| left.min(LOOK_EVERY));
+            self.stream.set_read_timeout(Some(turn))?;
+            match self.stream.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if is_stopped(process) {
+                        return Err(io::ErrorKind::TimedOut.into());
+                    }
+                }
+                read => return read,
+            }
         }
-        self.stream.set_read_timeout(left)?;
-        self.stream.read(buffer)
+    }
+}
+
+/// Connects, and waits no longer than `patience` for a place in a queue that is full: a stopped
+/// daemon accepts no connection.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn connect_within(path: &Path, patience: Duration) -> Result<UnixStream, Errno> {
+    use rustix::net::{
+        AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with,
+    };
+
+    let limit = Instant::now() + patience;
+    let address = SocketAddrUnix::new(path)?;
+    loop {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        match connect(&socket, &address) {
+            Ok(()) => {
+                let stream = UnixStream::from(socket);
+                let blocking = stream.set_nonblocking(false);
+                return blocking.map(|()| stream).map_err(|_| Errno::IO);
+            }
+            Err(Errno::AGAIN) if Instant::now() < limit => std::thread::sleep(QUEUE_PAUSE),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Connects. How long that may take, only some systems let us say.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn connect_within(path: &Path, _patience: Duration) -> Result<UnixStream, Errno> {
+    UnixStream::connect(path).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+}
+
+/// Tells whether a process is stopped, where the system tells.
+fn is_stopped(process: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['T', 't']))
+}
+
+fn silent(process: Option<u32>, is_stopped: bool) -> String {
+    let process = process.map(|process| format!(" (process {process})")).unwrap_or_default();
+    if is_stopped {
+        format!("the daemon{process} is stopped and does not answer")
+    } else {
+        format!("the daemon{process} does not answer; it may be stopped or overloaded")
     }
 }
 
@@ -260,7 +385,7 @@ impl ClientError {
     /// Tells whether asking again may help: the daemon is gone or going, perhaps for a moment.
     pub fn may_pass(&self) -> bool {
         match self {
-            Self::NotRunning | Self::Frame(FrameError::Io(_)) => true,
+            Self::NotRunning | Self::Silent { .. } | Self::Frame(FrameError::Io(_)) => true,
             Self::Refused(refusal) => {
                 matches!(refusal.code, RefusalCode::Busy | RefusalCode::Store)
             }
@@ -274,4 +399,43 @@ fn is_cut_off(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    #[test]
+    fn one_that_does_not_answer_is_named() {
+        let state = tempfile::tempdir().unwrap();
+        let folder = Folder::of_state(state.path());
+        folder.make().unwrap();
+        assert!(matches!(Client::connect(&folder), Err(ClientError::NotRunning)));
+        let _listener = UnixListener::bind(folder.socket()).unwrap();
+        let error = Client::connect_within(&folder, Duration::from_millis(50)).unwrap_err();
+        assert!(error.may_pass(), "a process tries again");
+        let words = error.to_string();
+        if cfg!(target_os = "linux") {
+            let expected = format!(
+                "the daemon (process {}) does not answer; it may be stopped or overloaded",
+                std::process::id()
+            );
+            assert_eq!(words, expected);
+        }
+        assert!(words.contains("does not answer"), "{words}");
+    }
+
+    #[test]
+    fn one_that_does_not_even_greet_is_not_waited_for_longer_on_behalf_of_a_person() {
+        let state = tempfile::tempdir().unwrap();
+        let folder = Folder::of_state(state.path());
+        folder.make().unwrap();
+        let _listener = UnixListener::bind(folder.socket()).unwrap();
+        let began = Instant::now();
+        let error = Client::connect(&folder).unwrap_err();
+        assert!(matches!(error, ClientError::Silent { is_stopped: false, .. }), "{error}");
+        assert!(began.elapsed() < ANSWER_LIMIT, "{:?}", began.elapsed());
+    }
 }

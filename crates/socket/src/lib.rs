@@ -7,6 +7,7 @@ pub mod client;
 pub mod folder;
 pub mod frame;
 pub mod peer;
+pub mod presence;
 
 pub use client::{Client, ClientError};
 pub use folder::{Folder, FolderError};

@@ -272,7 +272,18 @@ impl TestEnv {
         command.contains("__daemon").then_some(process)
     }
 
-    /// Ends the daemon that runs here as nothing else would: by `kill -9`.
+    /// Ends the daemon by `kill -9`, and keeps hook events and keepers from bringing it back, as
+    /// `anyhook daemon stop` does. The next command that needs it starts it.
+    pub fn kill_daemon_for_good(&self) {
+        let folder = self.state().join("daemon");
+        if folder.is_dir() {
+            fs::write(folder.join("stopped"), "").unwrap();
+        }
+        self.kill_daemon();
+    }
+
+    /// Ends the daemon that runs here as nothing else would: by `kill -9`. While agents or pipelines
+    /// are under way, a hook event or the end of a keeper brings it back.
     pub fn kill_daemon(&self) {
         let Some(process) = self.daemon() else { return };
         // It may be gone by now.
@@ -280,7 +291,16 @@ impl TestEnv {
         kill.args(["-9", &process.to_string()]).stderr(Stdio::null()).status().unwrap();
         // One that waits for the disk ends when the disk has answered.
         let limit = Duration::from_secs(60);
-        wait_within(limit, "the daemon to be gone", || self.daemon() != Some(process));
+        // Its name goes before its lock does.
+        wait_within(limit, "the daemon to be gone", || {
+            self.daemon() != Some(process) && (self.daemon().is_some() || !self.store_is_locked())
+        });
+    }
+
+    /// Tells whether a process has the daemon's store.
+    fn store_is_locked(&self) -> bool {
+        let lock = fs::File::open(self.state().join("daemon/store/lock"));
+        lock.is_ok_and(|lock| lock.try_lock_shared().is_err())
     }
 
     /// Gives everything to another user.
@@ -328,7 +348,7 @@ impl TestEnv {
 
 impl Drop for TestEnv {
     fn drop(&mut self) {
-        self.kill_daemon();
+        self.kill_daemon_for_good();
         self.end_processes();
         // Trusted copies are read-only, and only root can remove what it may not write.
         let _ = Command::new("chmod")

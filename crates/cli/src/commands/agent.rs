@@ -9,6 +9,7 @@ use jiff::Timestamp;
 
 use super::Ended;
 use crate::daemon::ask;
+use crate::downtime;
 use crate::environment::{Environment, shown};
 use crate::error::Trouble;
 use crate::figures::brief;
@@ -113,6 +114,7 @@ fn list(
     }
     // Those that wait for a person first, and of these the longest waiting.
     agents.sort_by_key(|agent| (rank(agent.full_state()), agent.since));
+    downtime::tell(environment);
     if json {
         out.json(&agents)?;
         return Ok(exit_code::OK);
@@ -152,9 +154,10 @@ fn show(
 ) -> Ended {
     let agent = find(agents, id)?;
     if json {
-        out.json(agent)?;
+        out.json(&AgentView { daemon_down: downtime::news(environment), ..agent.clone() })?;
         return Ok(exit_code::OK);
     }
+    downtime::tell(environment);
     let now = anyhook_engine::now();
     let state = agent.full_state();
     let process = agent.process.as_ref().map(|process| process.pid.to_string());

@@ -1,17 +1,23 @@
 //! `anyhook daemon`: the process that knows what every agent does.
 
+mod service;
+
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhook_daemon::store::Store;
-use anyhook_model::daemon::Request;
+use anyhook_hook::starter::open_log;
+use anyhook_model::daemon::{Request, StartedBy};
 use anyhook_model::exit_code;
 use clap::{Args, Subcommand};
 
 use super::Ended;
 use crate::daemon::{self, connect_if_it_runs, folder, last_words, notices_that_failed, tail};
+use crate::downtime;
 use crate::environment::{Environment, shown};
 use crate::error::Trouble;
 use crate::figures::{apart, thousands};
@@ -24,7 +30,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Start, stop and look at the daemon, which knows what every agent does
 ///
-/// It starts by itself when a command needs it. Hooks decide without it.
+/// It starts by itself when a command needs it, and comes back after a crash while agents or
+/// pipelines are under way. Hooks decide without it.
 #[derive(Args)]
 #[command(after_help = "Example: anyhook daemon start\n         anyhook daemon status")]
 pub struct DaemonArgs {
@@ -40,10 +47,25 @@ enum DaemonCommand {
         /// First keep what is whole of a damaged store, and put the rest aside
         #[arg(long)]
         repair: bool,
+        /// Be the daemon, until it is stopped: for a service manager
+        #[arg(long, conflicts_with = "repair")]
+        foreground: bool,
     },
-    /// End it in order; it loses nothing and goes on where it was
+    /// End it in order; it loses nothing, and stays down until a command needs it
     #[command(after_help = "Example: anyhook daemon stop")]
     Stop,
+    /// Have the system start it at login and after a crash: a systemd user unit, or a launch agent
+    #[command(
+        after_help = "Example: anyhook daemon install --print\n         anyhook daemon install"
+    )]
+    Install {
+        /// Only show what would be written
+        #[arg(long)]
+        print: bool,
+    },
+    /// Take back what `anyhook daemon install` did
+    #[command(after_help = "Example: anyhook daemon uninstall")]
+    Uninstall,
     /// Say whether it runs, and how it is; exit 1 if it does not run
     #[command(after_help = "Example: anyhook daemon status --json")]
     Status {
@@ -65,8 +87,11 @@ enum DaemonCommand {
 
 pub fn run(arguments: &DaemonArgs, environment: &Environment, out: &mut Out) -> Ended {
     match &arguments.command {
-        DaemonCommand::Start { repair } => start(*repair, environment, out),
+        DaemonCommand::Start { foreground: true, .. } => be_service(environment, out),
+        DaemonCommand::Start { repair, .. } => start(*repair, environment, out),
         DaemonCommand::Stop => stop(environment, out),
+        DaemonCommand::Install { print } => service::install(*print, environment, out),
+        DaemonCommand::Uninstall => service::uninstall(environment, out),
         DaemonCommand::Status { json } => status(*json, environment, out),
         DaemonCommand::Logs { follow, lines } => logs(*follow, *lines, environment, out),
     }
@@ -94,6 +119,29 @@ fn start(repair: bool, environment: &Environment, out: &mut Out) -> Ended {
     Ok(exit_code::OK)
 }
 
+/// Becomes the daemon, in this process; what it says goes to its log as always.
+fn be_service(environment: &Environment, out: &mut Out) -> Ended {
+    if let Some(mut client) = connect_if_it_runs(environment)? {
+        let status = daemon::status(&mut client)?;
+        let words = format!("the daemon runs already (process {})", status.pid);
+        out.line(&[(Tone::Plain, &words)])?;
+        return Ok(exit_code::OK);
+    }
+    let place = folder(&environment.places)?;
+    place.make().map_err(anyhook_daemon::ClientError::from)?;
+    let log = open_log(&place).map_err(|error| Trouble::at(&place.log(), error))?;
+    let binary = environment.places.binary.as_deref();
+    let binary = binary.ok_or_else(|| Trouble::problem("the running program cannot be found"))?;
+    let error = Command::new(binary)
+        .args([daemon::ARGUMENT, StartedBy::Service.name()])
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(log.try_clone()?)
+        .stderr(log)
+        .exec();
+    Err(Trouble::at(binary, error))
+}
+
 /// Adds why the daemon could not start, which it said in its log.
 fn explained(trouble: Trouble, environment: &Environment) -> Trouble {
     let said = folder(&environment.places).ok().and_then(|folder| last_words(&folder));
@@ -106,6 +154,12 @@ fn explained(trouble: Trouble, environment: &Environment) -> Trouble {
 }
 
 fn stop(environment: &Environment, out: &mut Out) -> Ended {
+    // First, so that no hook event or keeper that finds it gone brings it back.
+    let place = folder(&environment.places)?;
+    if place.path().exists() {
+        let path = place.stopped();
+        place.keep_stopped().map_err(|error| Trouble::at(&path, error))?;
+    }
     let Some(mut client) = connect_if_it_runs(environment)? else {
         out.line(&[(Tone::Plain, "the daemon does not run")])?;
         return Ok(exit_code::OK);
@@ -127,8 +181,12 @@ fn status(json: bool, environment: &Environment, out: &mut Out) -> Ended {
     let Some(mut client) = connect_if_it_runs(environment)? else {
         if json {
             out.json(&serde_json::Value::Null)?;
+            downtime::tell_down_since(environment);
         } else {
             out.line(&[(Tone::Plain, "the daemon does not run")])?;
+            if let Some(since) = downtime::down_since(environment) {
+                out.line(&[(Tone::Plain, &since)])?;
+            }
             out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, "anyhook daemon start")])?;
         }
         return Ok(exit_code::PROBLEM);
@@ -144,6 +202,9 @@ fn status(json: bool, environment: &Environment, out: &mut Out) -> Ended {
         (Tone::Good, "the daemon runs"),
         (Tone::Dim, &format!(" (process {}, version {}, for {since})", status.pid, status.version)),
     ])?;
+    if let Some(down) = &status.down {
+        out.field("was down", Tone::Plain, &downtime::words(down, status.started_by))?;
+    }
     out.field("agents", Tone::Plain, &thousands(status.agents as u64))?;
     out.field("decisions", Tone::Plain, &thousands(status.decisions as u64))?;
     out.field("pipelines", Tone::Plain, &thousands(status.pipelines as u64))?;

@@ -9,6 +9,7 @@ use clap::{Args, Subcommand};
 use super::Ended;
 use super::agent::age;
 use crate::daemon::{ask, connect};
+use crate::downtime;
 use crate::environment::{Environment, person};
 use crate::error::Trouble;
 use crate::prefix::one_of;
@@ -103,6 +104,7 @@ fn decisions(environment: &Environment) -> Result<Vec<DecisionView>, Trouble> {
 
 fn list(all: bool, json: bool, environment: &Environment, out: &mut Out) -> Ended {
     let mut decisions = decisions(environment)?;
+    downtime::tell(environment);
     if !all {
         decisions.retain(|decision| decision.resolution.is_none());
     }

@@ -23,6 +23,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::Ended;
 use crate::agents;
 use crate::daemon;
+use crate::downtime;
 use crate::environment::{Environment, shown};
 use crate::figures::second;
 use crate::person::COMMAND_EVENT;
@@ -285,15 +286,32 @@ fn look_at_daemon(environment: &Environment, ward: &mut Ward<'_>) {
     {
         Ok(Some(status)) => {
             ward.good(format!("the daemon runs (process {})", status.pid));
+            if let Some(down) = &status.down {
+                let words = downtime::words(down, status.started_by);
+                ward.note(format!("the daemon was down {words}"));
+            }
             for note in status.notes {
                 ward.bad(note, "anyhook daemon status");
             }
         }
         Ok(None) => match daemon::last_words(&folder) {
             Some((why, hint)) => ward.bad(format!("the daemon could not run: {why}"), &hint),
-            None => ward.note("the daemon does not run; it starts when it is needed"),
+            None => match downtime::down_since(environment) {
+                // Hook events and keepers bring it back; there was none since.
+                Some(since) if folder.has_work() && !folder.is_stopped() => ward.bad(
+                    format!("the daemon does not run, but is needed: {since}"),
+                    "anyhook daemon start; `anyhook daemon install` has the system restart it",
+                ),
+                Some(since) => ward.note(format!(
+                    "the daemon does not run; it starts when it is needed ({since})"
+                )),
+                None => ward.note("the daemon does not run; it starts when it is needed"),
+            },
         },
-        Err(trouble) => ward.bad(trouble.message(), "anyhook daemon logs"),
+        Err(trouble) => {
+            let hint = trouble.next_step().unwrap_or("anyhook daemon logs").to_owned();
+            ward.bad(trouble.message(), &hint);
+        }
     }
     for lost in daemon::notices_that_failed(&environment.places) {
         ward.bad(lost, "look at [notify] in anyhook.toml");

@@ -3,10 +3,12 @@
 use anyhook_engine::{Engine, new_id, now};
 use anyhook_hosts::happening::{self, AGENT_LIMIT, MESSAGE_LIMIT};
 use anyhook_model::bus::{AgentPrompt, AgentReport, AgentSignal, SignalKind};
+use anyhook_model::daemon::StartedBy;
 use anyhook_model::{Happening, PromptType, exit_code};
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::Ended;
+use crate::daemon;
 use crate::environment::Environment;
 use crate::error::Trouble;
 
@@ -109,6 +111,8 @@ pub fn run(arguments: EmitArgs, environment: &Environment) -> Ended {
     Engine::new(environment.places.clone())
         .journal(vec![record])
         .map_err(|error| Trouble::at(journal.folder(), error))?;
+    // It is told of what was journaled by reading it, so it has to be there.
+    daemon::revive(&environment.places, StartedBy::Hook);
     Ok(exit_code::OK)
 }
 

@@ -92,6 +92,9 @@ pub const RULES: &[(&str, Rule)] = &[
     ("review", Rule::Anyone),
     ("daemon start", Rule::Anyone),
     ("daemon stop", Rule::Person),
+    // What runs at every login is a person's to say.
+    ("daemon install", Rule::Unless("print")),
+    ("daemon uninstall", Rule::Person),
     ("daemon status", Rule::Anyone),
     ("daemon logs", Rule::Anyone),
     ("replay", Rule::Anyone),

@@ -22,6 +22,8 @@ const LOOSENING: &[&str] = &[
     "promote mine",
     "install claude-code",
     "daemon stop",
+    "daemon install",
+    "daemon uninstall",
     "decision resolve 7k2m9x4q allow",
     "workflow approve design --by ann",
     "workflow reject design --by ann --note no",

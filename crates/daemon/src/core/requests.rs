@@ -60,6 +60,8 @@ impl Core {
             journal: self.state.journal.as_ref().map(place),
             logs: self.log_counts(),
             notes,
+            started_by: self.presence.started_by(),
+            down: self.presence.down().cloned(),
         }
     }
 
@@ -101,6 +103,7 @@ impl Core {
             log: agent.log.clone(),
             decision: self.state.inquiries.open_about(id).next().map(|open| open.id.clone()),
             pipeline: self.state.pipelines.of_agent(id).map(|found| found.plan.id.clone()),
+            daemon_down: None,
         };
         self.state.agents.iter().map(view).collect()
     }

@@ -9,12 +9,14 @@ use super::{find, pipelines, tone};
 use crate::commands::Ended;
 use crate::commands::agent::age;
 use crate::daemon::ask;
+use crate::downtime;
 use crate::environment::{Environment, shown};
 use crate::error::Trouble;
 use crate::ui::{Cell, Out, Tone};
 
 pub fn list(all: bool, json: bool, environment: &Environment, out: &mut Out) -> Ended {
     let mut pipelines = pipelines(environment)?;
+    downtime::tell(environment);
     if !all {
         pipelines.retain(|pipeline| !pipeline.phase.is_over());
     }
@@ -46,16 +48,18 @@ pub fn list(all: bool, json: bool, environment: &Environment, out: &mut Out) -> 
 }
 
 pub fn show(id: &str, json: bool, environment: &Environment, out: &mut Out) -> Ended {
-    let pipeline = &find(id, environment)?;
+    let mut pipeline = find(id, environment)?;
     if json {
-        out.json(pipeline)?;
+        pipeline.daemon_down = downtime::news(environment);
+        out.json(&pipeline)?;
         return Ok(exit_code::OK);
     }
+    downtime::tell(environment);
     let inquiry = match &pipeline.decision {
         Some(decision) => inquiry(decision, environment)?,
         None => None,
     };
-    let lines = lines(pipeline, inquiry.as_ref(), anyhook_engine::now(), &environment.places);
+    let lines = lines(&pipeline, inquiry.as_ref(), anyhook_engine::now(), &environment.places);
     out.lines("", &lines)?;
     Ok(exit_code::OK)
 }

@@ -74,6 +74,7 @@ pub fn agent(id: &str, state: &str) -> AgentView {
         log: None,
         decision: None,
         pipeline: None,
+        daemon_down: None,
     }
 }
 
@@ -114,6 +115,7 @@ pub fn pipeline(id: &str, phase: Phase, visited: &[VisitState]) -> PipelineView 
         },
         steps,
         visits,
+        daemon_down: None,
     }
 }
 

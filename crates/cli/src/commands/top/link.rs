@@ -1,6 +1,5 @@
 //! The daemon, asked by a thread of its own: it may hang, end and come back, and the view goes on.
 
-use std::io::ErrorKind;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
 use std::thread;
 use std::time::Duration;
@@ -14,6 +13,7 @@ use super::news::News;
 use super::pipelines::worth_showing;
 use super::waiting::Answer;
 use crate::environment::person;
+use crate::figures::second;
 
 /// How often the daemon is asked whether something happened.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -155,15 +155,17 @@ impl Connection {
         }
     }
 
-    /// Lets the connection go. Returns why, unless the daemon has just ended.
+    /// Lets the connection go. Returns why, and since when, if that is known.
     fn lost(&mut self, error: &ClientError) -> Option<String> {
         self.client = None;
         match error {
-            ClientError::NotRunning => None,
-            ClientError::Frame(FrameError::Io(error)) => {
-                let is_silent = matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut);
-                is_silent.then(|| "the daemon does not answer".to_owned())
+            ClientError::NotRunning => {
+                let (life, seen) = self.folder.read_life()?;
+                let since = second(life.ended.unwrap_or(seen));
+                Some(format!("no daemon since {since}"))
             }
+            ClientError::Silent { .. } => Some("the daemon does not answer".to_owned()),
+            ClientError::Frame(FrameError::Io(_)) => None,
             error => Some(error.to_string()),
         }
     }

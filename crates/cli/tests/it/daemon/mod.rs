@@ -4,6 +4,7 @@ mod alarms;
 mod full;
 mod kill;
 mod many;
+mod presence;
 mod security;
 mod verdicts;
 

@@ -13,6 +13,7 @@ use crate::commands::decision::{asked, hook, journaled, permission, waiting};
 use crate::pipelines::World;
 
 const NO_DAEMON: &str = "no daemon: states from the journal alone";
+const NO_DAEMON_SINCE: &str = "no daemon since 20";
 
 fn signal_daemon(environment: &TestEnv, signal: Signal) {
     let process = i32::try_from(environment.daemon().unwrap()).unwrap();
@@ -84,8 +85,9 @@ fn a_daemon_that_is_killed_is_missed_and_found_again() {
     terminal.wait_for(&id);
     terminal.keys(&["w", "1"]);
     terminal.wait_for(&format!("allow {id}: Shell touch f?"));
-    environment.kill_daemon();
-    terminal.wait_for(NO_DAEMON);
+    // The hook process that waits would bring it back.
+    environment.kill_daemon_for_good();
+    terminal.wait_for(NO_DAEMON_SINCE);
     terminal.wait_for(&format!("decision {id} is not open any more"));
     terminal.keys(&["Escape"]);
     environment.shell("echo meanwhile");
@@ -94,7 +96,7 @@ fn a_daemon_that_is_killed_is_missed_and_found_again() {
 
     environment.run(&["daemon", "start"]);
     terminal.wait_for("Waits for you 1");
-    terminal.wait_until_gone(NO_DAEMON);
+    terminal.wait_until_gone(NO_DAEMON_SINCE);
     terminal.keys(&["w", "2"]);
     terminal.wait_for(&format!("deny {id}: Shell touch f?"));
     terminal.keys(&["Enter"]);

@@ -1,0 +1,187 @@
+//! What others can know of the daemon without asking it: that it lives, has work, and was away.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhook_model::daemon::{DownCause, Downtime, StartedBy};
+use anyhook_socket::presence::{LifeRecord, PRESENCE_VERSION, UnderWay};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::folder::Folder;
+
+/// A daemon that was killed was last seen no longer than this before.
+const HEARTBEAT: Duration = Duration::from_secs(5);
+
+/// Keeps the files that tell of the daemon.
+#[derive(Debug)]
+pub struct Presence {
+    folder: Folder,
+    life: LifeRecord,
+    variables: BTreeMap<String, String>,
+    /// Whether the file says that there is work; none if that is not known.
+    has_work: Option<bool>,
+    beat: Instant,
+}
+
+/// How the daemon before ended, as far as that can be seen from what it left.
+#[derive(Clone, Copy, Debug)]
+pub struct Before {
+    ended: Option<(Timestamp, DownCause)>,
+}
+
+impl Before {
+    /// Looks at what the daemon before left. Before the store is opened, which changes it.
+    pub fn look(folder: &Folder) -> Self {
+        let ended = folder.read_life().map(|(life, seen)| match life.ended {
+            Some(ended) if folder.is_stopped() => (ended, DownCause::Stopped),
+            Some(ended) => (ended, DownCause::Ended),
+            None => (seen, DownCause::Killed),
+        });
+        Self { ended }
+    }
+}
+
+impl Presence {
+    /// Tells of a daemon that begins to live, with variables by which the next one can be started.
+    pub fn begin(
+        folder: Folder,
+        before: Before,
+        by: StartedBy,
+        variables: BTreeMap<String, String>,
+    ) -> Self {
+        let now = anyhook_engine::now();
+        let down =
+            before.ended.map(|(from, cause)| Downtime { from: from.min(now), to: now, cause });
+        let life = LifeRecord {
+            v: PRESENCE_VERSION,
+            pid: std::process::id(),
+            since: now,
+            ended: None,
+            down,
+            started_by: by,
+        };
+        let presence = Self { folder, life, variables, has_work: None, beat: Instant::now() };
+        presence.write_life();
+        // To start it is to want it running.
+        let _ = fs::remove_file(presence.folder.stopped());
+        presence
+    }
+
+    /// Returns who started it.
+    pub fn started_by(&self) -> StartedBy {
+        self.life.started_by
+    }
+
+    /// Returns when no daemon ran before this one.
+    pub fn down(&self) -> Option<&Downtime> {
+        self.life.down.as_ref()
+    }
+
+    /// Tells that it lives, and whether it has work.
+    pub fn tell(&mut self, has_work: bool) {
+        if self.has_work != Some(has_work) {
+            let told = if has_work { self.write_under_way() } else { self.remove_under_way() };
+            match told {
+                Ok(()) => self.has_work = Some(has_work),
+                Err(error) => tracing::warn!("`{}`: {error}", self.folder.under_way().display()),
+            }
+        }
+        if self.beat.elapsed() >= HEARTBEAT {
+            self.beat = Instant::now();
+            let file = File::options().append(true).open(self.folder.life());
+            // One that is gone is written again.
+            if file.and_then(|file| file.set_modified(SystemTime::now())).is_err() {
+                self.write_life();
+            }
+        }
+    }
+
+    /// Tells that it ends in order.
+    pub fn end(&mut self) {
+        self.life.ended = Some(anyhook_engine::now());
+        self.write_life();
+    }
+
+    fn write_life(&self) {
+        if let Err(error) = write_json(&self.folder.life(), &self.life) {
+            tracing::warn!("`{}`: {error}", self.folder.life().display());
+        }
+    }
+
+    fn write_under_way(&self) -> io::Result<()> {
+        let under_way = UnderWay { v: PRESENCE_VERSION, variables: self.variables.clone() };
+        write_json(&self.folder.under_way(), &under_way)
+    }
+
+    fn remove_under_way(&self) -> io::Result<()> {
+        match fs::remove_file(self.folder.under_way()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Writes a file for us alone, whole or not at all.
+fn write_json(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let mut file = tempfile::Builder::new().prefix(".").tempfile_in(folder)?;
+    file.write_all(&serde_json::to_vec(value)?)?;
+    file.persist(path)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn begin(folder: &Folder, by: StartedBy) -> Presence {
+        let variables = BTreeMap::from([("HOME".to_owned(), "/h".to_owned())]);
+        Presence::begin(folder.clone(), Before::look(folder), by, variables)
+    }
+
+    #[test]
+    fn how_the_one_before_ended_is_known() {
+        let state = tempfile::tempdir().unwrap();
+        let folder = Folder::of_state(state.path());
+        folder.make().unwrap();
+        let first = begin(&folder, StartedBy::Command);
+        assert_eq!(first.down(), None, "there was none before");
+        // Killed: it said nothing.
+        let mut second = begin(&folder, StartedBy::Hook);
+        let down = second.down().unwrap();
+        assert_eq!(down.cause, DownCause::Killed);
+        assert!(down.from <= down.to);
+        assert_eq!(second.started_by(), StartedBy::Hook);
+        second.end();
+        let mut third = begin(&folder, StartedBy::Service);
+        assert_eq!(third.down().unwrap().cause, DownCause::Ended);
+        third.end();
+        folder.keep_stopped().unwrap();
+        let fourth = begin(&folder, StartedBy::Command);
+        assert_eq!(fourth.down().unwrap().cause, DownCause::Stopped);
+        assert!(!folder.is_stopped(), "to start it is to want it running");
+    }
+
+    #[test]
+    fn that_there_is_work_is_told_while_there_is() {
+        let state = tempfile::tempdir().unwrap();
+        let folder = Folder::of_state(state.path());
+        folder.make().unwrap();
+        let mut presence = begin(&folder, StartedBy::Command);
+        presence.tell(false);
+        assert!(!folder.has_work());
+        presence.tell(true);
+        assert!(folder.has_work());
+        assert_eq!(folder.read_under_way().unwrap().variables["HOME"], "/h");
+        presence.tell(false);
+        assert!(!folder.has_work());
+        // One that was killed has left it, and the next one looks for itself.
+        presence.tell(true);
+        begin(&folder, StartedBy::Command).tell(false);
+        assert!(!folder.has_work());
+    }
+}
