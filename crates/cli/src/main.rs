@@ -30,6 +30,7 @@ mod workflow;
 use std::process::ExitCode;
 
 use anyhook_daemon::LifeError;
+use anyhook_daemon::gates;
 use anyhook_daemon::notice;
 use anyhook_daemon::session::pty;
 use anyhook_daemon::store::StoreError;
@@ -67,6 +68,10 @@ fn main() -> ExitCode {
         Some(starter::STARTER) => {
             let listens = daemon::start_aside(&environment::Environment::read());
             return ExitCode::from(u8::from(!listens.unwrap_or(false)));
+        }
+        Some(gates::ARGUMENT) => {
+            workflow::watcher::run(&environment::Environment::read());
+            return ExitCode::SUCCESS;
         }
         Some(manual::ARGUMENT) => return manual::main(&arguments[1..]),
         Some(detached::KEEPER) => return ExitCode::from(u8::from(keep_journal().is_err())),
