@@ -3,14 +3,17 @@
 //!
 //! It only says where to look. Where a workflow is, its project's state file says.
 
-use std::fs;
-use std::io::Write;
+use std::fs::{self, DirBuilder};
+use std::io::{Read, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use anyhook_engine::regular_file::open_own;
 use anyhook_engine::sha256_hex;
 use anyhook_flow::workflow::state::State;
 use anyhook_model::report::workflow::ListedWorkflow;
 use jiff::{SignedDuration, Timestamp};
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::project::Project;
@@ -18,6 +21,9 @@ use crate::environment::Environment;
 
 /// A project that is gone for so long is forgotten.
 const FORGOTTEN: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+/// No entry is so large.
+const ENTRY_LIMIT: u64 = 64 * 1024;
 
 /// A workflow, as it was when its state was last written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,10 +70,15 @@ pub fn remember(project: &Project, environment: &Environment, state: &State) {
 }
 
 fn write(folder: &Path, entry: &Entry) -> std::io::Result<()> {
-    fs::create_dir_all(folder)?;
+    make(folder)?;
     let mut file = tempfile::Builder::new().prefix(".entry-").tempfile_in(folder)?;
     file.write_all(&serde_json::to_vec(entry)?)?;
     file.persist(file_of(folder, &entry.project)).map(drop).map_err(|error| error.error)
+}
+
+/// Makes the folder, for the user alone.
+pub fn make(folder: &Path) -> std::io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 fn file_of(folder: &Path, project: &Path) -> PathBuf {
@@ -80,7 +91,10 @@ pub fn all(environment: &Environment) -> Vec<Entry> {
     let Some(folder) = folder(environment) else { return Vec::new() };
     let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
     let files = files.filter(|path| path.extension().is_some_and(|end| end == "json"));
-    let entries = files.filter_map(|path| serde_json::from_slice(&fs::read(path).ok()?).ok());
+    let entries = files.filter_map(|path| {
+        let file = open_own(&path, OFlags::RDONLY).ok()?;
+        serde_json::from_reader(file.take(ENTRY_LIMIT)).ok()
+    });
     let mut entries: Vec<Entry> = entries.collect();
     entries.sort_by(|one, other| one.project.cmp(&other.project));
     entries

@@ -6,16 +6,17 @@
 //! nothing to ask any more or the daemon is gone. There is at most one for each user.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhook_daemon::Folder;
+use anyhook_engine::regular_file::open_own;
 use anyhook_flow::workflow::state::State;
 use jiff::SignedDuration;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 
 use super::gate::{Gate, Question};
 use super::opinion::{WITHIN, opinion_since};
@@ -89,8 +90,9 @@ pub fn run(environment: &Environment) {
 }
 
 fn take_turn(folder: &Path) -> Option<File> {
-    fs::create_dir_all(folder).ok()?;
-    let file = File::options().append(true).create(true).open(folder.join(".asking.lock")).ok()?;
+    registry::make(folder).ok()?;
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
+    let file = open_own(&folder.join(".asking.lock"), flags).ok()?;
     let until = Instant::now() + TURN;
     loop {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
