@@ -5,6 +5,8 @@
 //! it begins. It holds every question open, writes answers into the states, and ends when there is
 //! nothing to ask any more or the daemon is gone. There is at most one for each user.
 
+#![expect(clippy::similar_names, reason = "a state has stages")]
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::net::UnixStream;

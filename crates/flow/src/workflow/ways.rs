@@ -15,7 +15,7 @@ pub struct Way {
 }
 
 impl Way {
-    fn new(what: &'static str, command: String) -> Self {
+    fn new(what: &'static str, command: &str) -> Self {
         Self { what, command: format!("anyhook workflow {command}") }
     }
 
@@ -30,10 +30,10 @@ pub fn answers(stage: &str, asks: Asks) -> Vec<Way> {
     let approve = format!("approve {stage} --by NAME");
     let reject = format!("reject {stage} --by NAME --note WHY");
     match asks {
-        Asks::Approval => vec![Way::new("approve", approve), Way::new("send back", reject)],
+        Asks::Approval => vec![Way::new("approve", &approve), Way::new("send back", &reject)],
         Asks::Choice => vec![
-            Way::new("deploy anyway", approve),
-            Way::new("have the bugs fixed", reject),
+            Way::new("deploy anyway", &approve),
+            Way::new("have the bugs fixed", &reject),
             end(stage),
         ],
     }
@@ -52,24 +52,24 @@ pub fn out_of(name: &str, stage: &StageState) -> Vec<Way> {
     let has_bugs = stage.status == StageStatus::Blocked
         && stage.qa_verdict.is_some_and(|verdict| verdict != QaVerdict::Approve);
     let again = if has_bugs {
-        Way::new("have the bugs fixed", format!("reject {name} --by NAME --note WHY"))
+        Way::new("have the bugs fixed", &format!("reject {name} --by NAME --note WHY"))
     } else {
-        Way::new("try again", format!("reset {name} --by NAME --note WHY"))
+        Way::new("try again", &format!("reset {name} --by NAME --note WHY"))
     };
     vec![again, end(name)]
 }
 
 fn end(stage: &str) -> Way {
-    Way::new("end the workflow", format!("reject {stage} --abort --by NAME"))
+    Way::new("end the workflow", &format!("reject {stage} --abort --by NAME"))
 }
 
 /// Returns everything that can be done next, the most urgent first; never nothing.
 pub fn ways(definition: &Definition, state: &State) -> Vec<Way> {
-    let anew = Way::new("begin a new one", "reset --all".to_owned());
+    let anew = Way::new("begin a new one", "reset --all");
     match state.status {
         WorkflowStatus::Aborted => return vec![anew],
         WorkflowStatus::Completed => {
-            return vec![Way::new("see what happened", "history".to_owned()), anew];
+            return vec![Way::new("see what happened", "history"), anew];
         }
         _ => {}
     }
@@ -86,11 +86,11 @@ pub fn ways(definition: &Definition, state: &State) -> Vec<Way> {
     }
     let working = next(definition, state);
     if let Some(first) = working.first() {
-        all.push(Way::new("start the agents", "run".to_owned()));
+        all.push(Way::new("start the agents", "run"));
         let context = format!("context {}", first.agent);
-        all.push(Way::new("see what an agent is given", context));
+        all.push(Way::new("see what an agent is given", &context));
     } else if is_asked {
-        all.push(Way::new("then go on", "run".to_owned()));
+        all.push(Way::new("then go on", "run"));
     }
     all
 }

@@ -42,6 +42,25 @@ fn whoever_approves_the_decision_approves_the_stage_once() {
     assert_eq!((approvals(&crew), crew.gates().len()), (1, 1));
 }
 
+/// As a subagent of an agent with the pack does: the daemon outlives the hook that started it.
+#[test]
+fn the_hooks_of_the_pack_have_a_person_asked() {
+    let crew = Crew::new("");
+    let desk = &crew.desk;
+    assert_eq!(desk.environment.run(&["add", "pack/delivery-workflow"]).code, 0);
+    let signal = desk.make("requirements");
+    desk.write(&signal_path("product_manager"), &signal);
+    let ran = desk.environment.event(&json!({
+        "event_type": "subagent_stop", "subagent_type": "product-manager", "final_message": "done",
+    }));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(desk.state()["paused_at"], "requirements", "{ran:?}");
+    anyhook_testkit::wait_until("a daemon", || desk.environment.daemon().is_some());
+    crew.resolve(&crew.wait_asked("requirements"), "approve", "good");
+    crew.wait("the approval", || desk.status("architecture") == "in_progress");
+    assert_eq!((approvals(&crew), crew.gates().len()), (1, 1));
+}
+
 #[test]
 fn whoever_rejects_the_decision_sends_the_stage_back() {
     let crew = Crew::new("");

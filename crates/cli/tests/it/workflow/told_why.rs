@@ -13,7 +13,7 @@ fn bug(id: &str, stage: &str) -> Value {
 }
 
 /// A desk whose tests found bugs, about which a person has decided: they are to be fixed.
-fn sent_back(verdict: &str, bugs: Vec<Value>) -> Desk {
+fn sent_back(verdict: &str, bugs: &[Value]) -> Desk {
     let desk = Desk::new();
     desk.up_to("qa_testing");
     let mut report = artifact("qa_testing", "");
@@ -45,8 +45,8 @@ fn by_hooks(desk: &Desk, agent: &str) -> String {
 #[test]
 fn an_engineer_is_told_the_bugs_to_fix() {
     for verdict in ["needs_fixes", "major_issues"] {
-        let bugs = vec![bug("B1", "backend_implementation"), bug("B2", "frontend_implementation")];
-        let desk = sent_back(verdict, bugs);
+        let bugs = [bug("B1", "backend_implementation"), bug("B2", "frontend_implementation")];
+        let desk = sent_back(verdict, &bugs);
         let text = desk.ok(&["context", "backend_engineer"]).stdout;
         for given in [text, by_hooks(&desk, "backend_engineer")] {
             for part in [
@@ -75,7 +75,7 @@ fn an_engineer_is_told_the_bugs_to_fix() {
 #[test]
 fn bugs_without_room_are_counted_and_the_report_is_named() {
     let bugs = (0..200).map(|number| bug(&format!("B{number}"), "backend_implementation"));
-    let desk = sent_back("needs_fixes", bugs.collect());
+    let desk = sent_back("needs_fixes", &bugs.collect::<Vec<_>>());
     let text = desk.ok(&["context", "backend_engineer"]).stdout;
     assert!(text.chars().count() < 10_000, "agents take in no more: {}", text.chars().count());
     let rest = "read `ARTIFACTS/qa-engineer/qa-test-report.json`";
