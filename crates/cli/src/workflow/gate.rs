@@ -22,7 +22,6 @@ use anyhook_model::bus::AgentReport;
 use anyhook_model::daemon::{Ask, DecisionView};
 use anyhook_model::inquiry::{Choice, Ending, InquiryKind};
 use anyhook_model::{Inquiry, RecordId, Resolution};
-use jiff::{SignedDuration, Timestamp};
 
 use super::changed::has_changed;
 use super::opinion::{self, opinion_since};
@@ -117,7 +116,7 @@ impl Gate {
             && basis(definition, state, &self.stage, self.asks) == self.basis
     }
 
-    fn inquiry(&self, time: u32, until: Option<Timestamp>) -> Inquiry {
+    fn inquiry(&self, time: u32) -> Inquiry {
         Inquiry {
             id: self.id(time),
             kind: InquiryKind::Gate,
@@ -128,7 +127,8 @@ impl Gate {
             digest: None,
             options: self.options.clone(),
             created: now(),
-            until,
+            // One of those who ask may give up; the gate is still there.
+            until: None,
         }
     }
 
@@ -311,8 +311,6 @@ fn ask(
 ) -> Result<Option<Resolution>, Trouble> {
     let folder = folder(&environment.places)?;
     let end = limit.map(|limit| Instant::now() + limit);
-    let until =
-        limit.and_then(|limit| now().checked_add(SignedDuration::try_from(limit).ok()?).ok());
     let mut time = 0;
     let mut seen = Instant::now();
     loop {
@@ -321,7 +319,7 @@ fn ask(
             return Ok(None);
         }
         let report = AgentReport::default();
-        let ask = Ask { inquiry: gate.inquiry(time, until), report };
+        let ask = Ask { inquiry: gate.inquiry(time), report };
         let client = match daemon {
             Daemon::Started => Client::connect_or(&folder, PATIENCE, || {
                 start(environment.places.binary.as_deref(), &folder)
