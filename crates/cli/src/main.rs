@@ -32,6 +32,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhook_daemon::LifeError;
+use anyhook_daemon::gates;
 use anyhook_daemon::notice;
 use anyhook_daemon::session::pty;
 use anyhook_daemon::store::StoreError;
@@ -78,6 +79,10 @@ fn main() -> ExitCode {
             let environment = environment::Environment::read();
             let listens = daemon::start_aside(&environment, started_by(&arguments));
             return ExitCode::from(u8::from(!listens.unwrap_or(false)));
+        }
+        Some(gates::ARGUMENT) => {
+            workflow::watcher::run(&environment::Environment::read());
+            return ExitCode::SUCCESS;
         }
         Some(manual::ARGUMENT) => return manual::main(&arguments[1..]),
         Some(detached::KEEPER) => return ExitCode::from(u8::from(keep_journal().is_err())),

@@ -9,6 +9,8 @@
 //! - [`opinion`]: what another model thinks of what an agent made;
 //! - [`event`]: which of the workflow's agents an event is about;
 //! - [`gate`]: a person is asked through the daemon;
+//! - [`watcher`]: people are asked at gates that nobody waits at;
+//! - [`registry`]: the workflows of this user, over all projects;
 //! - [`session`]: the sessions of agents that `workflow run` has started.
 
 pub mod changed;
@@ -18,6 +20,8 @@ pub mod event;
 pub mod gate;
 pub mod opinion;
 pub mod project;
+pub mod registry;
 pub mod session;
 pub mod store;
 pub mod submission;
+pub mod watcher;

@@ -16,7 +16,7 @@ use tokio::sync::mpsc as inputs;
 
 use crate::core::Input;
 use crate::processes::Processes;
-use crate::{faults, notice};
+use crate::{faults, gates, notice};
 
 /// After a notice could not be given, nothing is done for so long.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
@@ -30,6 +30,8 @@ pub enum Deed {
     Journal(Box<Resolution>),
     /// Write down that a request was refused.
     JournalRefusal(Box<Record>),
+    /// Have people asked at the gates of workflows.
+    AskAtGates,
     /// Say when this process of an agent has ended.
     WatchProcess(String, ProcessName),
 }
@@ -99,6 +101,11 @@ fn work(deeds: &Receiver<Deed>, tools: &Tools) {
             Deed::JournalRefusal(record) => {
                 if let Err(error) = tools.engine.journal(vec![*record]) {
                     tracing::error!("a refusal could not be journaled: {error}");
+                }
+            }
+            Deed::AskAtGates => {
+                if let Err(error) = gates::launch(&tools.binary) {
+                    tracing::error!("nobody can be asked at the gates of workflows: {error}");
                 }
             }
             Deed::WatchProcess(agent, process) => tools.processes.watch((agent, process)),

@@ -14,6 +14,7 @@ pub mod core;
 pub mod doer;
 pub mod faults;
 pub mod frame;
+pub mod gates;
 mod grown;
 pub mod launch;
 pub mod life;

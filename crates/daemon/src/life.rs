@@ -15,7 +15,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::core::{Beginning, Core, Input};
-use crate::doer::{Doer, Tools};
+use crate::doer::{Deed, Doer, Tools};
 use crate::folder::{Folder, FolderError};
 use crate::grown::Grown;
 use crate::logs::Logs;
@@ -23,7 +23,7 @@ use crate::pipelines::Worker;
 use crate::presence::{Before, Presence};
 use crate::processes::Processes;
 use crate::store::{Options, Recovered, Store, StoreError};
-use crate::{faults, notice, server};
+use crate::{faults, gates, notice, server};
 
 /// So much may wait for the loop; whoever brings more waits, too.
 const QUEUE: usize = 1024;
@@ -139,6 +139,10 @@ impl Life {
             notes.push(format!("agents' logs cannot be watched: {error}"));
         }
         let _ = notice::forget(&notice::folder(&state_folder), std::time::SystemTime::now());
+        // Those who asked at gates end with the daemon, and the gates are still there.
+        if state_folder.join(gates::REGISTRY).is_dir() {
+            doer.ask_for(Deed::AskAtGates);
+        }
         let mut core =
             Core::new(Beginning { state, store, journal, wanted, doer, worker, notes, presence });
         faults::point("life.resumed");

@@ -13,9 +13,11 @@
 pub mod context;
 pub mod definition;
 pub mod digest;
+pub mod findings;
 pub mod graph;
 pub mod machine;
 pub mod refusal;
 pub mod schemas;
 pub mod state;
+pub mod ways;
 pub mod words;

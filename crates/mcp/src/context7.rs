@@ -180,7 +180,14 @@ fn fetch(
         let resolve = find(&names.resolve).ok_or_else(|| missing(&names.resolve))?;
         let answer = session.call(&resolve.name, resolve_arguments(resolve, topic))?;
         library_in(&answer.text, topic).ok_or_else(|| {
-            let said = first_line(&answer.text).to_owned();
+            let others: Vec<&str> = listed(&answer.text).iter().map(|one| one.id).collect();
+            let said = match others.as_slice() {
+                [] => first_line(&answer.text).to_owned(),
+                others => {
+                    let names = others.iter().take(5).copied().collect::<Vec<_>>().join(", ");
+                    format!("no match among {names}")
+                }
+            };
             error(server, Fault::UnknownTopic { topic: topic.to_owned(), said })
         })?
     };
@@ -260,31 +267,68 @@ fn documentation_arguments(tool: &Tool, library: &str, topic: &str) -> Value {
     Value::Object(arguments)
 }
 
-/// Finds the library in the list that a server answers with: one whose title is the beginning of
-/// the topic, else the first, for they come in the order of how well they fit.
-fn library_in(text: &str, topic: &str) -> Option<String> {
-    let topic = topic.to_lowercase();
-    let mut first = None;
-    let mut title = String::new();
+/// A library that a server lists.
+struct Listed<'text> {
+    title: &'text str,
+    id: &'text str,
+}
+
+/// Returns the libraries that a server lists, in its order: the best fit first.
+fn listed(text: &str) -> Vec<Listed<'_>> {
+    let mut all = Vec::new();
+    let mut title = "";
     for line in text.lines() {
         let line = line.trim().trim_start_matches(['-', '*']).trim_start();
         if let Some(rest) = line.strip_prefix("Title:") {
-            title = rest.trim().to_lowercase();
+            title = rest.trim();
         }
         let Some(id) = line.strip_prefix("Context7-compatible library ID:") else { continue };
-        let id = id.trim();
-        if !id.starts_with('/') {
-            continue;
+        if id.trim().starts_with('/') {
+            all.push(Listed { title, id: id.trim() });
         }
-        let is_named = topic
-            .strip_prefix(title.as_str())
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
-        if is_named && !title.is_empty() {
-            return Some(id.to_owned());
-        }
-        first.get_or_insert_with(|| id.to_owned());
     }
-    first
+    all
+}
+
+/// Finds the library that a topic is about: one whose title is the beginning of the topic, else the
+/// first whose title or id has a word of it.
+///
+/// Servers list what they have even if nothing fits; documentation of another library is worse than
+/// none.
+fn library_in(text: &str, topic: &str) -> Option<String> {
+    let all = listed(text);
+    let lower = topic.to_lowercase();
+    let is_named = |one: &&Listed<'_>| {
+        let title = one.title.to_lowercase();
+        let rest = lower.strip_prefix(title.as_str());
+        !title.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    };
+    let wanted = words(topic);
+    let has_word = |one: &&Listed<'_>| {
+        let known: Vec<String> = [words(one.title), words(one.id)].concat();
+        wanted.iter().any(|word| known.iter().any(|other| is_same_word(word, other)))
+    };
+    let found = all.iter().find(is_named).or_else(|| all.iter().find(has_word));
+    found.map(|one| one.id.to_owned())
+}
+
+/// Returns the words of a name: `Next.js App` is next, app and, written together, nextjs.
+fn words(name: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    for part in name.to_lowercase().split([' ', '/']) {
+        let pieces = part.split(|letter: char| !letter.is_alphanumeric());
+        all.extend(pieces.map(str::to_owned));
+        all.push(part.chars().filter(|letter| letter.is_alphanumeric()).collect());
+    }
+    // What is in half of all names tells nothing.
+    all.retain(|word| word.chars().count() > 1 && !matches!(word.as_str(), "js" | "the" | "docs"));
+    all
+}
+
+/// Tells whether two words mean the same: `postgres` is `postgresql`.
+fn is_same_word(one: &str, other: &str) -> bool {
+    let is_beginning = |short: &str, long: &str| short.len() > 3 && long.starts_with(short);
+    one == other || is_beginning(one, other) || is_beginning(other, one)
 }
 
 /// Tells documentation from the excuses that come in its place, with no mark of an error.

@@ -102,7 +102,7 @@ mod generated {
     use crate::report::runbook::{RunbookCheckReport, RunbookListReport, ShownPipeline};
     use crate::report::workflow::{
         ValidateReport, WorkflowCheckReport, WorkflowContextReport, WorkflowHistoryReport,
-        WorkflowNextReport, WorkflowReport,
+        WorkflowListReport, WorkflowNextReport, WorkflowReport,
     };
     use crate::report::{
         CheckReport, DoctorReport, HostReport, ListReport, PlanReport, PromptedHook, ReplayReport,
@@ -227,7 +227,7 @@ mod generated {
     }
 
     /// Returns what is said of a workflow.
-    fn of_workflows() -> [(&'static str, String); 6] {
+    fn of_workflows() -> [(&'static str, String); 7] {
         [
             of::<WorkflowCheckReport>(
                 "workflow-check",
@@ -243,6 +243,11 @@ mod generated {
                 "workflow-history",
                 "What happened to a workflow",
                 "As `anyhook workflow history --json` prints it.",
+            ),
+            of::<WorkflowListReport>(
+                "workflow-list",
+                "The workflows of a user",
+                "As `anyhook workflow list --json` prints it.",
             ),
             of::<WorkflowNextReport>(
                 "workflow-next",

@@ -84,7 +84,8 @@ fn before_work(within: Option<Duration>, environment: &Environment) -> Result<()
     };
     let Some(state) = project.state()? else { return Ok(()) };
     let within = within.unwrap_or(documentation::AT_START);
-    documentation::refresh_for(&project, environment, &state, &agent, within)
+    let reports = documentation::refresh_for(&project, environment, &state, &agent, within)?;
+    missing(&reports).map(drop)
 }
 
 /// Returns the topics, each once.

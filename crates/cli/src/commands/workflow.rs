@@ -10,6 +10,7 @@ mod decide;
 mod graph;
 mod history;
 mod init;
+mod list;
 mod next;
 pub mod report;
 mod reset;
@@ -56,6 +57,13 @@ enum WorkflowCommand {
     /// The board: every stage, who owns it, what it made, who is asked
     #[command(after_help = "Example: anyhook workflow status --json")]
     Status {
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Every workflow that you have run, over all projects: where it is, and who is waited for
+    #[command(after_help = "Example: anyhook workflow list")]
+    List {
         /// Print as JSON
         #[arg(long)]
         json: bool,
@@ -115,6 +123,7 @@ pub fn run(arguments: WorkflowArgs, environment: &Environment, out: &mut Out) ->
         WorkflowCommand::Init { json } => init::run(json, environment, out),
         WorkflowCommand::Run(arguments) => run::run(&arguments, environment, out),
         WorkflowCommand::Status { json } => status::run(json, environment, out),
+        WorkflowCommand::List { json } => list::run(json, environment, out),
         WorkflowCommand::Next(arguments) => next::run(&arguments, environment, out),
         WorkflowCommand::Context(arguments) => context::run(&arguments, environment, out),
         WorkflowCommand::Complete(arguments) => complete::run(&arguments, environment, out),

@@ -6,14 +6,16 @@
 
 use anyhook_flow::workflow::context::{self as rules, Context, Output};
 use anyhook_flow::workflow::definition::SchemaChoice;
+use anyhook_flow::workflow::findings::Findings;
 use anyhook_flow::workflow::machine::{self, Invocation};
 use anyhook_flow::workflow::state::State;
 use anyhook_mcp::context7::Report;
-use anyhook_model::report::workflow::WorkflowContextReport;
+use anyhook_model::report::workflow::{FindingsReport, WorkflowContextReport};
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use super::documentation::reports_for;
+use super::opinion::sent_back_with;
 use super::project::{CONFIG, Project, Unreadable};
 use crate::error::Trouble;
 
@@ -35,16 +37,24 @@ impl Part {
     pub const ALL: [Self; 4] =
         [Self::WorkflowState, Self::ProjectConfig, Self::UpstreamArtifacts, Self::OutputSchema];
 
-    /// So many characters it may have.
-    fn limit(self) -> usize {
-        match self {
-            Self::WorkflowState => 2000,
-            Self::ProjectConfig => 1000,
-            Self::UpstreamArtifacts => 4000,
-            Self::OutputSchema => 2700,
+    /// So many characters it may have, of an agent that is sent back or not: what that one is to
+    /// change counts more than what it was given before.
+    fn limit(self, is_sent_back: bool) -> usize {
+        match (self, is_sent_back) {
+            (Self::WorkflowState, false) => 2000,
+            (Self::WorkflowState, true) => 5000,
+            (Self::ProjectConfig, false) => 1000,
+            (Self::ProjectConfig, true) => 700,
+            (Self::UpstreamArtifacts, false) => 4000,
+            (Self::UpstreamArtifacts, true) => 1900,
+            (Self::OutputSchema, false) => 2700,
+            (Self::OutputSchema, true) => 2100,
         }
     }
 }
+
+/// The signal that an agent is shown takes so many characters at most.
+const SIGNAL: usize = 500;
 
 /// Everything that an agent is given.
 #[derive(Debug)]
@@ -52,7 +62,7 @@ pub struct Given {
     context: Context,
     description: Option<String>,
     state: State,
-    config: Option<Value>,
+    config: Config,
     upstream: Vec<(String, Value)>,
     documentation: Vec<Report>,
     schemas: Vec<(Output, Value)>,
@@ -64,7 +74,7 @@ pub struct Given {
 impl Given {
     /// Reads what an agent is given.
     pub fn read(project: &Project, state: &State, agent: &str) -> Result<Self, Trouble> {
-        let context = rules::context(&project.definition, state, agent).map_err(|error| {
+        let mut context = rules::context(&project.definition, state, agent).map_err(|error| {
             let trouble = Trouble::input(error.to_string());
             trouble.hint(error.hint())
         })?;
@@ -96,6 +106,10 @@ impl Given {
         for output in &context.outputs {
             schemas.push((output.clone(), schema(project, &output.schema)?));
         }
+        // Whoever sends something back has read the second opinion; its agent has not.
+        if !context.feedback.is_empty() && context.reviewed.is_none() {
+            context.findings.extend(sent_back_with(project, state, &context));
+        }
         let described = project.definition.agent(agent);
         let next = machine::next(&project.definition, state);
         let is_this = |one: &&Invocation| one.agent == agent && one.stage == context.stage;
@@ -105,7 +119,7 @@ impl Given {
             description: described.and_then(|agent| agent.description.clone()),
             signal: project.signal_path(agent),
             mark,
-            config: project.config()?,
+            config: Config::read(project)?,
             documentation: reports_for(project, &context.stage),
             state: state.clone(),
             context,
@@ -123,7 +137,8 @@ impl Given {
             stage: context.stage.clone(),
             reviewed_stage: context.reviewed.clone(),
             feedback: context.feedback.clone(),
-            project_config: self.config.clone(),
+            findings: context.findings.iter().map(found).collect(),
+            project_config: self.config.value().cloned(),
             workflow_state: self.state.to_json(),
             upstream_artifacts: self.upstream.iter().cloned().collect(),
             documentation: self.documentation.iter().filter_map(value).collect(),
@@ -142,19 +157,45 @@ impl Given {
 
     /// Returns one part; empty if there is nothing to say.
     pub fn part(&self, part: Part) -> String {
+        let limit = part.limit(self.is_sent_back());
         match part {
-            Part::WorkflowState => self.task(part.limit()),
+            Part::WorkflowState => self.task(limit),
             Part::ProjectConfig => match &self.config {
-                Some(config) => block(CONFIG, config, CONFIG, part.limit()),
-                None => String::new(),
+                Config::Read(config) => block(CONFIG, config, CONFIG, limit),
+                Config::Absent => format!("## {CONFIG}\n{NO_CONFIG}"),
             },
-            Part::UpstreamArtifacts => self.upstream(part.limit()),
-            Part::OutputSchema => self.outputs(part.limit()),
+            Part::UpstreamArtifacts => self.upstream(limit),
+            Part::OutputSchema => self.outputs(limit),
         }
     }
 
+    fn is_sent_back(&self) -> bool {
+        !(self.context.feedback.is_empty() && self.context.findings.is_empty())
+    }
+
+    /// Says why the agent is sent back, in about so many characters: notes first, then findings.
+    fn why_again(&self, room: usize) -> String {
+        let Context { agent, feedback, findings, .. } = &self.context;
+        if !self.is_sent_back() {
+            return String::new();
+        }
+        let all = format!("anyhook workflow context {agent} --json");
+        let notes: Vec<String> = feedback.iter().map(|line| format!("- {line}")).collect();
+        // Findings are what there is to do; a note must not take all of the room.
+        let for_notes = if findings.is_empty() { room } else { room / 2 };
+        let title = "What is to be done otherwise than before:";
+        let mut text = format!("{title}\n{}", cut(&notes.join("\n"), for_notes, &all));
+        let mut left = room.saturating_sub(text.chars().count());
+        for (index, findings) in findings.iter().enumerate() {
+            let told = findings.text(left / (self.context.findings.len() - index));
+            left = left.saturating_sub(told.chars().count() + 1);
+            text = format!("{text}\n{told}");
+        }
+        text
+    }
+
     fn task(&self, limit: usize) -> String {
-        let Context { agent, stage, reviewed, feedback, outputs, .. } = &self.context;
+        let Context { agent, stage, reviewed, outputs, .. } = &self.context;
         let state = &self.state;
         let mode = state.execution_mode.map_or("not said yet", |mode| mode.name());
         let about = self.description.as_deref().unwrap_or("");
@@ -170,22 +211,21 @@ impl Given {
             state.risk().name(),
             stages(state),
         ));
-        if !feedback.is_empty() {
-            lines.push("What is to be done otherwise than before:".to_owned());
-            lines.extend(feedback.iter().map(|line| format!("- {line}")));
-        }
         let paths: Vec<String> =
             outputs.iter().map(|output| format!("`{}`", output.path)).collect();
-        lines.push(format!(
-            "When you are done: write {}, then `{}` as below, then run `anyhook workflow complete {}`. What it says is wrong is to be mended.",
-            paths.join(", "), self.signal, self.signal
-        ));
-        let all = lines.join("\n");
-        format!(
-            "{}\n{}",
-            cut(&all, limit.saturating_sub(500), "anyhook workflow status"),
-            self.signal()
-        )
+        let done = format!(
+            "When you are done: write {}, then `{}` as below, then run `anyhook workflow complete {}`. Fix what it says is wrong.",
+            paths.join(", "),
+            self.signal,
+            self.signal
+        );
+        // What is to be done is never cut by how much was said about it.
+        let room = limit.saturating_sub(SIGNAL + done.chars().count());
+        let head = cut(&lines.join("\n"), room.min(1200), "anyhook workflow status");
+        let why = self.why_again(room.saturating_sub(head.chars().count() + 10));
+        let signal = self.signal();
+        let all = [head, why, done, signal];
+        all.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
     }
 
     /// Returns a signal as the agent may write it.
@@ -231,6 +271,34 @@ impl Given {
         });
         blocks.collect::<Vec<_>>().join("\n\n")
     }
+}
+
+/// The project's configuration, which every agent is to be given.
+#[derive(Debug)]
+enum Config {
+    Read(Value),
+    Absent,
+}
+
+/// What is said where the project's configuration is not.
+pub const NO_CONFIG: &str = "project-config.json is not there: agents are told nothing of the project's technology, constraints and risk. Write it anew, or take it back from version control; `anyhook workflow init` writes an empty one.";
+
+impl Config {
+    fn read(project: &Project) -> Result<Self, Trouble> {
+        Ok(project.config()?.map_or(Self::Absent, Self::Read))
+    }
+
+    fn value(&self) -> Option<&Value> {
+        match self {
+            Self::Read(value) => Some(value),
+            Self::Absent => None,
+        }
+    }
+}
+
+fn found(findings: &Findings) -> FindingsReport {
+    let Findings { source, file, summary, items, omitted } = findings.clone();
+    FindingsReport { source, file, summary, items, omitted }
 }
 
 /// Returns the text that an agent is given, all of it.

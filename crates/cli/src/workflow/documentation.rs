@@ -46,15 +46,15 @@ pub fn refresh(
     Ok(reports)
 }
 
-/// Asks for what an agent should know when it begins: about each framework of the project that
-/// there is no current report of.
+/// Asks for what an agent should know when it begins: about each framework and library of the
+/// project that there is no current report of. Returns what came of it.
 pub fn refresh_for(
     project: &Project,
     environment: &Environment,
     state: &State,
     agent: &str,
     deadline: Duration,
-) -> Result<(), Trouble> {
+) -> Result<Vec<Report>, Trouble> {
     let is_worked_on = |stage: &str| {
         state.stages.get(stage).is_some_and(|stage| stage.status == StageStatus::InProgress)
     };
@@ -64,7 +64,9 @@ pub fn refresh_for(
             && is_worked_on(name)
             && project.definition.wants_documentation(name)
     });
-    let Some(name) = stages.next().map(|stage| stage.name.text.as_str()) else { return Ok(()) };
+    let Some(name) = stages.next().map(|stage| stage.name.text.as_str()) else {
+        return Ok(Vec::new());
+    };
     let since = now() - CURRENT;
     let known = reports_for(project, name);
     let is_current = |topic: &String| {
@@ -74,12 +76,12 @@ pub fn refresh_for(
                 && report.fetched_at.is_some_and(|at| at > since)
         })
     };
-    let mut topics = frameworks(&project.config()?.unwrap_or_default());
+    let mut topics = topics(&project.config()?.unwrap_or_default());
     topics.retain(|topic| !is_current(topic));
     if topics.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
-    refresh(project, environment, &topics, Some(name), deadline).map(drop)
+    refresh(project, environment, &topics, Some(name), deadline)
 }
 
 /// Returns what there is for the agent of a stage; nothing, if the file cannot be used.
@@ -89,14 +91,18 @@ pub fn reports_for(project: &Project, stage: &str) -> Vec<Report> {
     reports
 }
 
-/// Returns every framework of a project, in the order of its configuration, each once.
-fn frameworks(config: &Value) -> Vec<String> {
+/// Returns every framework and library of a project, in the order of its configuration, each once.
+/// An area that is a plain text, such as `"database": "postgres"`, is a topic itself.
+fn topics(config: &Value) -> Vec<String> {
     let areas = config["technology_stack"].as_object();
     let mut found: Vec<String> = Vec::new();
-    for framework in areas.into_iter().flatten().filter_map(|(_, area)| area["framework"].as_str())
-    {
-        if !framework.trim().is_empty() && !found.iter().any(|known| known == framework) {
-            found.push(framework.to_owned());
+    for (_, area) in areas.into_iter().flatten() {
+        let libraries = area["libraries"].as_array().into_iter().flatten();
+        let named = [area, &area["framework"]].into_iter().chain(libraries);
+        for topic in named.filter_map(Value::as_str) {
+            if !topic.trim().is_empty() && !found.iter().any(|known| known == topic) {
+                found.push(topic.to_owned());
+            }
         }
     }
     found
@@ -208,16 +214,17 @@ mod tests {
     }
 
     #[test]
-    fn every_framework_is_a_topic_once() {
+    fn every_framework_and_library_is_a_topic_once() {
         let config = json!({"technology_stack": {
             "frontend": {"framework": "React", "version": "19"},
-            "backend": {"framework": "axum"},
+            "backend": {"framework": "axum", "libraries": ["sqlx", "React", "tokio"]},
+            "database": "postgres",
             "admin": {"framework": "React"},
             "mobile": {"language": "Kotlin"},
             "other": {"framework": null},
             "ai": null,
         }});
-        assert_eq!(frameworks(&config), ["React", "axum"]);
-        assert_eq!(frameworks(&Value::Null), [] as [&str; 0]);
+        assert_eq!(topics(&config), ["React", "axum", "sqlx", "tokio", "postgres"]);
+        assert_eq!(topics(&Value::Null), [] as [&str; 0]);
     }
 }

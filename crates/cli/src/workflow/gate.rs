@@ -22,7 +22,6 @@ use anyhook_model::bus::AgentReport;
 use anyhook_model::daemon::{Ask, DecisionView};
 use anyhook_model::inquiry::{Choice, Ending, InquiryKind};
 use anyhook_model::{Inquiry, RecordId, Resolution};
-use jiff::{SignedDuration, Timestamp};
 
 use super::changed::has_changed;
 use super::opinion::{self, opinion_since};
@@ -111,7 +110,13 @@ impl Gate {
         None
     }
 
-    fn inquiry(&self, time: u32, until: Option<Timestamp>) -> Inquiry {
+    /// Tells whether a state still asks this.
+    pub fn is_still_asked(&self, definition: &Definition, state: &State) -> bool {
+        state.stages.get(&self.stage).and_then(|stage| stage.asks) == Some(self.asks)
+            && basis(definition, state, &self.stage, self.asks) == self.basis
+    }
+
+    fn inquiry(&self, time: u32) -> Inquiry {
         Inquiry {
             id: self.id(time),
             kind: InquiryKind::Gate,
@@ -123,7 +128,8 @@ impl Gate {
             options: self.options.clone(),
             questions: Vec::new(),
             created: now(),
-            until,
+            // One of those who ask may give up; the gate is still there.
+            until: None,
         }
     }
 
@@ -139,9 +145,7 @@ impl Gate {
         let choice =
             machine::Choice { by: &resolution.by, note: resolution.message.as_deref(), at: now() };
         let (state, _) = project.change(environment, |state| {
-            if basis(definition, state, &self.stage, self.asks) != self.basis
-                || state.stages.get(&self.stage).and_then(|stage| stage.asks) != Some(self.asks)
-            {
+            if !self.is_still_asked(definition, state) {
                 // Somebody was quicker.
                 return Ok((state.clone(), Effects { is_unchanged: true, ..Effects::default() }));
             }
@@ -234,6 +238,18 @@ pub fn about(project: &Project, stage: &StageState) -> Vec<String> {
     lines
 }
 
+/// Which daemon is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Daemon {
+    /// The one that runs, or one that is started for it.
+    Started,
+    /// The one that runs.
+    AsItIs,
+}
+
+/// A daemon that is started again is there within this time.
+const COMES_BACK: Duration = Duration::from_secs(15);
+
 /// A question that is being asked. It is withdrawn when dropped.
 #[derive(Debug)]
 pub struct Question {
@@ -251,13 +267,28 @@ impl Question {
         environment: &Environment,
         limit: Option<Duration>,
     ) -> Result<Self, Trouble> {
+        Self::with(gate, environment, limit, Daemon::Started)
+    }
+
+    /// Asks a person for as long as the daemon that runs goes on. Another one is not started: a
+    /// person may have stopped it.
+    pub fn hold(gate: &Gate, environment: &Environment) -> Result<Self, Trouble> {
+        Self::with(gate, environment, None, Daemon::AsItIs)
+    }
+
+    fn with(
+        gate: &Gate,
+        environment: &Environment,
+        limit: Option<Duration>,
+        daemon: Daemon,
+    ) -> Result<Self, Trouble> {
         let (ours, theirs) = UnixStream::pair()?;
         theirs.set_read_timeout(Some(LOOK_EVERY))?;
         let (sender, answer) = mpsc::channel();
         let (asked, around) = (gate.clone(), environment.clone());
         thread::Builder::new().spawn(move || {
             // Whoever does not wait any more needs no answer.
-            let _ = sender.send(ask(&asked, &around, limit, &theirs));
+            let _ = sender.send(ask(&asked, &around, limit, daemon, &theirs));
         })?;
         Ok(Self { gate: gate.clone(), answer, _withdrawn: ours })
     }
@@ -276,30 +307,38 @@ fn ask(
     gate: &Gate,
     environment: &Environment,
     limit: Option<Duration>,
+    daemon: Daemon,
     mut withdrawn: &UnixStream,
 ) -> Result<Option<Resolution>, Trouble> {
     let folder = folder(&environment.places)?;
     let end = limit.map(|limit| Instant::now() + limit);
-    let until =
-        limit.and_then(|limit| now().checked_add(SignedDuration::try_from(limit).ok()?).ok());
     let mut time = 0;
+    let mut seen = Instant::now();
     loop {
         let left = end.map_or(LONG, |end| end.saturating_duration_since(Instant::now()));
         if left.is_zero() {
             return Ok(None);
         }
         let report = AgentReport::default();
-        let ask = Ask { inquiry: gate.inquiry(time, until), report };
-        let client = Client::connect_or(&folder, PATIENCE, || {
-            start(environment.places.binary.as_deref(), &folder)
-        });
+        let ask = Ask { inquiry: gate.inquiry(time), report };
+        let client = match daemon {
+            Daemon::Started => Client::connect_or(&folder, PATIENCE, || {
+                start(environment.places.binary.as_deref(), &folder)
+            }),
+            Daemon::AsItIs => Client::connect(&folder),
+        };
+        if client.is_ok() {
+            seen = Instant::now();
+        }
         match client.and_then(|mut client| client.ask(&ask, left, withdrawn)) {
             Ok(resolution) if resolution.ending == Ending::Chosen => return Ok(Some(resolution)),
             // Whoever asked it before us is gone, and it is still to be decided.
             Ok(_) => time += 1,
             Err(ClientError::NoAnswer) => {}
             // It may come back, and then it still knows what was asked.
-            Err(error) if error.may_pass() => {}
+            Err(error)
+                if error.may_pass()
+                    && (daemon == Daemon::Started || seen.elapsed() < COMES_BACK) => {}
             Err(error) => return Err(error.into()),
         }
         if is_withdrawn(&mut withdrawn) {

@@ -7,12 +7,15 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhook_engine::now;
+use anyhook_flow::workflow::context::Context;
+use anyhook_flow::workflow::findings::Findings;
 use anyhook_flow::workflow::schemas::{Kind, validate};
 use anyhook_flow::workflow::state::{StageState, State};
 use anyhook_flow::workflow::words::ReviewStatus;
 use anyhook_mcp::second_opinion::{self, Review, Reviewer};
 use anyhook_mcp::{Failure, Limits, Stop};
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::project::Project;
 use crate::environment::Environment;
@@ -86,6 +89,28 @@ pub fn opinion_since(project: &Project, stage: &StageState) -> Option<Review> {
     let review = opinions_of(project, &stage.agent)?;
     let done = Done { at: stage.completed_at?, artifacts: &stage.output_artifacts };
     done.is_meant_by(&review).then_some(review)
+}
+
+/// Returns what another model said of the work that an agent is now to do again; nothing if it was
+/// not asked, had nothing to say, or spoke of another run of the workflow.
+pub fn sent_back_with(project: &Project, state: &State, context: &Context) -> Option<Findings> {
+    let review = opinions_of(project, &context.agent)?;
+    let started = state.stages.get(&context.stage)?.started_at?;
+    let is_of_last_attempt =
+        review.reviewed_at.is_some_and(|at| at >= state.created_at && at <= started);
+    let is_of_this =
+        context.outputs.iter().any(|output| review.scope.contains(output.path.as_str()));
+    if !(is_of_last_attempt && is_of_this) {
+        return None;
+    }
+    let concerns = review.concerns.iter().map(|concern| Value::from(concern.as_str()));
+    let suggestions = review.suggestions.iter();
+    let suggestions = suggestions.map(|one| Value::from(format!("suggestion: {one}")));
+    let items: Vec<Value> = concerns.chain(suggestions).collect();
+    let file = project.definition.path(&context.agent, Kind::SECOND_OPINION.row().file);
+    let source = format!("second opinion of {}", review.reviewer);
+    let summary = review.verdict.as_ref().map(|verdict| verdict.words());
+    (!items.is_empty()).then(|| Findings::new(&source, Some(&file), summary, items))
 }
 
 /// Returns a second opinion in lines, for whoever decides.

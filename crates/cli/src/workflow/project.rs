@@ -82,8 +82,12 @@ pub fn definition_file(environment: &Environment) -> PathBuf {
 impl Project {
     /// Finds the project around, with its own workflow, or the one that comes with anyhook.
     pub fn find(environment: &Environment) -> Result<Self, Trouble> {
-        let root = environment.project_root();
-        let file = definition_file(environment);
+        Self::at(environment.project_root(), environment)
+    }
+
+    /// As [`find`](Self::find), of another project.
+    pub fn at(root: PathBuf, environment: &Environment) -> Result<Self, Trouble> {
+        let file = root.join(PROJECT_LEVEL).join(FILE);
         if file.symlink_metadata().is_err() {
             return Ok(Self { root, definition: definition::default(), file: None });
         }

@@ -20,6 +20,7 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use serde_json::Value;
 
 use super::project::{Project, Unreadable, invalid, write_whole};
+use super::{registry, watcher};
 use crate::environment::Environment;
 use crate::error::Trouble;
 use crate::ui::{Out, Tone};
@@ -78,8 +79,11 @@ impl Project {
             return Ok((state, false));
         }
         let (state, effects) = self.fresh()?;
-        self.write(&state)?;
+        self.write(environment, &state)?;
         journal(self, environment, &effects.told);
+        if !effects.ask.is_empty() {
+            watcher::announce(environment);
+        }
         Ok((state, true))
     }
 
@@ -105,8 +109,11 @@ impl Project {
         let before = self.state()?.ok_or_else(not_begun)?;
         let (state, effects) = change(&before).map_err(|refusal| refused(&refusal))?;
         if !effects.is_unchanged {
-            self.write(&state)?;
+            self.write(environment, &state)?;
             journal(self, environment, &effects.told);
+            if !effects.ask.is_empty() {
+                watcher::announce(environment);
+            }
         }
         Ok((state, effects))
     }
@@ -139,7 +146,7 @@ impl Project {
     }
 
     /// Writes the state; whoever does holds the lock.
-    pub fn write(&self, state: &State) -> Result<(), Trouble> {
+    pub fn write(&self, environment: &Environment, state: &State) -> Result<(), Trouble> {
         let file = self.state_file();
         let bytes = serde_json::to_vec_pretty(&state.to_json()).map_err(std::io::Error::from)?;
         faults::point("workflow.state.begun");
@@ -147,6 +154,7 @@ impl Project {
         faults::point("workflow.state.kept");
         write_whole(&file, &bytes).map_err(|error| Trouble::at(&file, error))?;
         faults::point("workflow.state.written");
+        registry::remember(self, environment, state);
         Ok(())
     }
 

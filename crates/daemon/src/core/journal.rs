@@ -10,7 +10,8 @@ use anyhook_model::{EventKind, Happening, Record, Resolution};
 use jiff::SignedDuration;
 
 use super::Core;
-use crate::faults;
+use crate::doer::Deed;
+use crate::{faults, gates};
 
 /// The name under which the journal keeps what we have not read.
 const FOLLOWER: &str = "daemon";
@@ -53,7 +54,11 @@ impl Core {
         };
         let before = follower.position().cloned();
         let mut batch = Vec::new();
-        let more = follower.read_some(PORTION, &mut |record| batch.extend(self.hear(&record)))?;
+        let mut has_workflow = false;
+        let more = follower.read_some(PORTION, &mut |record| {
+            has_workflow = has_workflow || gates::is_about_workflow(&record);
+            batch.extend(self.hear(&record));
+        })?;
         if follower.position() == before.as_ref() {
             self.follower = Some(follower);
             return Ok(false);
@@ -63,6 +68,9 @@ impl Core {
         if self.commit(batch).is_err() {
             // The follower is let go: what it has read is read again from what is stored.
             return Ok(false);
+        }
+        if has_workflow {
+            self.doer.ask_for(Deed::AskAtGates);
         }
         // Only now may the journal forget it.
         follower.remember()?;

@@ -3,6 +3,7 @@
 //! Every agent is given the project's configuration and the workflow's state beside this.
 
 use super::definition::{ArtifactDefinition, Definition, SchemaChoice, StageDefinition};
+use super::findings::Findings;
 use super::state::{StageState, State};
 use super::words::{ReviewStatus, StageStatus};
 
@@ -21,6 +22,8 @@ pub struct Context {
     pub outputs: Vec<Output>,
     /// What it is to do otherwise than before.
     pub feedback: Vec<String>,
+    /// What reports say about its work, if it was sent back because of them.
+    pub findings: Vec<Findings>,
 }
 
 /// An artifact that another stage made.
@@ -129,14 +132,15 @@ fn of_stage(
         }
         upstream.extend(made(&other.name.text, now));
     }
-    let feedback = state.stages.get(&stage.name.text).map(|now| now.feedback.clone());
+    let now = state.stages.get(&stage.name.text);
     Ok(Context {
         agent: agent.clone(),
         stage: stage.name.text.clone(),
         reviewed: None,
         upstream,
         outputs: outputs(definition, state, agent, &stage.artifacts),
-        feedback: feedback.unwrap_or_default(),
+        feedback: now.map(|now| now.feedback.clone()).unwrap_or_default(),
+        findings: now.map(|now| now.findings.clone()).unwrap_or_default(),
     })
 }
 
@@ -172,6 +176,7 @@ fn of_review(definition: &Definition, state: &State, agent: &str) -> Result<Cont
             upstream: upstream.flatten().collect(),
             outputs: outputs(definition, state, agent, &review.artifacts),
             feedback: Vec::new(),
+            findings: Vec::new(),
         });
     }
     Err(ContextError::NothingToReview { agent: agent.to_owned() })

@@ -1,6 +1,7 @@
 //! Why something was not done. The state is as it was.
 
 use super::schemas::Fault;
+use super::ways::Way;
 use super::words::{Mode, StageStatus, WorkflowStatus};
 
 /// What is wrong with an artifact.
@@ -130,6 +131,14 @@ pub enum Refusal {
         /// What it says.
         told: String,
     },
+    /// Tests are said to approve what they found bad bugs in.
+    #[error("`{path}` says `approve`, and these bugs are open: {}", .bugs.join(", "))]
+    OpenBugs {
+        /// The report.
+        path: String,
+        /// The bugs.
+        bugs: Vec<String>,
+    },
     /// Nobody is asked that about the stage.
     #[error("nobody is asked {what} `{stage}`, which is {}", .status.name())]
     NothingAsked {
@@ -139,6 +148,8 @@ pub enum Refusal {
         stage: String,
         /// Where it is.
         status: StageStatus,
+        /// What can be done about it instead.
+        ways: Vec<Way>,
     },
     /// There is nobody who decides.
     #[error("it is not said who decides")]
@@ -167,7 +178,7 @@ impl Refusal {
             Self::UnknownStage { known, .. } => format!("there are: {}", known.join(", ")),
             Self::NotOwner { owner, .. } => format!("let `{owner}` do it"),
             Self::NotCurrent { current, .. } if current.is_empty() => {
-                "no stage is worked on".to_owned()
+                "no agent's turn: `anyhook workflow status` says what it waits for".to_owned()
             }
             Self::NotCurrent { current, .. } => format!("it is the turn of {}", current.join(", ")),
             Self::NotAsked { .. } => "reviews are asked for by the risk of a stage".to_owned(),
@@ -195,6 +206,13 @@ impl Refusal {
             }
             Self::NotDeployed { .. } => {
                 "signal `failed` with a `reason`, or deploy it and write the report anew".to_owned()
+            }
+            Self::OpenBugs { .. } => {
+                "write the verdict `needs_fixes`, or the bug's `status` if it is not open any more: `fixed` or `wont_fix`"
+                    .to_owned()
+            }
+            Self::NothingAsked { ways, .. } if !ways.is_empty() => {
+                ways.iter().map(Way::hint).collect::<Vec<_>>().join("; or ")
             }
             Self::NothingAsked { .. } => "`anyhook workflow status` says what is asked".to_owned(),
             Self::Nobody => "say who with `--by NAME`".to_owned(),

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::definition::{Definition, StageDefinition};
 use super::digest::{digest, rules};
+use super::findings::Findings;
 use super::refusal::Refusal;
 use super::schemas::{Fault, Kind, validate};
 use super::words::{
@@ -98,12 +99,18 @@ pub struct StageState {
     pub next_agents: Vec<String>,
     /// What it is to do otherwise, if it was sent back.
     pub feedback: Vec<String>,
+    /// What reports say about it, if it was sent back because of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Findings>,
     /// What a person decided about it.
     pub approval: Option<Word>,
     /// What a person is asked about it.
     pub asks: Option<Asks>,
     /// What the tests say.
     pub qa_verdict: Option<QaVerdict>,
+    /// The open bugs that the tests found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bugs: Option<Findings>,
     /// What is to be done again if bugs are to be mended.
     pub fix_stages: Vec<String>,
     /// Its reviews, by name.
@@ -125,6 +132,9 @@ pub struct ReviewState {
     pub verdict: Option<Verdict>,
     /// Why.
     pub summary: Option<String>,
+    /// What the reviewer found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub findings: Option<Findings>,
     /// The reviews: paths below the project.
     pub output_artifacts: Vec<String>,
     /// The digest of each of them as it was then.
@@ -183,22 +193,32 @@ impl StageState {
             reason: None,
             next_agents: Vec::new(),
             feedback: Vec::new(),
+            findings: Vec::new(),
             approval: None,
             asks: None,
             qa_verdict: None,
+            bugs: None,
             fix_stages: Vec::new(),
             reviews: BTreeMap::new(),
         }
     }
 
-    /// Forgets all that came of it, but not how often it was tried.
+    /// Forgets all that came of it, but not how often it was tried, nor why it was sent back.
     pub(super) fn clear(&mut self, status: StageStatus) {
         let Self { agent, attempts, failures, rollbacks, .. } = &*self;
         let (agent, attempts, failures, rollbacks) =
             (agent.clone(), *attempts, *failures, *rollbacks);
         let feedback = std::mem::take(&mut self.feedback);
+        let findings = std::mem::take(&mut self.findings);
         let fresh = Self::new(&StageDefinition::default());
-        *self = Self { status, agent, attempts, failures, rollbacks, feedback, ..fresh };
+        *self = Self { status, agent, attempts, failures, rollbacks, feedback, findings, ..fresh };
+    }
+
+    /// Returns what its reviewers found that is not plainly good.
+    pub(super) fn review_findings(&self) -> Vec<Findings> {
+        let reviews = self.reviews.values();
+        let reviews = reviews.filter(|one| one.verdict != Some(Verdict::Approve));
+        reviews.filter_map(|one| one.findings.clone()).collect()
     }
 
     /// Tells whether its artifacts are there.

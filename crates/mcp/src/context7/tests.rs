@@ -21,10 +21,16 @@ fn at() -> Timestamp {
 }
 
 #[test]
-fn the_library_that_the_topic_names_is_taken_else_the_first() {
+fn the_library_that_the_topic_names_is_taken_and_no_other() {
     assert_eq!(library_in(LIST, "Next.js App Router").as_deref(), Some("/vercel/next.js"));
     assert_eq!(library_in(LIST, "next.js").as_deref(), Some("/vercel/next.js"));
-    assert_eq!(library_in(LIST, "react server components").as_deref(), Some("/vercel/commerce"));
+    assert_eq!(library_in(LIST, "nextjs").as_deref(), Some("/vercel/commerce"));
+    assert_eq!(library_in(LIST, "commerce templates").as_deref(), Some("/vercel/commerce"));
+    assert_eq!(library_in(LIST, "react server components"), None, "the first is no match");
+    assert_eq!(library_in(LIST, "postgres"), None);
+    let database = "- Title: PostgreSQL\n- Context7-compatible library ID: /postgres/postgres";
+    assert_eq!(library_in(database, "postgres").as_deref(), Some("/postgres/postgres"));
+    assert_eq!(library_in(database, "go"), None, "a short word is no beginning of another");
     assert_eq!(library_in("No documentation libraries found matching your query.", "x"), None);
     assert_eq!(library_in("- Context7-compatible library ID: none", "x"), None);
     assert!(is_library("/vercel/next.js") && is_library("/vercel/next.js/v14.3.0"));

@@ -31,6 +31,8 @@ pub struct WorkflowReport {
     pub next: Vec<NextAgent>,
     /// What a person is asked.
     pub waits: Vec<Waiting>,
+    /// What can be done next, each as `what comes of it: command`; never empty.
+    pub hints: Vec<String>,
 }
 
 /// A stage.
@@ -132,6 +134,42 @@ pub struct WorkflowNextReport {
     pub next: Vec<NextAgent>,
     /// What a person is asked.
     pub waits: Vec<Waiting>,
+    /// What can be done next, each as `what comes of it: command`; never empty.
+    pub hints: Vec<String>,
+}
+
+/// `anyhook workflow list --json`
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WorkflowListReport {
+    /// Every workflow that this user has run, the one that changed last first.
+    pub workflows: Vec<ListedWorkflow>,
+}
+
+/// A workflow of one of the user's projects.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ListedWorkflow {
+    /// The project's root.
+    pub project: String,
+    /// The workflow's name.
+    pub workflow: String,
+    /// This run of it.
+    pub id: String,
+    /// Where it is: `running`, `paused`, `blocked`, `failed`, `completed`, `aborted`; `gone` if the
+    /// project is not there any more, `unreadable` if its state cannot be used.
+    pub status: String,
+    /// How much of the system is made; none until the requirements say so.
+    pub execution_mode: Option<String>,
+    /// The stage it is at.
+    pub stage: Option<String>,
+    /// Who is waited for: agents, or a person and why.
+    pub waiting_for: Option<String>,
+    /// Since when it is as it is.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub since: Timestamp,
+    /// Why it cannot be read.
+    pub problem: Option<String>,
 }
 
 /// `anyhook workflow context --json`
@@ -146,6 +184,8 @@ pub struct WorkflowContextReport {
     pub reviewed_stage: Option<String>,
     /// What it is to do otherwise than before.
     pub feedback: Vec<String>,
+    /// What it was sent back for: what tests, reviews and a second opinion found.
+    pub findings: Vec<FindingsReport>,
     /// `project-config.json`, if there is one.
     pub project_config: Option<Value>,
     /// `workflow-state.json`.
@@ -159,6 +199,22 @@ pub struct WorkflowContextReport {
     pub output_schemas: BTreeMap<String, Value>,
     /// Where its signal of completion goes.
     pub signal: String,
+}
+
+/// What a report found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FindingsReport {
+    /// The stage or review that made the report.
+    pub source: String,
+    /// The report's path, below the project.
+    pub file: Option<String>,
+    /// What it says in a sentence.
+    pub summary: Option<String>,
+    /// Bugs or findings, each as it is in the report.
+    pub items: Vec<Value>,
+    /// So many more are in the report and not here.
+    pub omitted: usize,
 }
 
 /// `anyhook workflow validate --json`

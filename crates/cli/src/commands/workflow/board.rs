@@ -30,10 +30,19 @@ pub fn draw(report: &WorkflowReport, now: Timestamp, out: &mut Out) -> Ended {
             out.line(&[(Tone::Bad, &format!("{}: ", stage.name)), (Tone::Plain, reason)])?;
         }
     }
-    if !(report.next.is_empty() && report.waits.is_empty()) {
+    if !(report.next.is_empty() && report.waits.is_empty() && report.hints.is_empty()) {
         out.gap()?;
     }
-    steps(&report.next, &report.waits, out)
+    steps(&report.next, &report.waits, out)?;
+    hints(&report.hints, out)
+}
+
+/// Says what can be done next.
+pub fn hints(hints: &[String], out: &mut Out) -> Ended {
+    for hint in hints {
+        out.hint(hint)?;
+    }
+    Ok(anyhook_model::exit_code::OK)
 }
 
 /// Says who works and who is asked.
@@ -63,9 +72,6 @@ pub fn steps(next: &[NextAgent], waits: &[Waiting], out: &mut Out) -> Ended {
         let opinion = opinion.and_then(|review| serde_json::from_value(review).ok());
         for line in opinion.iter().flat_map(lines) {
             out.line(&[(Tone::Plain, &line)])?;
-        }
-        for answer in &waiting.answers {
-            out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, answer)])?;
         }
     }
     Ok(anyhook_model::exit_code::OK)

@@ -4,10 +4,13 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhook_flow::workflow::refusal::Refusal;
+use anyhook_flow::workflow::words::WorkflowStatus;
 use anyhook_model::exit_code;
 use clap::Args;
 use serde_json::Value;
 
+use super::board;
+use super::report::report;
 use super::status::show;
 use super::validate::{SignalOf, block, signal_of};
 use crate::commands::Ended;
@@ -71,7 +74,12 @@ pub fn run(arguments: &CompleteArgs, environment: &Environment, out: &mut Out) -
         out.line(&[(Tone::Good, "• "), (Tone::Plain, &words(line))])?;
     }
     out.gap()?;
-    show(&project, &state, false, out)
+    let mut report = report(&project, &state);
+    // Mostly it is an agent that reads this, and agents do not start other agents.
+    if state.status == WorkflowStatus::Running {
+        report.hints.clear();
+    }
+    board::draw(&report, anyhook_engine::now(), out)
 }
 
 /// Looks whether a session that is an agent of the workflow hands in its own work.

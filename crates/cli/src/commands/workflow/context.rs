@@ -4,6 +4,7 @@ use anyhook_flow::workflow::machine;
 use anyhook_model::exit_code;
 use clap::Args;
 
+use super::status::warn_of_config;
 use crate::commands::Ended;
 use crate::environment::{Environment, workflow_agent};
 use crate::ui::{Out, printable};
@@ -36,6 +37,7 @@ pub fn run(arguments: &ContextArgs, environment: &Environment, out: &mut Out) ->
     let name = arguments.agent.as_deref().unwrap_or_default();
     let agent = agent_named(&project.definition, name).unwrap_or_else(|| name.to_owned());
     let given = Given::read(&project, &state, &agent)?;
+    warn_of_config(&project)?;
     if arguments.json {
         out.json(&given.report())?;
         return Ok(exit_code::OK);

@@ -1,13 +1,15 @@
 //! `anyhook workflow next`: who is to work now.
 
 use anyhook_flow::workflow::state::State;
+use anyhook_flow::workflow::ways::{Way, out_of};
 use anyhook_flow::workflow::words::WorkflowStatus;
 use anyhook_model::exit_code;
 use anyhook_model::report::workflow::{NextAgent, WorkflowNextReport};
 use clap::Args;
 
 use super::board;
-use super::report::{next, waits};
+use super::report::{hints, next, waits};
+use super::status::warn_of_config;
 use crate::commands::Ended;
 use crate::environment::{Environment, workflow_agent};
 use crate::ui::{Out, Tone};
@@ -33,12 +35,13 @@ pub fn run(arguments: &NextArgs, environment: &Environment, out: &mut Out) -> En
     }
     let project = Project::find(environment)?;
     let state = project.begun()?;
+    warn_of_config(&project)?;
     let mut next = next(&project, &state);
     next.retain(|one| arguments.review.as_ref().is_none_or(|review| one.stage == *review));
     let waits = waits(&project, &state);
     if arguments.json {
         let status = state.status.name().to_owned();
-        out.json(&WorkflowNextReport { status, next, waits })?;
+        out.json(&WorkflowNextReport { status, next, waits, hints: hints(&project, &state) })?;
         return Ok(exit_code::OK);
     }
     if next.is_empty() && waits.is_empty() {
@@ -49,7 +52,8 @@ pub fn run(arguments: &NextArgs, environment: &Environment, out: &mut Out) -> En
         };
         out.line(&[(board::tone(status), status), (Tone::Plain, &words)])?;
     }
-    board::steps(&next, &waits, out)
+    board::steps(&next, &waits, out)?;
+    board::hints(&hints(&project, &state), out)
 }
 
 /// Tells the main agent who comes next, so that it hands on the work. One that is itself an agent
@@ -97,7 +101,12 @@ fn words(project: &Project, state: &State, called: Option<&str>) -> String {
     }
     for (name, stage) in &state.stages {
         if let Some(reason) = &stage.reason {
-            lines.push(format!("- The stage `{name}` is {}: {reason}", stage.status.name()));
+            let ways: Vec<String> = out_of(name, stage).iter().map(Way::hint).collect();
+            lines.push(format!(
+                "- The stage `{name}` is {}: {reason}. A person is needed. Tell them: {}",
+                stage.status.name(),
+                ways.join("; or ")
+            ));
         }
     }
     lines.join("\n")

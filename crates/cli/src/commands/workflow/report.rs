@@ -3,6 +3,7 @@
 use anyhook_flow::workflow::definition::{ArtifactDefinition, StageDefinition};
 use anyhook_flow::workflow::machine;
 use anyhook_flow::workflow::state::State;
+use anyhook_flow::workflow::ways::{self, Way};
 use anyhook_flow::workflow::words::Asks;
 use anyhook_model::report::workflow::{
     ArtifactReport, NextAgent, ReviewReport, StageReport, Waiting, WorkflowReport,
@@ -25,7 +26,13 @@ pub fn report(project: &Project, state: &State) -> WorkflowReport {
         stages: stages.filter_map(|stage| of_stage(project, state, stage)).collect(),
         next: next(project, state),
         waits: waits(project, state),
+        hints: hints(project, state),
     }
+}
+
+/// Returns what can be done next, in words and as commands.
+pub fn hints(project: &Project, state: &State) -> Vec<String> {
+    ways::ways(&project.definition, state).iter().map(Way::hint).collect()
 }
 
 fn of_stage(project: &Project, state: &State, stage: &StageDefinition) -> Option<StageReport> {
@@ -100,14 +107,10 @@ pub fn waits(project: &Project, state: &State) -> Vec<Waiting> {
 }
 
 fn answers(stage: &str, asks: Asks) -> Vec<String> {
-    let approve = format!("anyhook workflow approve {stage} --by NAME");
-    let reject = format!("anyhook workflow reject {stage} --by NAME --note WHY");
+    let ways = ways::answers(stage, asks).into_iter();
     match asks {
-        Asks::Approval => vec![approve, reject],
-        Asks::Choice => vec![
-            format!("{approve}  (deploy anyway)"),
-            format!("{reject}  (have the bugs mended)"),
-            format!("anyhook workflow reject {stage} --abort --by NAME  (end the workflow)"),
-        ],
+        Asks::Approval => ways.map(|way| way.command).collect(),
+        // By the command alone nobody can tell what comes of it.
+        Asks::Choice => ways.map(|way| format!("{}  ({})", way.command, way.what)).collect(),
     }
 }

@@ -16,6 +16,7 @@ use crate::error::Trouble;
 use crate::ui::{Out, Tone};
 use crate::workflow::project::Project;
 use crate::workflow::store::journal;
+use crate::workflow::watcher;
 
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option by itself")]
@@ -121,7 +122,10 @@ fn replace(
         note: arguments.note.clone(),
     };
     state.history.push(line.clone());
-    project.write(&state)?;
+    project.write(environment, &state)?;
     journal(project, environment, &[line]);
+    if state.stages.values().any(|stage| stage.asks.is_some()) {
+        watcher::announce(environment);
+    }
     Ok(state)
 }

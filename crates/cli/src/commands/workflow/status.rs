@@ -7,13 +7,23 @@ use super::board;
 use super::report::report;
 use crate::commands::Ended;
 use crate::environment::Environment;
-use crate::ui::Out;
-use crate::workflow::project::Project;
+use crate::ui::{Out, Tone};
+use crate::workflow::context::NO_CONFIG;
+use crate::workflow::project::{CONFIG, Project};
 
 pub fn run(json: bool, environment: &Environment, out: &mut Out) -> Ended {
     let project = Project::find(environment)?;
     let state = project.begun()?;
+    warn_of_config(&project)?;
     show(&project, &state, json, out)
+}
+
+/// Says on standard error that agents are not told what the project says of itself.
+pub fn warn_of_config(project: &Project) -> std::io::Result<()> {
+    if project.root.join(CONFIG).symlink_metadata().is_err() {
+        Out::stderr().line(&[(Tone::Warn, "warning: "), (Tone::Plain, NO_CONFIG)])?;
+    }
+    Ok(())
 }
 
 /// Prints where a workflow is.

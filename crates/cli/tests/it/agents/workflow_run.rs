@@ -63,6 +63,8 @@ fn is_over(child: &Child) -> bool {
 fn three_agents_work_side_by_side() {
     let desk = Desk::new();
     desk.up_to("frontend_implementation");
+    // The gates have started a daemon out here, and agents are to be where their model is.
+    desk.environment.kill_daemon();
     prepare(&desk);
     let file = desk.path(".agents/workflow.toml");
     let Some(mut bed) = Bed::within(desk.environment, Agent::ClaudeCode) else { return };

@@ -378,6 +378,44 @@ mod event {
     }
 
     #[test]
+    fn libraries_and_plain_areas_are_asked_about_and_no_match_is_none() {
+        let desk = Desk::with(&json!({
+            "project_name": "shop", "risk_level": "low",
+            "technology_stack": {
+                "frontend": {"framework": "Next.js", "libraries": ["Nuxt"]},
+                "database": "nothing",
+            },
+        }));
+        desk.up_to("frontend_implementation");
+        give_servers(&desk.environment, "newer");
+        let event = json!({"event_type": "subagent_start", "subagent_type": "frontend-engineer"});
+        let ran = desk.event(&["context7", "--event", "--timeout", "20s"], &event);
+        assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{ran:?}");
+        assert!(ran.stderr.contains("it knows no library for `nothing`"), "{ran:?}");
+        let told: Vec<(Value, Value)> = reports(&desk.environment)
+            .iter()
+            .map(|report| (report["topic"].clone(), report["status"].clone()))
+            .collect();
+        let (fetched, missing) = (json!("fetched"), json!("unavailable"));
+        assert_eq!(
+            told,
+            [
+                (json!("Next.js"), fetched.clone()),
+                (json!("Nuxt"), fetched),
+                (json!("nothing"), missing)
+            ]
+        );
+        // What is neither is refused, with its place.
+        desk.write(
+            "project-config.json",
+            &json!({"project_name": "x", "technology_stack": {"database": 5}}),
+        );
+        let ran = desk.run(&["context", "frontend_engineer"]);
+        assert_eq!(ran.code, 65, "{ran:?}");
+        assert!(ran.stderr.contains("/technology_stack/database: "), "{ran:?}");
+    }
+
+    #[test]
     fn others_are_let_alone() {
         let desk = desk();
         give_servers(&desk.environment, "newer");
@@ -398,7 +436,11 @@ mod event {
     #[test]
     fn without_a_server_the_report_says_so() {
         let desk = desk();
-        start(&desk, "frontend-engineer");
+        let event = json!({"event_type": "subagent_start", "subagent_type": "frontend-engineer"});
+        let ran = desk.event(&["context7", "--event"], &event);
+        assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{ran:?}");
+        let warning = "warning: there is no documentation of `Next.js`, `Nuxt`: ";
+        assert!(ran.stderr.starts_with(warning) && ran.stderr.contains("\nhint: "), "{ran:?}");
         for report in reports(&desk.environment) {
             assert_eq!(report["status"], "unavailable", "{report}");
         }

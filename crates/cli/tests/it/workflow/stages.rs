@@ -230,7 +230,7 @@ fn a_person_chooses_about_other_bugs() {
     desk.ok(&["reject", "qa_testing", "--by", "ann", "--note", "mend it"]);
     assert_eq!(next(&desk), ["backend_engineer"]);
     let context = desk.ok(&["context", "backend_engineer"]).stdout;
-    assert!(context.contains("ann wants bugs mended: mend it"), "{context}");
+    assert!(context.contains("ann wants these bugs fixed: mend it"), "{context}");
 
     let desk = tested("needs_fixes", Some("p2"));
     desk.ok(&["reject", "qa_testing", "--abort", "--by", "ann"]);

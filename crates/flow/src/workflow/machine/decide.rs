@@ -2,11 +2,12 @@
 
 use jiff::Timestamp;
 
-use super::draft::Draft;
+use super::draft::{Draft, add_new};
 use super::{Effects, goes_on};
 use crate::workflow::definition::Definition;
 use crate::workflow::refusal::Refusal;
 use crate::workflow::state::{StageState, State, Word};
+use crate::workflow::ways::out_of;
 use crate::workflow::words::{Asks, Decision, QaVerdict, StageStatus, WorkflowStatus};
 
 /// Who decides, why and when.
@@ -29,6 +30,12 @@ impl Choice<'_> {
     fn feedback(&self, what: &str) -> Vec<String> {
         vec![format!("{} {what}: {}", self.by, self.note.unwrap_or("no reason was given"))]
     }
+
+    /// As [`Self::feedback`], where the bugs say why.
+    fn feedback_about_bugs(&self) -> Vec<String> {
+        let note = self.note.map(|note| format!(": {note}")).unwrap_or_default();
+        vec![format!("{} wants these bugs fixed{note}", self.by)]
+    }
 }
 
 /// Looks whether somebody can decide about a stage, and gets ready to change it.
@@ -49,7 +56,8 @@ fn draft<'all>(
 }
 
 fn nothing_asked(what: &'static str, stage: &str, now: &StageState) -> Refusal {
-    Refusal::NothingAsked { what, stage: stage.to_owned(), status: now.status }
+    let ways = out_of(stage, now);
+    Refusal::NothingAsked { what, stage: stage.to_owned(), status: now.status, ways }
 }
 
 /// Lets a stage go on that a person was asked about.
@@ -89,7 +97,9 @@ pub fn reject(
         if let Some(now) = draft.stage(stage) {
             now.failures = 0;
             now.approval = None;
-            now.feedback = feedback;
+            let findings = now.review_findings();
+            add_new(&mut now.feedback, feedback);
+            add_new(&mut now.findings, findings);
         }
         draft.begin(stage);
     } else {
@@ -135,7 +145,7 @@ pub fn choose(
             now.asks = None;
         }
     } else {
-        let feedback = choice.feedback("wants bugs mended");
+        let feedback = choice.feedback_about_bugs();
         let again = vec![stage.to_owned()];
         let to = if now.fix_stages.is_empty() { again } else { now.fix_stages };
         draft.roll_back(&to, &feedback);

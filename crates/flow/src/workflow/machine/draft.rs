@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use super::{Effects, Invocation, next};
 use crate::workflow::definition::{Definition, StageDefinition};
+use crate::workflow::findings::Findings;
 use crate::workflow::state::{HistoryLine, StageState, State};
 use crate::workflow::words::{OnFailure, StageStatus};
 
@@ -91,11 +92,20 @@ impl<'all> Draft<'all> {
     }
 
     /// Tries a stage again if it may be, for whatever reason its work is no good.
-    pub fn send_back(&mut self, definition: &StageDefinition, feedback: Vec<String>) -> bool {
+    ///
+    /// What it was told before stays: an agent that ended in the middle of a fix still has to do it.
+    /// A stage that was completed since then has nothing left of it.
+    pub fn send_back(
+        &mut self,
+        definition: &StageDefinition,
+        feedback: Vec<String>,
+        findings: Vec<Findings>,
+    ) -> bool {
         let name = &definition.name.text;
         let Some(stage) = self.stage(name) else { return false };
         stage.failures += 1;
-        stage.feedback = feedback;
+        add_new(&mut stage.feedback, feedback);
+        add_new(&mut stage.findings, findings);
         if stage.failures > definition.trying.retries {
             return false;
         }
@@ -124,7 +134,7 @@ impl<'all> Draft<'all> {
     pub fn fail(&mut self, definition: &StageDefinition, reason: &str) {
         let name = &definition.name.text;
         self.tell("failed", Some(name), None, Some(reason));
-        if self.send_back(definition, vec![reason.to_owned()]) {
+        if self.send_back(definition, vec![reason.to_owned()], Vec::new()) {
             return;
         }
         let back = match (definition.trying.on_failure, &definition.rollback_to) {
@@ -149,6 +159,8 @@ impl<'all> Draft<'all> {
     /// Does stages again; all that came after them is to be done again, too.
     pub fn roll_back(&mut self, to: &[String], feedback: &[String]) {
         let definition = self.definition;
+        let findings: Vec<Vec<Findings>> =
+            to.iter().map(|name| self.findings_about(name, to)).collect();
         for name in to {
             for later in definition.following(name) {
                 let Some(stage) = self.stage(later) else { continue };
@@ -161,19 +173,21 @@ impl<'all> Draft<'all> {
                     _ => {
                         stage.failures = 0;
                         stage.feedback.clear();
+                        stage.findings.clear();
                         stage.clear(StageStatus::RolledBack);
                         self.tell("rolled_back", Some(later), None, None);
                     }
                 }
             }
         }
-        for name in to {
+        for (name, findings) in to.iter().zip(findings) {
             // One of them may come after another: then its turn comes.
             let is_later =
                 to.iter().any(|other| definition.following(other).contains(&name.as_str()));
             let Some(stage) = self.stage(name) else { continue };
             stage.failures = 0;
-            stage.feedback = feedback.to_vec();
+            add_new(&mut stage.feedback, feedback.to_vec());
+            stage.findings = findings;
             stage.approval = None;
             let waits =
                 if stage.attempts == 0 { StageStatus::Pending } else { StageStatus::RolledBack };
@@ -183,4 +197,27 @@ impl<'all> Draft<'all> {
             }
         }
     }
+
+    /// Returns what reports say about a stage that is done again together with others: what it was
+    /// told before, what its own reviewers found, and the bugs that later tests found.
+    fn findings_about(&self, name: &str, to: &[String]) -> Vec<Findings> {
+        let Some(stage) = self.state.stages.get(name) else { return Vec::new() };
+        let mut all = stage.findings.clone();
+        add_new(&mut all, stage.review_findings());
+        let later = self.definition.following(name).into_iter();
+        let later = later.filter_map(|later| self.state.stages.get(later)?.bugs.as_ref());
+        add_new(&mut all, later.filter_map(|bugs| bugs.for_stage(name, to)).collect());
+        all
+    }
+}
+
+/// Adds what is not there yet. The last ones are kept: a stage may be sent back for ever.
+pub(super) fn add_new<T: PartialEq>(all: &mut Vec<T>, new: Vec<T>) {
+    for one in new {
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
+    let surplus = all.len().saturating_sub(20);
+    all.drain(..surplus);
 }

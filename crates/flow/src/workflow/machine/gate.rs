@@ -88,6 +88,7 @@ impl Draft<'_> {
                 started_at: None,
                 verdict: None,
                 summary: None,
+                findings: None,
                 output_artifacts: Vec::new(),
                 artifact_digests: BTreeMap::new(),
                 reviewed_at: None,
@@ -115,8 +116,9 @@ impl Draft<'_> {
             self.put(name, stage);
             self.block(name, &rejected.join("; "));
         } else if !to_change.is_empty() {
+            let findings = stage.review_findings();
             self.put(name, stage);
-            if !self.send_back(definition, to_change.clone()) {
+            if !self.send_back(definition, to_change.clone(), findings) {
                 self.block(name, &to_change.join("; "));
             }
         } else if to_choose {

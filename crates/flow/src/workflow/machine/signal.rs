@@ -10,14 +10,14 @@ use serde_json::Value;
 
 use super::draft::Draft;
 use super::gate::followers;
-use super::{Artifacts, Effects, OwnSchemas, goes_on};
+use super::{Artifacts, Effects, OwnSchemas, goes_on, next};
 use crate::workflow::definition::{Definition, StageDefinition};
 use crate::workflow::refusal::Refusal;
 use crate::workflow::schemas::{Fault, Kind, validate};
 use crate::workflow::state::State;
 use crate::workflow::words::{Mode, Risk, SignalStatus, StageStatus};
 use artifacts::{Made, artifacts, digests};
-use bugs::merge_tests;
+use bugs::{check_tests, merge_tests};
 use review::of_review;
 
 /// What comes with a signal.
@@ -133,7 +133,9 @@ fn of_stage(
     is_owner(signal, &stage.agent.text)?;
     let status = draft.state.stages.get(name).map_or(StageStatus::Pending, |now| now.status);
     if status != StageStatus::InProgress {
-        let current = draft.state.active_stages.clone();
+        // A stage at its gate is active as well, and it is not its agent's turn.
+        let working = next(definition, &draft.state).into_iter();
+        let current = working.map(|one| one.stage).collect();
         return Err(Refusal::NotCurrent { stage: name.clone(), status, current });
     }
     let mode = mode(draft, stage, submission)?;
@@ -141,6 +143,7 @@ fn of_stage(
     check_modes(&made, mode)?;
     check_next(definition, stage, signal)?;
     check_deployed(signal, &made)?;
+    check_tests(definition, stage, signal, &made)?;
 
     draft.state.execution_mode = mode;
     merge_risk(draft, signal, &made);
@@ -167,6 +170,7 @@ fn of_stage(
     now.summary = signal.summary.clone().filter(|text| !text.is_empty());
     now.next_agents = signal.next_agents();
     now.feedback.clear();
+    now.findings.clear();
     let status = now.status.name();
     draft.tell(status, Some(name), Some(&signal.agent), signal.summary.as_deref());
     if definition.qa.as_ref().is_some_and(|qa| qa.stage.text == *name) {

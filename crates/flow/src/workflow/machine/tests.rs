@@ -7,7 +7,9 @@ mod random;
 mod reviews;
 mod rules;
 mod signals;
+mod told_why;
 mod trying;
+mod ways;
 
 use serde_json::json;
 

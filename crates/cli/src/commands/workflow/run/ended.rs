@@ -1,7 +1,8 @@
 //! What is said when nobody works any more, and the way on.
 
-use anyhook_flow::workflow::state::{StageState, State};
-use anyhook_flow::workflow::words::{QaVerdict, StageStatus, WorkflowStatus};
+use anyhook_flow::workflow::state::State;
+use anyhook_flow::workflow::ways::{is_stuck, out_of};
+use anyhook_flow::workflow::words::WorkflowStatus;
 use anyhook_model::exit_code;
 
 use crate::commands::Ended;
@@ -39,13 +40,9 @@ pub fn tell(project: &Project, state: &State, out: &mut Out) -> Ended {
                 (Tone::Strong, name),
                 (Tone::Plain, &format!(": {reason}")),
             ])?;
-            let has_bugs = stage.qa_verdict.is_some_and(|verdict| verdict != QaVerdict::Approve);
-            if has_bugs {
-                out.hint(&format!("have them mended: anyhook workflow reject {name} --by NAME"))?;
-            } else {
-                out.hint(&format!("try again: anyhook workflow reset {name} --by NAME"))?;
+            for way in out_of(name, stage) {
+                out.hint(&way.hint())?;
             }
-            out.hint(&format!("end it: anyhook workflow reject {name} --abort --by NAME"))?;
         }
     }
     let status = state.status;
@@ -61,9 +58,4 @@ pub fn code(state: &State) -> u8 {
     let is_aborted = state.status == WorkflowStatus::Aborted;
     let is_problem = is_aborted || state.stages.values().any(is_stuck);
     if is_problem { exit_code::PROBLEM } else { exit_code::OK }
-}
-
-/// Tells whether a person has to do something about a stage that nobody asks about.
-fn is_stuck(stage: &StageState) -> bool {
-    matches!(stage.status, StageStatus::Blocked | StageStatus::Failed)
 }

@@ -1,8 +1,11 @@
 //! What reviewers say.
 
-use super::artifacts::{artifacts, digests};
+use serde_json::Value;
+
+use super::artifacts::{Made, artifacts, digests};
 use super::{Signal, Submission, is_owner, merge_risk};
 use crate::workflow::definition::{ReviewDefinition, StageDefinition};
+use crate::workflow::findings::Findings;
 use crate::workflow::machine::draft::Draft;
 use crate::workflow::refusal::Refusal;
 use crate::workflow::words::{ReviewStatus, Verdict};
@@ -48,6 +51,7 @@ pub fn of_review(
     let verdict = verdict.ok_or_else(|| Refusal::NoVerdict(name.clone()))?;
     merge_risk(draft, signal, &made);
     let summary = made.iter().find_map(|one| one.text("summary")).map(str::to_owned);
+    let findings = found(name, &made);
     let at = draft.at;
     let Some(now) = draft.stage(asked) else { return Ok(()) };
     if verdict == Verdict::ApproveWithNotes {
@@ -58,6 +62,7 @@ pub fn of_review(
         one.status = ReviewStatus::Completed;
         one.verdict = Some(verdict);
         one.summary.clone_from(&summary);
+        one.findings = findings;
         one.output_artifacts = made.iter().map(|one| one.path.clone()).collect();
         one.artifact_digests = digests(&made);
         one.reviewed_at = Some(at);
@@ -65,6 +70,17 @@ pub fn of_review(
     let what = format!("{name}: {}", verdict.name());
     draft.tell(&what, Some(asked), Some(&signal.agent), summary.as_deref());
     Ok(())
+}
+
+/// Returns what a review found: its findings, and the policies that are not met.
+fn found(review: &str, made: &[Made<'_>]) -> Option<Findings> {
+    let report = made.iter().find(|one| one.text("verdict").is_some())?;
+    let list = |key: &str| report.value.get(key).and_then(Value::as_array).into_iter().flatten();
+    let is_broken = |policy: &&Value| {
+        policy.get("status").and_then(Value::as_str).is_some_and(|status| status == "not_met")
+    };
+    let items = list("findings").chain(list("policies").filter(is_broken)).cloned().collect();
+    Some(Findings::new(review, Some(&report.path), report.text("summary"), items))
 }
 
 impl Draft<'_> {

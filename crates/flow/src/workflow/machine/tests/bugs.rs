@@ -68,7 +68,7 @@ fn about_other_bugs_a_person_chooses() {
     assert_eq!(fixed.status("ai_implementation"), "completed");
     assert_eq!(
         fixed.state.stages["backend_implementation"].feedback,
-        ["kim wants bugs mended: so"]
+        ["kim wants these bugs fixed: so"]
     );
     fixed.done("backend_implementation");
     assert_eq!(fixed.next(), ["qa_engineer"]);

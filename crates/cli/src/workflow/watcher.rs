@@ -1,0 +1,158 @@
+//! Asks people at the gates of all workflows, as a process of its own beside the daemon.
+//!
+//! `workflow run --wait` asks by itself. A gate that subagents reach has nobody who waits: their
+//! hook's process ends at once. So the daemon starts this one when a workflow has changed, and when
+//! it begins. It holds every question open, writes answers into the states, and ends when there is
+//! nothing to ask any more or the daemon is gone. There is at most one for each user.
+
+#![expect(clippy::similar_names, reason = "a state has stages")]
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhook_daemon::Folder;
+use anyhook_engine::regular_file::open_own;
+use anyhook_flow::workflow::state::State;
+use jiff::SignedDuration;
+use rustix::fs::{FlockOperation, OFlags, flock};
+
+use super::gate::{Gate, Question};
+use super::opinion::{WITHIN, opinion_since};
+use super::project::{FILE, Project};
+use super::registry;
+use crate::daemon::start;
+use crate::environment::Environment;
+
+/// How often states are looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// Whoever is about to end lets go of the lock within this time; whoever goes on has seen by then
+/// what there is to see.
+const TURN: Duration = Duration::from_secs(3);
+
+/// Sees to it that a daemon runs, which has people asked. Never waits and never fails: without a
+/// daemon `anyhook workflow status` says what is asked.
+pub fn announce(environment: &Environment) {
+    let Some(state) = environment.places.state.as_deref() else { return };
+    let folder = Folder::of_state(state);
+    if UnixStream::connect(folder.socket()).is_ok() || folder.make().is_err() {
+        return;
+    }
+    // One more than needed ends by itself: the store is of one daemon alone.
+    let _ = start(environment.places.binary.as_deref(), &folder);
+}
+
+/// Is the process that asks.
+pub fn run(environment: &Environment) {
+    // The daemon's end must not end an answer half-way.
+    let _ = rustix::process::setsid();
+    let Some(_turn) = registry::folder(environment).and_then(|folder| take_turn(&folder)) else {
+        return;
+    };
+    let mut watched = Watched::default();
+    let mut questions: BTreeMap<(PathBuf, String), Question> = BTreeMap::new();
+    loop {
+        watched.look(environment);
+        questions.retain(|(root, _), asked| {
+            watched.projects.get(root).is_some_and(|(_, project, state)| {
+                asked.gate.is_still_asked(&project.definition, state)
+            })
+        });
+        let mut is_asked = false;
+        for (root, (_, project, state)) in &watched.projects {
+            let asked = state.stages.iter().filter(|(_, stage)| stage.asks.is_some());
+            for (name, _) in asked {
+                is_asked = true;
+                let key = (root.clone(), name.clone());
+                match questions.get(&key).map(Question::answer) {
+                    Some(Ok(Some(resolution))) => {
+                        // What cannot be applied stays answered: it is not asked a second time.
+                        let _ = questions[&key].gate.apply(project, environment, &resolution);
+                    }
+                    Some(Ok(None)) => {}
+                    // The daemon is gone. The next one starts another of us.
+                    Some(Err(_)) => return,
+                    None if awaits_opinion(project, state, name) => {}
+                    None => {
+                        let gate = Gate::of(project, state, name);
+                        let asked = gate.and_then(|gate| Question::hold(&gate, environment).ok());
+                        questions.extend(asked.map(|asked| (key, asked)));
+                    }
+                }
+            }
+        }
+        if !is_asked {
+            return;
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+fn take_turn(folder: &Path) -> Option<File> {
+    registry::make(folder).ok()?;
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
+    let file = open_own(&folder.join(".asking.lock"), flags).ok()?;
+    let until = Instant::now() + TURN;
+    loop {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Some(file),
+            Err(_) if Instant::now() < until => thread::sleep(Duration::from_millis(50)),
+            Err(_) => return None,
+        }
+    }
+}
+
+/// Tells whether another model is still being asked about a stage: people decide when they know what
+/// it says.
+fn awaits_opinion(project: &Project, state: &State, name: &str) -> bool {
+    let Some(stage) = state.stages.get(name) else { return false };
+    let Some(completed) = stage.completed_at else { return false };
+    let is_wanted =
+        project.definition.wants_second_opinion(name, state.execution_mode, state.risk());
+    let limit = SignedDuration::try_from(WITHIN).unwrap_or(SignedDuration::ZERO);
+    let is_fresh = anyhook_engine::now().duration_since(completed) < limit;
+    is_wanted && is_fresh && opinion_since(project, stage).is_none()
+}
+
+/// When the files were last changed by which a workflow goes.
+type Stamp = [Option<(SystemTime, u64)>; 2];
+
+/// The workflows that are remembered, as far as they can be read.
+#[derive(Default)]
+struct Watched {
+    projects: BTreeMap<PathBuf, (Stamp, Project, State)>,
+}
+
+impl Watched {
+    /// Reads what has changed since the last look.
+    fn look(&mut self, environment: &Environment) {
+        let mut now = BTreeMap::new();
+        for entry in registry::all(environment) {
+            let root = entry.project;
+            if let Some((stamp, project, state)) = self.projects.remove(&root)
+                && stamp == stamp_of(&project)
+            {
+                now.insert(root, (stamp, project, state));
+                continue;
+            }
+            let Ok(project) = Project::at(root.clone(), environment) else { continue };
+            // Before it is read: a change meanwhile is seen at the next look.
+            let stamp = stamp_of(&project);
+            if let Ok(state) = project.begun() {
+                now.insert(root, (stamp, project, state));
+            }
+        }
+        self.projects = now;
+    }
+}
+
+fn stamp_of(project: &Project) -> Stamp {
+    let definition = project.root.join(anyhook_engine::places::PROJECT_LEVEL).join(FILE);
+    [project.state_file(), definition].map(|file| {
+        let about = file.metadata().ok()?;
+        Some((about.modified().ok()?, std::os::unix::fs::MetadataExt::ino(&about)))
+    })
+}

@@ -1,0 +1,40 @@
+//! The process that asks people at the gates of workflows.
+//!
+//! Workflows are files of projects, which the daemon knows nothing of: it only sees to it that
+//! somebody looks at them when one has changed.
+
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhook_engine::run::descendants::{ASIDE, MARK};
+use anyhook_engine::run::detached;
+use anyhook_hosts::happening::OURS;
+use anyhook_model::{EventKind, Record};
+
+/// The argument that makes the program ask at gates.
+pub const ARGUMENT: &str = "__ask-at-gates";
+/// The folder of the state folder that names the user's workflows.
+pub const REGISTRY: &str = "workflows";
+
+/// Tells whether a record says that a workflow has changed.
+pub(crate) fn is_about_workflow(record: &Record) -> bool {
+    let is_workflow = |kind: &EventKind| match kind {
+        EventKind::Other(name) => name.starts_with("workflow:"),
+        _ => false,
+    };
+    record.host == OURS && is_workflow(&record.event)
+}
+
+/// Starts the process. One that is not needed ends by itself.
+pub(crate) fn launch(binary: &Path) -> io::Result<()> {
+    Command::new(binary)
+        .arg(ARGUMENT)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .env(MARK, ASIDE)
+        .current_dir("/")
+        .spawn()
+        .map(detached::take_leave_of)
+}
