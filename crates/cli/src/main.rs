@@ -15,6 +15,7 @@ mod figures;
 mod level;
 mod packs;
 mod past;
+mod pattern;
 mod person;
 mod prefix;
 mod progress;

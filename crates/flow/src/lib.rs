@@ -9,6 +9,7 @@ pub mod inquiries;
 pub mod monitor;
 pub mod notices;
 pub mod pipeline;
+pub mod recent;
 pub mod runbook;
 pub mod state;
 pub mod workflow;

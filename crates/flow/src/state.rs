@@ -18,6 +18,7 @@ use crate::agents::{Agents, Heard, Why};
 use crate::inquiries::{Inquiries, OPEN_AT_ONCE, escalation, without_answer};
 use crate::notices::{NoticeName, of_agent};
 use crate::pipeline::{JobResult, Pipelines};
+use crate::recent::Recent;
 
 mod pipelines;
 
@@ -121,6 +122,9 @@ pub struct State {
     /// Every pipeline.
     #[serde(default)]
     pub pipelines: Pipelines,
+    /// What happened lately.
+    #[serde(default)]
+    pub recent: Recent,
     /// Where the journal is read on.
     pub journal: Option<Value>,
     /// Where the logs are read on, by file.

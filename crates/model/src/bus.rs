@@ -309,6 +309,30 @@ impl Happening {
         }
     }
 
+    /// Returns what is told of the pipeline it is about.
+    pub fn pipeline_report(&self) -> Option<&PipelineReport> {
+        match self {
+            Self::PipelineCreated(report)
+            | Self::PipelineAdvanced(report)
+            | Self::PipelineCompleted(report)
+            | Self::PipelineFailed(report)
+            | Self::PipelineCancelled(report)
+            | Self::StepStarted(report)
+            | Self::StepWaiting(report)
+            | Self::StepCompleted(report)
+            | Self::StepFailed(report)
+            | Self::SessionCreated(report)
+            | Self::SessionInput(report)
+            | Self::SessionDeleted(report)
+            | Self::ShellExited(report)
+            | Self::TimerStarted(report)
+            | Self::TimerFired(report)
+            | Self::WorkspaceCreated(report)
+            | Self::WorkspaceDeleted(report) => Some(report),
+            _ => None,
+        }
+    }
+
     /// As [`Self::report`], to be filled in.
     pub fn report_mut(&mut self) -> Option<&mut AgentReport> {
         match self {

@@ -13,6 +13,7 @@ use crate::agent::{AgentState, FailureKind, ProcessName, PromptType, Source};
 use crate::bus::{AgentReport, Happening};
 use crate::id::RecordId;
 use crate::inquiry::{Inquiry, Resolution};
+use crate::json::Object;
 use crate::pipeline::{PipelineLine, PipelineView, Plan, SessionView};
 
 /// The version of the protocol.
@@ -57,11 +58,16 @@ pub enum Request {
     Resolve(Resolve),
     /// Wait for a person's answer.
     Ask(Box<Ask>),
-    /// Every event from now on, or after a number of [`Told::sequence`].
+    /// Every event from now on, after a number of [`Told::sequence`], or since a time.
     Follow {
         /// The number of the last event that is known.
         #[serde(default)]
         after: Option<u64>,
+        /// Recent events that were heard since then, as far as they are remembered. Ignored if
+        /// there is a number.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+        since: Option<Timestamp>,
     },
     /// Every pipeline; long values of variables are cut short.
     Pipelines,
@@ -204,6 +210,9 @@ pub enum Response {
 pub struct Told {
     /// Its number.
     pub sequence: u64,
+    /// Its place among those that share the number: what followed from an event has the event's.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub part: u32,
     /// When the daemon heard of it.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub heard: Timestamp,
@@ -212,6 +221,68 @@ pub struct Told {
     /// Why it changed nothing, where another source knew better.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped: Option<String>,
+    /// What is known of the agent or pipeline it is about.
+    #[serde(default, skip_serializing_if = "Subject::is_empty")]
+    pub subject: Subject,
+}
+
+impl Told {
+    /// Returns the event as one flat object, with its number and what is known of its subject.
+    pub fn to_object(&self) -> Object {
+        let mut object = Object::new();
+        object.insert("sequence".to_owned(), self.sequence.into());
+        object.insert("heard".to_owned(), self.heard.to_string().into());
+        object.extend(self.event.to_object());
+        let Subject { agent_name, host, project, pipeline, pipeline_name } = &self.subject;
+        let known = [
+            ("agent_name", agent_name),
+            ("host", host),
+            ("project", project),
+            ("pipeline", pipeline),
+            ("pipeline_name", pipeline_name),
+            ("dropped", &self.dropped),
+        ];
+        for (key, value) in known {
+            if let Some(value) = value
+                && !object.contains_key(key)
+            {
+                object.insert(key.to_owned(), value.clone().into());
+            }
+        }
+        object
+    }
+}
+
+/// The agent or pipeline that an event is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Subject {
+    /// The name people know the agent by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_name: Option<String>,
+    /// The agent's host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// The id of the pipeline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pipeline: Option<String>,
+    /// The name people know the pipeline by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pipeline_name: Option<String>,
+}
+
+impl Subject {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Why something cannot be done.

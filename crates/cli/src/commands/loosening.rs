@@ -51,6 +51,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("verify", Rule::Anyone),
     ("stats", Rule::Anyone),
     ("top", Rule::Anyone),
+    ("watch", Rule::Anyone),
     ("agent list", Rule::Anyone),
     ("agent show", Rule::Anyone),
     ("agent peek", Rule::Anyone),

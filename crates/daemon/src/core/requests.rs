@@ -10,7 +10,7 @@ use anyhook_model::inquiry::InquiryKind;
 use anyhook_model::{AgentState, CallerProcess, EventKind, Payload, Record, Resolution, bus};
 use serde_json::Value;
 
-use super::{Core, Deed, Happening, Request, Response, Told, What, mpsc, oneshot};
+use super::{Core, Deed, Start, Happening, Request, Response, Told, What, mpsc, oneshot};
 use crate::caller;
 use crate::store::Reach;
 
@@ -196,25 +196,40 @@ impl Core {
         self.waiting.join(&id, answer);
     }
 
-    pub(super) fn follow(&mut self, after: Option<u64>, follower: mpsc::Sender<Told>) {
-        if let Some(after) = after {
-            let mut has_room = true;
-            let read = self.store.read_after(after, &mut |sequence, entry| {
-                let Ok(entry) = serde_json::from_value::<anyhook_flow::Entry>(entry) else {
-                    return;
-                };
-                if let What::Happened(event) = entry.what {
-                    let told = Told { sequence, heard: entry.at, event: *event, dropped: None };
-                    has_room = has_room && follower.try_send(told).is_ok();
-                }
-            });
-            // One that asks for more than fits in its queue gets the rest by asking again: it must
-            // not miss what is between that and what comes next.
-            if !has_room || !matches!(read, Ok(Reach::Complete)) {
-                return;
-            }
+    pub(super) fn follow(&mut self, from: Start, follower: mpsc::Sender<Told>) {
+        // One that asks for more than fits in its queue gets the rest by asking again: it must not
+        // miss what is between that and what comes next.
+        let send = |told: &Told| follower.try_send(told.clone()).is_ok();
+        let is_complete = match from {
+            Start::Now => true,
+            Start::After(after) if after >= self.store.last() => true,
+            Start::After(after) => match self.state.recent.after(after) {
+                Some(mut recent) => recent.all(send),
+                None => self.tell_stored(after, &follower),
+            },
+            Start::Since(moment) => self.state.recent.since(moment).all(send),
+        };
+        if is_complete {
+            self.followers.push(follower);
         }
-        self.followers.push(follower);
+    }
+
+    /// Tells what the store has after a number, which is what was heard and not what followed from
+    /// it. Tells whether that was everything.
+    fn tell_stored(&self, after: u64, follower: &mpsc::Sender<Told>) -> bool {
+        let mut has_room = true;
+        let read = self.store.read_after(after, &mut |sequence, entry| {
+            let Ok(entry) = serde_json::from_value::<anyhook_flow::Entry>(entry) else {
+                return;
+            };
+            if let What::Happened(event) = entry.what {
+                let subject = self.state.subject(&event);
+                let told =
+                    Told { sequence, part: 0, heard: entry.at, event: *event, dropped: None, subject };
+                has_room = has_room && follower.try_send(told).is_ok();
+            }
+        });
+        has_room && matches!(read, Ok(Reach::Complete))
     }
 
     pub(super) fn cannot_store(&self) -> Response {
