@@ -25,6 +25,7 @@ mod shadow;
 mod since;
 mod target;
 mod ui;
+mod usage;
 mod waiting;
 mod workflow;
 

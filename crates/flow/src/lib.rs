@@ -7,6 +7,7 @@ pub mod agents;
 pub mod fuzzing;
 pub mod inquiries;
 pub mod monitor;
+pub mod names;
 pub mod notices;
 pub mod pipeline;
 pub mod recent;

@@ -80,6 +80,10 @@ impl State {
         let (agent, pipeline) = match event {
             Happening::DecisionCreated(inquiry) => (Some(inquiry.agent.as_str()), None),
             Happening::DecisionResolved(resolution) => (Some(resolution.agent.as_str()), None),
+            Happening::DecisionClaimed(claim)
+            | Happening::DecisionReleased(claim)
+            | Happening::DecisionRevoked(claim) => (Some(claim.agent.as_str()), None),
+            Happening::AgentRenamed(renamed) => (Some(renamed.agent.as_str()), None),
             Happening::AlarmRaised(report) => (Some(report.agent.as_str()), None),
             event => match event.pipeline_report() {
                 Some(report) => (report.agent.as_deref(), Some(report.pipeline.as_str())),
@@ -96,13 +100,15 @@ impl State {
             agent.project.clone().or_else(|| agent.work_dir.clone())
         };
         Subject {
-            agent_name: None,
+            agent_name: agent.and_then(|agent| self.agent_name(agent)),
             host: known.and_then(|agent| agent.host.clone()),
             project: known
                 .and_then(project_of)
                 .or_else(|| pipeline.map(|pipeline| pipeline.plan.project.clone())),
             pipeline: pipeline.map(|pipeline| pipeline.plan.id.to_string()),
-            pipeline_name: pipeline.map(|pipeline| pipeline.plan.name.clone()),
+            pipeline_name: pipeline.map(|pipeline| {
+                pipeline.plan.run_name.clone().unwrap_or_else(|| pipeline.plan.name.clone())
+            }),
         }
     }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::agent::{FailureKind, ProcessName, PromptType, Source};
 use crate::alarm::Alarm;
 use crate::id::RecordId;
-use crate::inquiry::{Inquiry, Resolution};
+use crate::inquiry::{Claim, Inquiry, Resolution};
 use crate::json::Object;
 
 /// What is told of an agent with everything it does.
@@ -146,6 +146,18 @@ pub struct AgentFailed {
     pub message: Option<String>,
 }
 
+/// Somebody gave an agent another name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AgentRenamed {
+    /// The agent's id.
+    pub agent: String,
+    /// The name.
+    pub name: String,
+    /// Who.
+    pub by: String,
+}
+
 /// What an agent says about its own work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -250,10 +262,18 @@ happenings! {
     AgentStop(AgentReport) = "agent:stop",
     /// Something was typed to it.
     AgentInput(AgentReport) = "agent:input",
+    /// Somebody gave it another name.
+    AgentRenamed(AgentRenamed) = "agent:renamed",
     /// A person is to decide something.
     DecisionCreated(Inquiry) = "decision:created",
     /// It is decided.
     DecisionResolved(Resolution) = "decision:resolved",
+    /// Somebody says that it is theirs to make.
+    DecisionClaimed(Claim) = "decision:claimed",
+    /// Nobody has it any more.
+    DecisionReleased(Claim) = "decision:released",
+    /// An answer that stood for the rest of a session does so no longer.
+    DecisionRevoked(Claim) = "decision:revoked",
     /// A guard was bypassed, changed or is off.
     AlarmRaised(AlarmReport) = "alarm:raised",
     /// A pipeline was made.

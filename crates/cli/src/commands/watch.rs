@@ -1,6 +1,6 @@
 //! `anyhook watch`: what happens, one line each, for people and for scripts.
 
-mod source;
+pub mod source;
 mod words;
 
 use anyhook_model::daemon::Told;
@@ -15,7 +15,7 @@ use crate::pattern::Pattern;
 use crate::since::Since;
 use crate::ui::{Out, Tone};
 
-use self::source::{Begin, Next, Source};
+use self::source::{Begin, Next, Source, end_by};
 use self::words::{subject, tone, what};
 
 /// The column of names is so wide; a longer name moves the rest of its line.
@@ -76,12 +76,8 @@ pub fn run(arguments: &WatchArgs, environment: &Environment, out: &mut Out) -> E
                 }
             }
             Next::Closed => return Ok(exit_code::OK),
-            Next::Signal(signal) => {
-                out.flush()?;
-                // Whoever started us is to see that it was the signal.
-                let _ = signal_hook::low_level::emulate_default_handler(signal);
-                return Ok(exit_code::OK);
-            }
+            Next::Signal(signal) => return end_by(signal, out),
+            Next::Quiet => {}
         }
     }
 }

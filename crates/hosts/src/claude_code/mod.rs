@@ -9,6 +9,8 @@ mod log;
 mod off;
 mod transcript;
 
+pub(crate) use log::is_prompt;
+
 use std::path::PathBuf;
 
 use anyhook_model::json::{Object, PassedOn};

@@ -49,7 +49,15 @@ pub fn decision(id: &str, created: Timestamp) -> DecisionView {
         created,
         until: Some(created + SignedDuration::from_mins(1)),
     };
-    DecisionView { inquiry, resolution: None }
+    DecisionView {
+        inquiry,
+        resolution: None,
+        agent_name: None,
+        project: None,
+        pipeline: None,
+        claimed: None,
+        waited_ms: 0,
+    }
 }
 
 /// An agent in a state, as the daemon tells it.
@@ -57,6 +65,7 @@ pub fn agent(id: &str, state: &str) -> AgentView {
     let (host, session) = id.split_once(':').unzip();
     AgentView {
         id: id.to_owned(),
+        name: None,
         state: state.to_owned(),
         prompt_type: None,
         failure: None,
@@ -73,6 +82,7 @@ pub fn agent(id: &str, state: &str) -> AgentView {
         log: None,
         decision: None,
         pipeline: None,
+        usage: None,
     }
 }
 
@@ -94,6 +104,7 @@ pub fn pipeline(id: &str, phase: Phase, visited: &[VisitState]) -> PipelineView 
         v: PIPELINE_VERSION,
         id: RecordId::from_text(id),
         name: "release".to_owned(),
+        run_name: None,
         runbook: "/home/me/shop/.agents/runbooks/release.hcl".to_owned(),
         project: "/home/me/shop".to_owned(),
         phase,
@@ -113,6 +124,7 @@ pub fn pipeline(id: &str, phase: Phase, visited: &[VisitState]) -> PipelineView 
         },
         steps,
         visits,
+        usage: None,
     }
 }
 

@@ -3,11 +3,12 @@
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhook_daemon::frame::FrameError;
 use anyhook_daemon::{Client, ClientError};
 use anyhook_model::daemon::{RefusalCode, Request, Response, Told};
+use anyhook_model::exit_code;
 use jiff::Timestamp;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -42,6 +43,8 @@ pub enum Next {
     Closed,
     /// We are to end.
     Signal(i32),
+    /// Nothing happened for the time that was given.
+    Quiet,
 }
 
 /// What ended a wait.
@@ -110,18 +113,30 @@ impl<'all> Source<'all> {
 
     /// Returns the next event, however long it takes.
     pub fn next(&mut self) -> Result<Next, Trouble> {
+        self.next_within(None)
+    }
+
+    /// Returns the next event, or that none came in time.
+    pub fn next_within(&mut self, limit: Option<Duration>) -> Result<Next, Trouble> {
+        let end = limit.map(|limit| Instant::now() + limit);
         loop {
+            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
             let Some(client) = self.client.take() else {
-                match self.wait(None, Some(TRY_EVERY))? {
+                let pause = left.map_or(TRY_EVERY, |left| left.min(TRY_EVERY));
+                match self.wait(None, Some(pause))? {
                     Woken::Ends(next) => return Ok(next),
                     Woken::Readable | Woken::Time => self.come_back()?,
                 }
+                if self.client.is_none() && left.is_some_and(|left| left.is_zero()) {
+                    return Ok(Next::Quiet);
+                }
                 continue;
             };
-            let woken = self.wait(Some(client.as_fd()), None)?;
+            let woken = self.wait(Some(client.as_fd()), left)?;
             self.client = Some(client);
             match woken {
                 Woken::Ends(next) => return Ok(next),
+                Woken::Time if left.is_some_and(|left| left.is_zero()) => return Ok(Next::Quiet),
                 Woken::Time => {}
                 Woken::Readable => {
                     if let Some(told) = self.read()? {
@@ -236,6 +251,13 @@ impl<'all> Source<'all> {
         }
         Ok(Woken::Readable)
     }
+}
+
+/// Ends by the signal that came: whoever started us is to see that it was the signal.
+pub fn end_by(signal: i32, out: &mut Out) -> Result<u8, Trouble> {
+    out.flush()?;
+    let _ = signal_hook::low_level::emulate_default_handler(signal);
+    Ok(exit_code::OK)
 }
 
 fn note(text: &str) -> io::Result<()> {

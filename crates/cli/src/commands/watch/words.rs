@@ -17,6 +17,10 @@ pub fn subject(told: &Told) -> &str {
         Happening::DecisionCreated(inquiry) => Some(inquiry.agent.as_str()),
         Happening::DecisionResolved(resolution) => Some(resolution.agent.as_str()),
         Happening::AlarmRaised(report) => Some(report.agent.as_str()),
+        Happening::DecisionClaimed(claim)
+        | Happening::DecisionReleased(claim)
+        | Happening::DecisionRevoked(claim) => Some(claim.agent.as_str()),
+        Happening::AgentRenamed(renamed) => Some(renamed.agent.as_str()),
         event => event.report().map(|report| report.agent.as_str()),
     };
     let pipeline = told.event.pipeline_report().map(|report| report.pipeline.as_str());
@@ -60,6 +64,18 @@ pub fn what(event: &Happening) -> String {
         }
         Happening::DecisionResolved(resolution) => {
             format!("decision {}: {}", resolution.id, ended(resolution))
+        }
+        Happening::DecisionClaimed(claim) => {
+            format!("decision {}: claimed by {}", claim.id, claim.by)
+        }
+        Happening::DecisionReleased(claim) => {
+            format!("decision {}: released by {}", claim.id, claim.by)
+        }
+        Happening::DecisionRevoked(claim) => {
+            format!("decision {}: no longer allowed again, by {}", claim.id, claim.by)
+        }
+        Happening::AgentRenamed(renamed) => {
+            format!("is now called {}, by {} (id {})", renamed.name, renamed.by, renamed.agent)
         }
         Happening::AlarmRaised(report) => {
             let texts: Vec<&str> = report.alarms.iter().map(|alarm| alarm.text.as_str()).collect();
