@@ -203,9 +203,8 @@ impl Agents {
         if !is_by_hand || self.by_id.contains_key(&report.agent) {
             return None;
         }
-        let is_called = |agent: &Agent| {
-            agent.name.as_ref() == Some(&report.agent) && !agent.state.is_over()
-        };
+        let is_called =
+            |agent: &Agent| agent.name.as_ref() == Some(&report.agent) && !agent.state.is_over();
         let mut called = self.by_id.iter().filter(|(_, agent)| is_called(agent));
         let (Some((id, _)), None) = (called.next(), called.next()) else { return None };
         let mut meant = happening.clone();

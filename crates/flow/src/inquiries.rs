@@ -182,8 +182,7 @@ impl Inquiries {
     /// Tells why an answer cannot stand for the rest of the session, if it cannot.
     pub fn may_stand(&self, resolution: &Resolution) -> Result<(), &'static str> {
         let Some(held) = self.open.get(&resolution.id) else { return Err("it is not open") };
-        let is_call =
-            matches!(held.inquiry.kind, InquiryKind::Permission | InquiryKind::Ask);
+        let is_call = matches!(held.inquiry.kind, InquiryKind::Permission | InquiryKind::Ask);
         if !is_call || held.inquiry.digest.is_none() {
             return Err("it is not about a call of a tool");
         }

@@ -96,9 +96,8 @@ impl State {
             (None, Some(agent)) => self.pipelines.of_agent(agent),
             (None, None) => None,
         };
-        let project_of = |agent: &crate::agents::Agent| {
-            agent.project.clone().or_else(|| agent.work_dir.clone())
-        };
+        let project_of =
+            |agent: &crate::agents::Agent| agent.project.clone().or_else(|| agent.work_dir.clone());
         Subject {
             agent_name: agent.and_then(|agent| self.agent_name(agent)),
             host: known.and_then(|agent| agent.host.clone()),

@@ -191,7 +191,11 @@ mod tests {
         for usage in [claude, codex, gemini] {
             let usage = usage.unwrap();
             // The model of these sessions took 100 tokens and wrote 10 at each request.
-            assert_eq!(usage.input_tokens, usage.output_tokens.map(|output| output * 10), "{usage:?}");
+            assert_eq!(
+                usage.input_tokens,
+                usage.output_tokens.map(|output| output * 10),
+                "{usage:?}"
+            );
             assert!(usage.output_tokens >= Some(20), "{usage:?}");
             assert_eq!(usage.turns, Some(1), "{usage:?}");
         }

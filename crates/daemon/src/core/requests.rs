@@ -13,7 +13,7 @@ use anyhook_model::{
 };
 use serde_json::Value;
 
-use super::{Core, Deed, Start, Happening, Request, Response, Told, What, mpsc, oneshot};
+use super::{Core, Deed, Happening, Request, Response, Start, Told, What, mpsc, oneshot};
 use crate::caller;
 use crate::store::Reach;
 
@@ -379,9 +379,7 @@ impl Core {
             return;
         }
         let is_new = known.is_none();
-        if is_new
-            && let Some(response) = self.answer_again(&inquiry, &report)
-        {
+        if is_new && let Some(response) = self.answer_again(&inquiry, &report) {
             let _ = answer.send(response);
             return;
         }
@@ -461,8 +459,14 @@ impl Core {
             };
             if let What::Happened(event) = entry.what {
                 let subject = self.state.subject(&event);
-                let told =
-                    Told { sequence, part: 0, heard: entry.at, event: *event, dropped: None, subject };
+                let told = Told {
+                    sequence,
+                    part: 0,
+                    heard: entry.at,
+                    event: *event,
+                    dropped: None,
+                    subject,
+                };
                 has_room = has_room && follower.try_send(told).is_ok();
             }
         });

@@ -300,9 +300,8 @@ fn with_standing(state: &mut State) -> Inquiry {
 fn an_answer_stands_for_exactly_the_same_call_of_the_session() {
     let mut state = State::default();
     let asked = with_standing(&mut state);
-    let stands = |inquiry: &Inquiry, session| {
-        state.inquiries.standing_for(inquiry, session).is_some()
-    };
+    let stands =
+        |inquiry: &Inquiry, session| state.inquiries.standing_for(inquiry, session).is_some();
     assert!(stands(&asked, Some("s")));
     assert!(!stands(&asked, Some("t")), "another session");
     assert!(!stands(&asked, None));

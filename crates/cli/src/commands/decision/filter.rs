@@ -34,7 +34,9 @@ impl Filter {
             && fits(&self.project, &|one| {
                 decision.project.as_deref().is_some_and(|path| one.matches_path(path))
             })
-            && fits(&self.tool, &|one| inquiry.tool.as_deref().is_some_and(|tool| one.matches_word(tool)))
+            && fits(&self.tool, &|one| {
+                inquiry.tool.as_deref().is_some_and(|tool| one.matches_word(tool))
+            })
             && fits(&self.about, &|one| {
                 inquiry.about.as_deref().is_some_and(|about| one.matches_word(about))
             })

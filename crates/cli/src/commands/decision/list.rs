@@ -150,9 +150,12 @@ pub fn show(id: &str, json: bool, environment: &Environment, out: &mut Out) -> E
                 format!("{}, {} ago", ended(resolution), age(resolution.at, now))
             }),
         ),
-        ("again", resolution.filter(|made| made.again).map(|_| {
-            "exactly the same call was allowed for the rest of the session".to_owned()
-        })),
+        (
+            "again",
+            resolution.filter(|made| made.again).map(|_| {
+                "exactly the same call was allowed for the rest of the session".to_owned()
+            }),
+        ),
     ];
     for (name, value) in rows {
         if let Some(value) = value {

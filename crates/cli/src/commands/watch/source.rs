@@ -83,7 +83,9 @@ impl<'all> Source<'all> {
             Begin::Now => Some((newest, u32::MAX)),
             Begin::After(number) if number > newest => {
                 let why = format!("there is no event {number} yet: the last one is {newest}");
-                return Err(Trouble::input(why).hint("leave out --after to begin with the next one"));
+                return Err(
+                    Trouble::input(why).hint("leave out --after to begin with the next one")
+                );
             }
             Begin::After(number) => Some((number, u32::MAX)),
             Begin::Since(_) => None,

@@ -441,14 +441,16 @@ fn decisions_are_answered_in_bulk() {
 #[test]
 fn the_same_call_is_allowed_again_until_the_session_ends() {
     let environment = waiting(60);
-    let begin = |command: &str| hook(&environment, "claude-code", &permission(&environment, command));
+    let begin =
+        |command: &str| hook(&environment, "claude-code", &permission(&environment, command));
     let allowed = |ran: &anyhook_testkit::Ran| {
         ran.json()["hookSpecificOutput"]["decision"]["behavior"] == "allow"
     };
     let waits = begin("make");
     let id = asked(&environment);
     assert_eq!(environment.run(&["decision", "resolve", &id, "deny", "--again"]).code, 65);
-    let resolved = environment.run(&["decision", "resolve", &id, "allow", "--again", "--by", "ann"]);
+    let resolved =
+        environment.run(&["decision", "resolve", &id, "allow", "--again", "--by", "ann"]);
     assert_eq!(resolved.stdout, format!("{id}: allow, again until the session ends\n"));
     assert!(allowed(&finish(waits)));
     // Exactly the same call: nobody is asked, and the daemon may have been away.

@@ -18,8 +18,12 @@ struct Watching {
 impl Watching {
     fn begin(environment: &TestEnv, arguments: &[&str]) -> Self {
         let mut command = environment.command(&[&["watch"], arguments].concat());
-        let mut child =
-            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap());
         Self { child, lines }
     }

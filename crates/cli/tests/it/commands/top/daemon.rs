@@ -162,7 +162,7 @@ agent "reviewer" {
     let Some(terminal) = Terminal::open(environment, 120, 34) else { return };
     terminal.start("USER=ann", "");
     let id = world.begin("release");
-    for text in ["· 1 pipeline ·", "Pipelines 1", &id, "release  running", "build   >.."] {
+    for text in ["· 1 pipeline ·", "Pipelines 1", &id, "release-1.2", "running", "build   >.."] {
         terminal.wait_for(text);
     }
     terminal.keys(&["l", "Enter"]);
