@@ -1,6 +1,6 @@
 //! Names people know agents and pipelines by, and how what they type is found.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A name may be so long.
 pub const LONGEST: usize = 60;
@@ -44,8 +44,8 @@ pub fn find(text: &str, all: &[Known<'_>]) -> Result<String, NotFound> {
     // A name is free again for others when what had it is over.
     let living: Vec<&Known<'_>> = named.iter().copied().filter(|known| known.lives).collect();
     let begins = |known: &&Known<'_>| {
-        let names = [Some(known.id), known.name.as_deref(), known.also];
-        names.into_iter().flatten().any(|name| name.starts_with(text))
+        let each = [Some(known.id), known.name.as_deref(), known.also];
+        each.into_iter().flatten().any(|name| name.starts_with(text))
     };
     let beginning: Vec<&Known<'_>> = all.iter().filter(begins).collect();
     for found in [living, named, beginning] {
@@ -112,19 +112,9 @@ pub fn of_agent(host: &str, folder: &str) -> String {
 }
 
 /// Returns the name of a pipeline's run that nobody gave one: what it does and for what.
-pub fn of_run<'all>(
-    pipeline: &str,
-    variables: impl Iterator<Item = (&'all String, &'all String)> + Clone,
-    project: &str,
-) -> String {
-    let of_name = |name: &&str| {
-        variables.clone().find(|(known, _)| known.as_str() == *name).map(|(_, value)| value)
-    };
-    let only = || {
-        let mut all = variables.clone();
-        all.next().filter(|_| all.next().is_none()).map(|(_, value)| value)
-    };
-    let told = TELLING.iter().find_map(of_name).or_else(only);
+pub fn of_run(pipeline: &str, variables: &BTreeMap<String, String>, project: &str) -> String {
+    let only = || variables.values().next().filter(|_| variables.len() == 1);
+    let told = TELLING.iter().find_map(|name| variables.get(*name)).or_else(only);
     let told = told.map(|value| slug(value, PART)).filter(|slug| !slug.is_empty());
     joined(pipeline, &told.unwrap_or_else(|| slug(last_part(project), PART)))
 }
@@ -145,8 +135,6 @@ fn last_part(path: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
 
     fn known<'id>(id: &'id str, name: &str, lives: bool) -> Known<'id> {
@@ -179,7 +167,7 @@ mod tests {
         let of = |variables: &[(&str, &str)]| {
             let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
             let variables: BTreeMap<String, String> = variables.iter().map(owned).collect();
-            of_run("build", variables.iter(), "/home/me/shop")
+            of_run("build", &variables, "/home/me/shop")
         };
         assert_eq!(of(&[]), "build-shop");
         assert_eq!(of(&[("version", "1.2")]), "build-1.2");

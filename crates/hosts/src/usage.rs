@@ -4,7 +4,7 @@
 //! again when its tools are done. So each message counts once, by its id, as it was written last.
 //! OpenCode keeps its messages in a database, which is not read here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhook_model::daemon::Usage;
 use anyhook_model::json::Object;
@@ -23,7 +23,7 @@ pub struct UsageTally {
     by_message: BTreeMap<String, Usage>,
     /// What the host itself summed up last.
     total: Usage,
-    prompts: BTreeMap<String, ()>,
+    prompts: BTreeSet<String>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,7 @@ impl UsageTally {
             "gemini-cli" => Form::GeminiCli,
             _ => return None,
         };
-        let (by_message, prompts) = (BTreeMap::new(), BTreeMap::new());
+        let (by_message, prompts) = (BTreeMap::new(), BTreeSet::new());
         Some(Self { form, by_message, total: Usage::default(), prompts })
     }
 
@@ -88,7 +88,7 @@ impl UsageTally {
         }
         let id = text(&object, "uuid").unwrap_or_default().to_owned();
         if claude_code::is_prompt(object) {
-            self.prompts.insert(id, ());
+            self.prompts.insert(id);
         }
     }
 
@@ -97,7 +97,7 @@ impl UsageTally {
         match (text(object, "type"), text(payload, "type")) {
             (Some("event_msg"), Some("task_started" | "turn_started")) => {
                 let id = self.prompts.len().to_string();
-                self.prompts.insert(id, ());
+                self.prompts.insert(id);
             }
             (Some("event_msg"), Some("token_count")) => {
                 let total = payload.get("info").and_then(|info| info.get("total_token_usage"));
@@ -121,7 +121,9 @@ impl UsageTally {
     fn gemini_cli(&mut self, object: &Object) {
         let id = text(object, "id").unwrap_or_default();
         match text(object, "type") {
-            Some("user") if !is_context(object) => drop(self.prompts.insert(id.to_owned(), ())),
+            Some("user") if !is_context(object) => {
+                self.prompts.insert(id.to_owned());
+            }
             Some("gemini") => {
                 let Some(tokens) = object.get("tokens").and_then(Value::as_object) else { return };
                 let cached = number(tokens, "cached");

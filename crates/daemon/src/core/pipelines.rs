@@ -260,7 +260,7 @@ impl Core {
     fn name_of_run(&self, plan: &Plan) -> Result<String, Response> {
         let open = || self.state.pipelines.open().filter_map(|open| open.plan.run_name.as_deref());
         let Some(name) = &plan.run_name else {
-            let name = names::of_run(&plan.name, plan.variables.iter(), &plan.project);
+            let name = names::of_run(&plan.name, &plan.variables, &plan.project);
             return Ok(names::unique(name, open()));
         };
         let refuse = |why: String| {

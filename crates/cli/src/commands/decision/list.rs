@@ -2,7 +2,7 @@
 
 use anyhook_daemon::ClientError;
 use anyhook_flow::inquiries::{ended, listed};
-use anyhook_model::daemon::{DecisionView, Request, Response};
+use anyhook_model::daemon::{AgentView, DecisionView, Request, Response};
 use anyhook_model::exit_code;
 use jiff::SignedDuration;
 
@@ -82,6 +82,13 @@ pub fn standing(exit_code: bool, json: bool, environment: &Environment, out: &mu
         out.line(&[(Tone::Plain, "no answer stands for the rest of a session")])?;
         return Ok(ended);
     }
+    let Response::Agents(agents) = ask(environment, &Request::Agents)? else {
+        return Err(ClientError::NoAnswer.into());
+    };
+    let name = |id: &str| {
+        let known = agents.iter().find(|agent| agent.id == id);
+        known.map_or(id, AgentView::shown_name).to_owned()
+    };
     let titles = ["decision", "agent", "for", "allowed without asking", "by", "used"];
     let mut rows = vec![titles.map(|title| Cell::new(Tone::Dim, title)).to_vec()];
     let now = anyhook_engine::now();
@@ -94,7 +101,7 @@ pub fn standing(exit_code: bool, json: bool, environment: &Environment, out: &mu
         let used = usize::try_from(one.used).unwrap_or(usize::MAX);
         rows.push(vec![
             Cell::new(Tone::Strong, one.id.to_string()),
-            Cell::new(Tone::Plain, one.agent.clone()),
+            Cell::new(Tone::Plain, name(&one.agent)),
             Cell::new(Tone::Plain, age(one.since, now)),
             Cell::new(Tone::Plain, first_line(&call, 60)),
             Cell::new(Tone::Plain, one.by.clone()),
