@@ -24,6 +24,7 @@ const TOGETHER: Duration = Duration::from_millis(30);
 /// So many events are one change at most.
 const AT_ONCE: usize = 200;
 
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[derive(Args)]
 pub struct ListArgs {
     /// Those that are over, too

@@ -15,6 +15,7 @@ use crate::environment::Environment;
 use crate::error::Trouble;
 use crate::ui::{Out, Tone, counted};
 
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[derive(Args)]
 #[command(group = clap::ArgGroup::new("filters").args(["agent", "project", "tool", "about"]).multiple(true).requires("all"))]
 pub struct ResolveArgs {
@@ -115,12 +116,12 @@ fn all(arguments: &ResolveArgs, by: String, environment: &Environment, out: &mut
     if !arguments.yes && !confirm(&question)? {
         return Err(Trouble::problem("nothing was answered").hint("--yes answers without asking"));
     }
-    answer(arguments, by, &meant, environment, out)
+    answer(arguments, &by, &meant, environment, out)
 }
 
 fn answer(
     arguments: &ResolveArgs,
-    by: String,
+    by: &str,
     meant: &[DecisionView],
     environment: &Environment,
     out: &mut Out,
@@ -132,7 +133,7 @@ fn answer(
             id: decision.inquiry.id.to_string(),
             choice: arguments.id.clone(),
             message: arguments.message.clone(),
-            by: by.clone(),
+            by: by.to_owned(),
             again: false,
         };
         match client.resolve(resolve) {

@@ -44,16 +44,19 @@ pub(super) fn show_header(report: &StatsReport, page: &mut Page<'_>) -> io::Resu
     ])
 }
 
+/// What decisions are about, its name, and how long they waited.
+type WaitingRow<'report> = (&'report str, &'report str, &'report TimeStats);
+
 /// Shows how long decisions waited for a person, by agent and pipeline.
 fn show_waiting(report: &StatsReport, page: &mut Page<'_>) -> io::Result<()> {
     let Some(waiting) = &report.waiting else { return Ok(()) };
     page.gap()?;
     let agents = waiting.agents.iter().take(WAITING).map(|one| ("agent", one));
     let pipelines = waiting.pipelines.iter().take(WAITING).map(|one| ("pipeline", one));
-    let rows: Vec<(&str, &str, &TimeStats)> = std::iter::once(("", "all", &waiting.all))
+    let rows: Vec<WaitingRow<'_>> = std::iter::once(("", "all", &waiting.all))
         .chain(agents.chain(pipelines).map(|(kind, one)| (kind, one.name.as_str(), &one.time)))
         .collect();
-    let column = |title: &str, cell: &dyn Fn(&(&str, &str, &TimeStats)) -> (Tone, String)| {
+    let column = |title: &str, cell: &dyn Fn(&WaitingRow<'_>) -> (Tone, String)| {
         Column::new(title, rows.iter().map(cell).collect::<Vec<_>>().into_iter())
     };
     page.table(
