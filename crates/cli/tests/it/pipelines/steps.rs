@@ -247,7 +247,7 @@ pipeline "loud" {
     world.wait_phase(&id, "completed");
     let text = || fs::read_to_string(&told).unwrap_or_default();
     wait("both notices", || text().contains("all good") && text().contains("here we go"));
-    assert!(text().contains("Pipeline loud is completed"), "{}", text());
+    assert!(text().contains("Pipeline loud-project is completed"), "{}", text());
     assert!(!text().contains("not good"));
 }
 

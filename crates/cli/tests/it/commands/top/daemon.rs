@@ -192,7 +192,7 @@ agent "reviewer" {
     terminal.wait_for(&format!("{decision}: done"));
     world.wait_phase(&id, "completed");
     assert!(environment.project().join("published").exists());
-    for text in ["release  completed", "+++"] {
+    for text in ["release-1.2", "completed", "+++"] {
         terminal.wait_for(text);
     }
     terminal.wait_until_gone("1 pipeline");
