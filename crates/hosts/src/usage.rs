@@ -121,7 +121,7 @@ impl UsageTally {
     fn gemini_cli(&mut self, object: &Object) {
         let id = text(object, "id").unwrap_or_default();
         match text(object, "type") {
-            Some("user") if !is_context(object) => {
+            Some("user") if is_asked(object) => {
                 self.prompts.insert(id.to_owned());
             }
             Some("gemini") => {
@@ -147,14 +147,14 @@ fn number(object: &Object, key: &str) -> Option<u64> {
     object.get(key)?.as_u64()
 }
 
-/// Tells whether the host itself wrote a user's message, about the folder and the system.
-fn is_context(object: &Object) -> bool {
-    let content = object.get("content");
-    let first = match content {
+/// Tells whether a user's message is what a person asked: neither what a tool returned nor the
+/// host's own words about the folder and the system.
+fn is_asked(object: &Object) -> bool {
+    let first = match object.get("content") {
         Some(Value::Array(parts)) => parts.first().and_then(|part| part.get("text")),
         content => content,
     };
-    first.and_then(Value::as_str).is_some_and(|text| text.starts_with("<session_context>"))
+    first.and_then(Value::as_str).is_some_and(|text| !text.starts_with("<session_context>"))
 }
 
 #[cfg(test)]
