@@ -50,7 +50,7 @@ pub struct ResolveArgs {
 pub fn run(arguments: ResolveArgs, environment: &Environment, out: &mut Out) -> Ended {
     let by = who(arguments.by.clone())?;
     if arguments.all {
-        return all(&arguments, by, environment, out);
+        return all(&arguments, &by, environment, out);
     }
     let ResolveArgs { id, choice, message, again, json, .. } = arguments;
     let choice = choice.unwrap_or_default();
@@ -79,7 +79,7 @@ fn print(resolution: &Resolution, out: &mut Out) -> std::io::Result<()> {
     ])
 }
 
-fn all(arguments: &ResolveArgs, by: String, environment: &Environment, out: &mut Out) -> Ended {
+fn all(arguments: &ResolveArgs, by: &str, environment: &Environment, out: &mut Out) -> Ended {
     if arguments.choice.is_some() {
         let why = "with --all there is only the answer, and no id";
         return Err(Trouble::usage(why).hint("anyhook decision resolve --all --tool Shell allow"));
@@ -116,7 +116,7 @@ fn all(arguments: &ResolveArgs, by: String, environment: &Environment, out: &mut
     if !arguments.yes && !confirm(&question)? {
         return Err(Trouble::problem("nothing was answered").hint("--yes answers without asking"));
     }
-    answer(arguments, &by, &meant, environment, out)
+    answer(arguments, by, &meant, environment, out)
 }
 
 fn answer(
