@@ -80,11 +80,23 @@ pub fn workflow_agent() -> (Option<String>, bool) {
     (agent, env::var_os(WORKFLOW_CONTEXT).is_some())
 }
 
-/// Returns who sits at the terminal, as far as the environment tells.
+/// Returns who sits at the terminal: as the environment tells, else by the database of users.
 pub fn person() -> String {
-    let name = ["USER", "LOGNAME"].iter().find_map(|name| env::var(name).ok());
-    let name = name.filter(|name| !name.is_empty());
-    name.unwrap_or_else(|| format!("user {}", rustix::process::getuid().as_raw()))
+    let told = |name: &&str| env::var(name).ok().filter(|name| !name.is_empty());
+    let user = rustix::process::getuid().as_raw();
+    let known = || login_name(&std::fs::read_to_string("/etc/passwd").ok()?, user);
+    let name = ["USER", "LOGNAME"].iter().find_map(told).or_else(known);
+    name.unwrap_or_else(|| format!("user {user}"))
+}
+
+/// Finds the name of a user in the text of `/etc/passwd`.
+fn login_name(passwd: &str, user: u32) -> Option<String> {
+    let name = |line: &str| {
+        let mut fields = line.split(':');
+        let (name, _, number) = (fields.next()?, fields.next()?, fields.next()?);
+        (number.parse() == Ok(user) && !name.is_empty()).then(|| name.to_owned())
+    };
+    passwd.lines().find_map(name)
 }
 
 /// Returns the environment that a pipeline's commands and agents get: ours, without what belongs to
@@ -112,5 +124,18 @@ pub fn shown(path: &Path, places: &Places) -> String {
     match places.home.as_ref().and_then(|home| path.strip_prefix(home).ok()) {
         Some(inner) if !inner.as_os_str().is_empty() => format!("~/{}", inner.display()),
         _ => path.display().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_login_name_of_a_user() {
+        let passwd = "root:x:0:0:root:/root:/bin/sh\nbroken\nann:x:1000:1000::/home/ann:/bin/sh\n";
+        assert_eq!(login_name(passwd, 0).as_deref(), Some("root"));
+        assert_eq!(login_name(passwd, 1000).as_deref(), Some("ann"));
+        assert_eq!(login_name(passwd, 7), None);
     }
 }

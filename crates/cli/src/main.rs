@@ -16,6 +16,7 @@ mod figures;
 mod level;
 mod packs;
 mod past;
+mod pattern;
 mod person;
 mod prefix;
 mod progress;
@@ -25,6 +26,7 @@ mod shadow;
 mod since;
 mod target;
 mod ui;
+mod usage;
 mod waiting;
 mod workflow;
 

@@ -1,28 +1,28 @@
-//! Things named on the command line by the beginning of an id.
+//! Things named on the command line by an id or a name, or by the beginning of either.
+
+use anyhook_flow::names::{self, Known, NotFound};
 
 use crate::error::Trouble;
 
-/// Finds the one thing whose id is `id`, or else the one that `begins` with it.
-pub fn one_of<'all, T>(
+/// Finds the one thing that a person means: by its id or its name, or by the beginning of either.
+pub fn named<'all, T>(
     all: &'all [T],
     what: &str,
-    id: &str,
-    name: impl Fn(&T) -> &str,
-    begins: impl Fn(&T) -> bool,
+    text: &str,
+    known: impl Fn(&'all T) -> Known<'all>,
 ) -> Result<&'all T, Trouble> {
-    // One that is given in full is meant, even if it begins another.
-    if let Some(found) = all.iter().find(|thing| name(thing) == id) {
-        return Ok(found);
-    }
-    let found: Vec<&T> = all.iter().filter(|thing| !id.is_empty() && begins(thing)).collect();
-    match found[..] {
-        [thing] => Ok(thing),
-        [] => Err(Trouble::input(format!("there is no {what} `{id}`"))
+    let each: Vec<Known<'all>> = all.iter().map(known).collect();
+    match names::find(text, &each) {
+        Ok(id) => {
+            let index = each.iter().position(|known| known.id == id).unwrap_or_default();
+            Ok(&all[index])
+        }
+        Err(NotFound::Nothing) => Err(Trouble::input(format!("there is no {what} `{text}`"))
             .hint(format!("anyhook {what} list --all"))),
-        _ => {
-            let names: Vec<&str> = found.into_iter().map(name).collect();
-            Err(Trouble::input(format!("several {what}s begin with `{id}`: {}", names.join(", ")))
-                .hint("write more of the id"))
+        Err(NotFound::Several(names)) => {
+            let names = names.join(", ");
+            Err(Trouble::input(format!("several {what}s begin with `{text}`: {names}"))
+                .hint("write more of the name or the id"))
         }
     }
 }

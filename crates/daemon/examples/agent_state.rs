@@ -196,7 +196,7 @@ impl Daemon {
         let noted = Arc::clone(&heard);
         // Ends with the daemon.
         thread::spawn(move || {
-            let mut next = client.request(&Request::Follow { after: None });
+            let mut next = client.request(&Request::Follow { after: None, since: None });
             while let Ok(Response::Told(told)) = next {
                 let now = SystemTime::now();
                 noted.lock().unwrap().extend(of(&told, now));

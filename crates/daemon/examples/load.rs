@@ -115,7 +115,7 @@ fn follow(folder: &Folder, wanted: usize) -> Followed {
     loop {
         let mut client = Client::connect(folder).unwrap();
         let before = last;
-        let mut next = client.request(&Request::Follow { after: last });
+        let mut next = client.request(&Request::Follow { after: last, since: None });
         while let Ok(Response::Told(told)) = next {
             let now = SystemTime::now();
             assert!(last.is_none_or(|last| told.sequence > last), "in order");

@@ -60,8 +60,8 @@ pub enum Input {
     Grown,
     /// A client wants something, from a process where the system tells which.
     Request(Request, Option<u32>, oneshot::Sender<Response>),
-    /// A client wants to know everything from now on, or after a number.
-    Follow(Option<u64>, mpsc::Sender<Told>),
+    /// A client wants to know everything from some point on.
+    Follow(Start, mpsc::Sender<Told>),
     /// Whoever waited for this decision is gone.
     Waived(RecordId),
     /// A log tells something, and is read up to here.
@@ -81,6 +81,17 @@ pub enum Input {
     Types(String, Option<TypedInto>, oneshot::Sender<Result<(), String>>),
     /// End in order.
     Stop,
+}
+
+/// Where following begins.
+#[derive(Clone, Copy, Debug)]
+pub enum Start {
+    /// With what happens next.
+    Now,
+    /// With what comes after this number.
+    After(u64),
+    /// With what was heard since then, as far as it is remembered.
+    Since(Timestamp),
 }
 
 /// The state and everything that is needed to change it.
@@ -281,7 +292,7 @@ impl Core {
         match input {
             Input::Grown | Input::Stop => {}
             Input::Request(request, process, answer) => self.answer(request, process, answer),
-            Input::Follow(after, follower) => self.follow(after, follower),
+            Input::Follow(from, follower) => self.follow(from, follower),
             Input::Waived(id) => {
                 if self.waiting.leave(&id) {
                     self.dismiss(&id, self.why_waived(&id));
@@ -356,12 +367,12 @@ impl Core {
         faults::point("core.stored");
         for (sequence, entry) in (before + 1..).zip(&entries) {
             let effects = self.state.apply(entry, &self.wanted);
-            if let What::Happened(happening) = &entry.what {
-                let dropped = effects.iter().find_map(Effect::dropped);
-                self.tell(sequence, at, happening, dropped);
-                if let Some(report) = happening.report() {
-                    self.watch_process(&report.agent);
-                }
+            let told = self.state.keep_told(sequence, entry, &effects);
+            self.tell(&told);
+            if let What::Happened(happening) = &entry.what
+                && let Some(report) = happening.report()
+            {
+                self.watch_process(&report.agent);
             }
             match &entry.what {
                 What::NoticeLaunched(name) => {
@@ -373,7 +384,7 @@ impl Core {
                 _ => {}
             }
             for effect in effects {
-                self.act(sequence, at, effect);
+                self.act(effect);
             }
         }
         faults::point("core.acted");
@@ -381,14 +392,11 @@ impl Core {
     }
 
     /// Has done what is to be done.
-    fn act(&mut self, sequence: u64, at: Timestamp, effect: Effect) {
+    fn act(&mut self, effect: Effect) {
         match effect {
             Effect::Journal(resolution) => self.doer.ask_for(Deed::Journal(Box::new(resolution))),
             Effect::Answer(resolution) => self.waiting.answer(&resolution),
-            Effect::Followed(happening) => {
-                self.forget_environment(&happening);
-                self.tell(sequence, at, &happening, None);
-            }
+            Effect::Followed(happening) => self.forget_environment(&happening),
             Effect::Dropped(_) => {}
         }
     }
@@ -481,13 +489,11 @@ impl Core {
     }
 
     /// Tells those who follow. One that does not keep up is let go: it can read on by its number.
-    fn tell(&mut self, sequence: u64, heard: Timestamp, event: &Happening, why: Option<&str>) {
-        if self.followers.is_empty() {
-            return;
-        }
-        let dropped = why.map(str::to_owned);
-        let told = Told { sequence, heard, event: event.clone(), dropped };
-        self.followers.retain(|follower| follower.try_send(told.clone()).is_ok());
+    fn tell(&mut self, told: &[Told]) {
+        let send = |follower: &mpsc::Sender<Told>| {
+            told.iter().all(|told| follower.try_send(told.clone()).is_ok())
+        };
+        self.followers.retain(send);
     }
 
     fn keep_snapshot(&mut self) {

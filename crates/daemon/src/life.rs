@@ -202,9 +202,10 @@ fn fold(
         Some(snapshot) => serde_json::from_value(snapshot).map_err(LifeError::Foreign)?,
         None => State::default(),
     };
-    for (_, entry) in entries {
+    for (sequence, entry) in entries {
         let entry: Entry = serde_json::from_value(entry).map_err(LifeError::Foreign)?;
-        state.apply(&entry, wanted);
+        let effects = state.apply(&entry, wanted);
+        state.keep_told(sequence, &entry, &effects);
     }
     Ok(state)
 }

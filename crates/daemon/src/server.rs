@@ -11,7 +11,7 @@ use tokio::io::AsyncReadExt;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-use crate::core::{Input, refusal};
+use crate::core::{Input, Start, refusal};
 use crate::folder::Folder;
 use crate::frame::{self, FrameError};
 use crate::peer;
@@ -110,7 +110,14 @@ async fn talk(mut stream: UnixStream, inputs: mpsc::Sender<Input>) -> Result<(),
                 inputs.closed().await;
                 return frame::send(&mut stream, &Response::Done).await;
             }
-            Request::Follow { after } => return follow(stream, &inputs, after).await,
+            Request::Follow { after, since } => {
+                let from = match (after, since) {
+                    (Some(after), _) => Start::After(after),
+                    (None, Some(since)) => Start::Since(since),
+                    (None, None) => Start::Now,
+                };
+                return follow(stream, &inputs, from).await;
+            }
             Request::Ask(ask) => {
                 let id = ask.inquiry.id.clone();
                 let Some(answer) = wait(&mut stream, &inputs, Request::Ask(ask), id).await? else {
@@ -164,10 +171,10 @@ async fn wait(
 async fn follow(
     mut stream: UnixStream,
     inputs: &mpsc::Sender<Input>,
-    after: Option<u64>,
+    from: Start,
 ) -> Result<(), FrameError> {
     let (sender, mut told) = mpsc::channel::<Told>(FOLLOWER_QUEUE);
-    if inputs.send(Input::Follow(after, sender)).await.is_err() {
+    if inputs.send(Input::Follow(from, sender)).await.is_err() {
         return Ok(());
     }
     let mut byte = [0];

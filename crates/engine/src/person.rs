@@ -302,6 +302,12 @@ mod tests {
             process: None,
             at: Timestamp::UNIX_EPOCH,
             digest: inquiry.digest.clone(),
+            asked: None,
+            agent_name: None,
+            pipeline: None,
+            claimed_by: None,
+            again: false,
+            follows: None,
         };
         let mut verdict = Verdict::default();
         assert!(!take(&mut verdict, &other, &answer));

@@ -17,6 +17,8 @@ use anyhook_model::{AgentState, Happening, ProcessName, PromptType, Source};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::names;
+
 /// An agent that is over is forgotten after so long.
 const FORGET_AFTER: SignedDuration = SignedDuration::from_hours(24);
 
@@ -67,6 +69,9 @@ pub struct Agent {
     pub process: Option<ProcessName>,
     /// The log its host writes.
     pub log: Option<String>,
+    /// The name people know it by; none where it was started with an id that somebody chose.
+    #[serde(default)]
+    pub name: Option<String>,
     /// How far its own events have come.
     #[serde(default, skip_serializing_if = "Progress::is_none")]
     pub progress: Progress,
@@ -316,6 +321,46 @@ impl Agents {
         Some(heard)
     }
 
+    /// Returns an event with the id of the agent that is called by the name in its place: whoever
+    /// tells of an agent by hand knows it by its name.
+    pub fn of_name(&self, happening: &Happening) -> Option<Happening> {
+        let report = happening.report()?;
+        let is_by_hand = report.host.is_none() && report.session.is_none();
+        if !is_by_hand || self.by_id.contains_key(&report.agent) {
+            return None;
+        }
+        let is_called =
+            |agent: &Agent| agent.name.as_ref() == Some(&report.agent) && !agent.state.is_over();
+        let mut called = self.by_id.iter().filter(|(_, agent)| is_called(agent));
+        let (Some((id, _)), None) = (called.next(), called.next()) else { return None };
+        let mut meant = happening.clone();
+        if let Some(report) = meant.report_mut() {
+            report.agent.clone_from(id);
+        }
+        Some(meant)
+    }
+
+    /// Gives an agent a name by its host and folder, if nobody gave it an id or a name.
+    pub fn name_by_default(&mut self, id: &str) {
+        let Some(agent) = self.by_id.get(id).filter(|agent| agent.name.is_none()) else { return };
+        let (Some(host), Some(session)) = (&agent.host, &agent.session) else { return };
+        let Some(folder) = agent.project.as_ref().or(agent.work_dir.as_ref()) else { return };
+        if id != anyhook_model::agent::agent_id(host, session) {
+            return;
+        }
+        let name = names::of_agent(host, folder);
+        let living = self.by_id.values().filter(|agent| !agent.state.is_over());
+        let name = names::unique(name, living.filter_map(|agent| agent.name.as_deref()));
+        self.rename(id, &name);
+    }
+
+    /// Gives an agent another name.
+    pub fn rename(&mut self, id: &str, name: &str) {
+        if let Some(agent) = self.by_id.get_mut(id) {
+            agent.name = Some(name.to_owned());
+        }
+    }
+
     /// Forgets agents that have long been over, and the most silent if there are too many.
     fn make_room(&mut self, now: Timestamp) {
         self.by_id.retain(|_, agent| {
@@ -389,6 +434,7 @@ fn begin(report: &AgentReport, says: Says, at: Timestamp) -> Agent {
         process: None,
         log: None,
         progress: Progress::default(),
+        name: None,
     };
     agent.learn(report);
     agent

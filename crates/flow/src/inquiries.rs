@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use anyhook_model::bus::AgentSignal;
-use anyhook_model::inquiry::{ANSWER, AgentQuestion, Choice, Ending, InquiryKind, QuestionAnswer};
+use anyhook_model::inquiry::{
+    ANSWER, AgentQuestion, Choice, Claim, Ending, InquiryKind, QuestionAnswer, Standing,
+};
 use anyhook_model::json::shorten;
 use anyhook_model::{Inquiry, RecordId, Resolution};
 use jiff::{SignedDuration, Timestamp};
@@ -16,6 +18,9 @@ const REMEMBERED: usize = 1000;
 /// So many may be open at once.
 pub const OPEN_AT_ONCE: usize = 10_000;
 
+/// The option that lets a call run.
+pub const ALLOW: &str = "allow";
+
 /// What an agent asks for is told to this length.
 const QUESTION_LIMIT: usize = 1000;
 
@@ -25,6 +30,9 @@ const QUESTION_LIMIT: usize = 1000;
 pub struct Inquiries {
     open: BTreeMap<RecordId, Held>,
     made: BTreeMap<RecordId, Held>,
+    /// Answers that stand for the rest of a session, by the decision they follow from.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    standing: BTreeMap<RecordId, Standing>,
 }
 
 /// An inquiry and what became of it.
@@ -34,6 +42,9 @@ pub struct Held {
     pub inquiry: Inquiry,
     /// What became of it; none while it is open.
     pub resolution: Option<Resolution>,
+    /// Who said that it is theirs to make.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claimed: Option<Claim>,
 }
 
 /// Why an answer does not count.
@@ -59,13 +70,15 @@ pub enum AnswerError {
 /// Returns how a decision ended, in words.
 pub fn ended(resolution: &Resolution) -> String {
     match (&resolution.choice, resolution.ending) {
-        (Some(choice), Ending::Chosen) if resolution.answers.is_empty() => {
-            format!("{choice}, by {}", resolution.by)
-        }
-        (Some(_), Ending::Chosen) => {
+        (Some(choice), Ending::Chosen) => {
             let answers = resolution.answers.iter().map(|one| one.answer.join(", "));
-            let answers: Vec<String> = answers.collect();
-            format!("answered {}, by {}", answers.join("; "), resolution.by)
+            let answers = answers.collect::<Vec<_>>().join("; ");
+            let said =
+                if answers.is_empty() { choice.clone() } else { format!("answered {answers}") };
+            match &resolution.follows {
+                Some(earlier) => format!("{said}, as in decision {earlier} by {}", resolution.by),
+                None => format!("{said}, by {}", resolution.by),
+            }
         }
         (_, Ending::Expired) => "nobody answered in time".to_owned(),
         (_, Ending::Dismissed | Ending::Chosen) => format!("dismissed: {}", resolution.by),
@@ -99,7 +112,7 @@ impl Inquiries {
             return false;
         }
         self.forget(now);
-        let held = Held { inquiry: inquiry.clone(), resolution: None };
+        let held = Held { inquiry: inquiry.clone(), resolution: None, claimed: None };
         self.open.insert(inquiry.id.clone(), held);
         true
     }
@@ -139,6 +152,7 @@ impl Inquiries {
         }
         let inquiry = &held.inquiry;
         let (choice, answers) = chosen(inquiry, choice, more)?;
+        let who = by.clone();
         Ok(Resolution {
             id: inquiry.id.clone(),
             agent: inquiry.agent.clone(),
@@ -150,7 +164,93 @@ impl Inquiries {
             process: None,
             at: now,
             digest: inquiry.digest.clone(),
+            asked: Some(inquiry.created),
+            agent_name: None,
+            pipeline: None,
+            claimed_by: held.claimed.as_ref().map(|claim| claim.by.clone()).filter(|by| *by != who),
+            again: false,
+            follows: None,
         })
+    }
+
+    /// Says that an open one is somebody's to make, or nobody's.
+    pub fn claim(&mut self, id: &RecordId, claim: Option<&Claim>) {
+        if let Some(held) = self.open.get_mut(id) {
+            held.claimed = claim.cloned();
+        }
+    }
+
+    /// Tells why an answer cannot stand for the rest of the session, if it cannot.
+    pub fn may_stand(&self, resolution: &Resolution) -> Result<(), &'static str> {
+        let Some(held) = self.open.get(&resolution.id) else { return Err("it is not open") };
+        let is_call = matches!(held.inquiry.kind, InquiryKind::Permission | InquiryKind::Ask);
+        if !is_call || held.inquiry.digest.is_none() {
+            return Err("it is not about a call of a tool");
+        }
+        if resolution.choice.as_deref() != Some(ALLOW) {
+            return Err("only `allow` can be given for the same call again");
+        }
+        Ok(())
+    }
+
+    /// Lets the answer of a decision stand, for a session.
+    pub fn let_stand(&mut self, resolution: &Resolution, session: Option<&str>) {
+        let Some(held) = self.get(&resolution.id) else { return };
+        let inquiry = &held.inquiry;
+        let Some(digest) = inquiry.digest.clone() else { return };
+        let standing = Standing {
+            id: inquiry.id.clone(),
+            kind: inquiry.kind,
+            agent: inquiry.agent.clone(),
+            session: session.map(str::to_owned),
+            question: inquiry.question.clone(),
+            tool: inquiry.tool.clone(),
+            about: inquiry.about.clone(),
+            digest,
+            by: resolution.by.clone(),
+            since: resolution.at,
+            used: 0,
+        };
+        self.standing.insert(standing.id.clone(), standing);
+    }
+
+    /// Returns the answers that stand.
+    pub fn standing(&self) -> impl Iterator<Item = &Standing> {
+        self.standing.values()
+    }
+
+    /// Returns the answer that stands for an inquiry: of the same agent and session, about exactly
+    /// the same call. A hook's question must be the same, too: it may be another hook's.
+    pub fn standing_for(&self, inquiry: &Inquiry, session: Option<&str>) -> Option<&Standing> {
+        let digest = inquiry.digest.as_deref()?;
+        self.standing.values().find(|standing| {
+            standing.agent == inquiry.agent
+                && standing.kind == inquiry.kind
+                && standing.digest == digest
+                && standing.tool == inquiry.tool
+                && standing.session.as_deref() == session
+                && (inquiry.kind == InquiryKind::Permission
+                    || standing.question == inquiry.question)
+        })
+    }
+
+    /// Counts that a standing answer was given.
+    pub fn count_use(&mut self, id: &RecordId) {
+        if let Some(standing) = self.standing.get_mut(id) {
+            standing.used += 1;
+        }
+    }
+
+    /// Ends a standing answer. Tells whether there was one.
+    pub fn revoke(&mut self, id: &RecordId) -> bool {
+        self.standing.remove(id).is_some()
+    }
+
+    /// Ends the standing answers of an agent that are not of this session; all, if there is none.
+    pub fn end_standing(&mut self, agent: &str, session: Option<&str>) {
+        self.standing.retain(|_, standing| {
+            standing.agent != agent || session.is_some() && standing.session.as_deref() == session
+        });
     }
 
     /// Finds one by its id or the beginning of it; an open one before those that are made.
@@ -285,6 +385,12 @@ pub fn without_answer(inquiry: &Inquiry, ending: Ending, by: &str, now: Timestam
         process: None,
         at: now,
         digest: inquiry.digest.clone(),
+        asked: Some(inquiry.created),
+        agent_name: None,
+        pipeline: None,
+        claimed_by: None,
+        again: false,
+        follows: None,
     }
 }
 

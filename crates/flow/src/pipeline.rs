@@ -300,6 +300,7 @@ impl Pipeline {
             v: PIPELINE_VERSION,
             id: self.plan.id.clone(),
             name: self.plan.name.clone(),
+            run_name: self.plan.run_name.clone(),
             runbook: self.plan.runbook.clone(),
             project: self.plan.project.clone(),
             phase: self.phase(),
@@ -317,7 +318,19 @@ impl Pipeline {
                 .map(|(number, visit)| self.view_of(number, visit, output))
                 .collect(),
             daemon_down: None,
+            usage: None,
         }
+    }
+
+    /// Returns the name of an agent of it: the run's and the step's, with a number from the second
+    /// visit of the step on.
+    pub fn agent_name(&self, agent: &str) -> Option<String> {
+        let run = self.plan.run_name.as_deref()?;
+        let index = self.visits.iter().position(|visit| visit.agent.as_deref() == Some(agent))?;
+        let step = &self.visits[index].step;
+        let count = self.visits[..=index].iter().filter(|visit| visit.step == *step).count();
+        let number = if count > 1 { format!(".{count}") } else { String::new() };
+        Some(format!("{run}.{step}{number}"))
     }
 
     fn view_of(&self, number: u32, visit: &Visit, output: &dyn Fn(u32) -> String) -> VisitView {

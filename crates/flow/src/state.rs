@@ -18,6 +18,7 @@ use crate::agents::{Agents, Heard, Why};
 use crate::inquiries::{Inquiries, OPEN_AT_ONCE, escalation, without_answer};
 use crate::notices::{NoticeName, of_agent};
 use crate::pipeline::{JobResult, Pipelines};
+use crate::recent::Recent;
 
 mod pipelines;
 
@@ -121,6 +122,9 @@ pub struct State {
     /// Every pipeline.
     #[serde(default)]
     pub pipelines: Pipelines,
+    /// What happened lately.
+    #[serde(default)]
+    pub recent: Recent,
     /// Where the journal is read on.
     pub journal: Option<Value>,
     /// Where the logs are read on, by file.
@@ -171,6 +175,14 @@ impl State {
                 self.resolve(resolution, at, wanted, effects);
             }
             Happening::AlarmRaised(report) => self.raise(report, wanted),
+            Happening::DecisionClaimed(claim) => {
+                self.inquiries.claim(&claim.id, Some(claim));
+                // Somebody has it: nobody needs to be told any more.
+                self.notices.remove(&NoticeName::Decision(claim.id.clone()));
+            }
+            Happening::DecisionReleased(claim) => self.inquiries.claim(&claim.id, None),
+            Happening::DecisionRevoked(claim) => drop(self.inquiries.revoke(&claim.id)),
+            Happening::AgentRenamed(renamed) => self.agents.rename(&renamed.agent, &renamed.name),
             _ => self.hear(happening, at, wanted, effects),
         }
     }
@@ -200,6 +212,8 @@ impl State {
         effects: &mut Vec<Effect>,
     ) {
         if self.inquiries.end(resolution) {
+            self.let_stand(resolution);
+            let resolution = &self.with_names(resolution);
             self.to_journal.insert(resolution.id.clone(), resolution.clone());
             // Nobody needs to be told of what is decided.
             self.notices.remove(&NoticeName::Decision(resolution.id.clone()));
@@ -216,6 +230,8 @@ impl State {
         wanted: &BTreeSet<NoticeKind>,
         effects: &mut Vec<Effect>,
     ) {
+        let meant = self.agents.of_name(happening);
+        let happening = meant.as_ref().unwrap_or(happening);
         let inner = self.agents.of_inner_agent(happening);
         // A host has sessions of its own, as for a title, of which nothing but the end is told.
         if let Some(report) = inner.as_ref().and_then(Happening::report)
@@ -241,6 +257,8 @@ impl State {
             && self.agents.get(&report.agent).is_none()
             && self.pipelines.of_agent(&report.agent).is_none();
         let heard = if is_stranger { Some(Heard::Same) } else { self.agents.hear(happening, at) };
+        self.agents.name_by_default(&report.agent);
+        self.end_standing(&report.agent);
         if let Some(Heard::Dropped(why)) = heard {
             effects.push(Effect::Dropped(why.words()));
             self.tell_pipeline(happening, heard, at, wanted, effects);
@@ -266,6 +284,49 @@ impl State {
             self.notice(&report.agent, wanted);
         }
         self.tell_pipeline(happening, heard, at, wanted, effects);
+    }
+
+    /// Lets an answer stand for the rest of the session, where a person said so, and counts those
+    /// that follow from it.
+    fn let_stand(&mut self, resolution: &Resolution) {
+        if resolution.again {
+            let agent = self.agents.get(&resolution.agent);
+            let session = agent.and_then(|agent| agent.session.clone());
+            self.inquiries.let_stand(resolution, session.as_deref());
+        }
+        if let Some(earlier) = &resolution.follows {
+            self.inquiries.count_use(earlier);
+        }
+    }
+
+    /// Ends the standing answers of an agent whose session is over or another one.
+    fn end_standing(&mut self, id: &str) {
+        if self.inquiries.standing().next().is_none() {
+            return;
+        }
+        let agent = self.agents.get(id).filter(|agent| !agent.state.is_over());
+        let session = agent.and_then(|agent| agent.session.clone());
+        self.inquiries.end_standing(id, session.as_deref());
+    }
+
+    /// Returns the name people know an agent by.
+    pub fn agent_name(&self, id: &str) -> Option<String> {
+        let chosen = self.agents.get(id).and_then(|agent| agent.name.clone());
+        chosen.or_else(|| self.pipelines.of_agent(id)?.agent_name(id))
+    }
+
+    /// Returns a resolution with the names of its agent and pipeline, for the journal.
+    fn with_names(&self, resolution: &Resolution) -> Resolution {
+        let pipeline = self.pipelines.of_agent(&resolution.agent);
+        let name = |pipeline: &crate::pipeline::Pipeline| {
+            let id = pipeline.plan.id.to_string();
+            pipeline.plan.run_name.clone().unwrap_or(id)
+        };
+        Resolution {
+            agent_name: self.agent_name(&resolution.agent),
+            pipeline: pipeline.map(name),
+            ..resolution.clone()
+        }
     }
 
     /// Notes what a person is to be told of an agent that does something else now.

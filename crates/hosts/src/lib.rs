@@ -22,6 +22,7 @@ pub mod payload;
 pub mod recognition;
 mod say;
 pub mod tool;
+pub mod usage;
 pub mod wiring;
 
 use std::path::PathBuf;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::agent::{FailureKind, ProcessName, PromptType, Source};
 use crate::alarm::Alarm;
 use crate::id::RecordId;
-use crate::inquiry::{Inquiry, Resolution};
+use crate::inquiry::{Claim, Inquiry, Resolution};
 use crate::json::Object;
 
 /// What is told of an agent with everything it does.
@@ -149,6 +149,18 @@ pub struct AgentFailed {
     pub message: Option<String>,
 }
 
+/// Somebody gave an agent another name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AgentRenamed {
+    /// The agent's id.
+    pub agent: String,
+    /// The name.
+    pub name: String,
+    /// Who.
+    pub by: String,
+}
+
 /// What an agent says about its own work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -253,10 +265,18 @@ happenings! {
     AgentStop(AgentReport) = "agent:stop",
     /// Something was typed to it.
     AgentInput(AgentReport) = "agent:input",
+    /// Somebody gave it another name.
+    AgentRenamed(AgentRenamed) = "agent:renamed",
     /// A person is to decide something.
     DecisionCreated(Inquiry) = "decision:created",
     /// It is decided.
     DecisionResolved(Resolution) = "decision:resolved",
+    /// Somebody says that it is theirs to make.
+    DecisionClaimed(Claim) = "decision:claimed",
+    /// Nobody has it any more.
+    DecisionReleased(Claim) = "decision:released",
+    /// An answer that stood for the rest of a session does so no longer.
+    DecisionRevoked(Claim) = "decision:revoked",
     /// A guard was bypassed, changed or is off.
     AlarmRaised(AlarmReport) = "alarm:raised",
     /// A pipeline was made.
@@ -308,6 +328,30 @@ impl Happening {
             Self::AgentPrompt(prompt) => Some(&prompt.report),
             Self::AgentFailed(failed) => Some(&failed.report),
             Self::AgentSignal(signal) => Some(&signal.report),
+            _ => None,
+        }
+    }
+
+    /// Returns what is told of the pipeline it is about.
+    pub fn pipeline_report(&self) -> Option<&PipelineReport> {
+        match self {
+            Self::PipelineCreated(report)
+            | Self::PipelineAdvanced(report)
+            | Self::PipelineCompleted(report)
+            | Self::PipelineFailed(report)
+            | Self::PipelineCancelled(report)
+            | Self::StepStarted(report)
+            | Self::StepWaiting(report)
+            | Self::StepCompleted(report)
+            | Self::StepFailed(report)
+            | Self::SessionCreated(report)
+            | Self::SessionInput(report)
+            | Self::SessionDeleted(report)
+            | Self::ShellExited(report)
+            | Self::TimerStarted(report)
+            | Self::TimerFired(report)
+            | Self::WorkspaceCreated(report)
+            | Self::WorkspaceDeleted(report) => Some(report),
             _ => None,
         }
     }

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::agent::{AgentState, FailureKind, ProcessName, PromptType, Source};
 use crate::bus::{AgentReport, Happening};
 use crate::id::RecordId;
-use crate::inquiry::{Inquiry, Resolution};
+use crate::inquiry::{Claim, Inquiry, Resolution, Standing};
+use crate::json::Object;
 use crate::pipeline::{PipelineLine, PipelineView, Plan, SessionView};
 
 /// The version of the protocol.
@@ -55,13 +56,35 @@ pub enum Request {
     Decisions,
     /// Make a decision.
     Resolve(Resolve),
+    /// Say that a decision is somebody's to make.
+    Claim(ClaimOrder),
+    /// Take that back.
+    Release(ClaimOrder),
+    /// Every answer that stands for the rest of a session.
+    Standing,
+    /// Take a standing answer back.
+    Revoke(ClaimOrder),
+    /// Give an agent another name.
+    Rename {
+        /// The agent's id or name, or the beginning of it.
+        agent: String,
+        /// The name.
+        name: String,
+        /// Who wants it.
+        by: String,
+    },
     /// Wait for a person's answer.
     Ask(Box<Ask>),
-    /// Every event from now on, or after a number of [`Told::sequence`].
+    /// Every event from now on, after a number of [`Told::sequence`], or since a time.
     Follow {
         /// The number of the last event that is known.
         #[serde(default)]
         after: Option<u64>,
+        /// Recent events that were heard since then, as far as they are remembered. Ignored if
+        /// there is a number.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+        since: Option<Timestamp>,
     },
     /// Every pipeline; long values of variables are cut short.
     Pipelines,
@@ -98,6 +121,16 @@ pub enum Request {
         /// Who wants it.
         by: String,
     },
+}
+
+/// What is to become of a decision, beside its answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ClaimOrder {
+    /// The decision's id, or the beginning of it.
+    pub id: String,
+    /// Who it is.
+    pub by: String,
 }
 
 /// A pipeline that is to begin.
@@ -161,6 +194,9 @@ pub struct Resolve {
     pub message: Option<String>,
     /// Who it is.
     pub by: String,
+    /// Whether exactly the same call is allowed again for the rest of the agent's session.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub again: bool,
 }
 
 /// What a hook process wants to know from a person.
@@ -186,6 +222,10 @@ pub enum Response {
     Agents(Vec<AgentView>),
     /// Every decision.
     Decisions(Vec<DecisionView>),
+    /// A decision, as it is now.
+    Decision(Box<DecisionView>),
+    /// Every answer that stands.
+    Standing(Vec<Standing>),
     /// How a decision ended: the one that was made, or waited for.
     Resolved(Box<Resolution>),
     /// Something happened.
@@ -208,6 +248,9 @@ pub enum Response {
 pub struct Told {
     /// Its number.
     pub sequence: u64,
+    /// Its place among those that share the number: what followed from an event has the event's.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub part: u32,
     /// When the daemon heard of it.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub heard: Timestamp,
@@ -216,6 +259,68 @@ pub struct Told {
     /// Why it changed nothing, where another source knew better.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped: Option<String>,
+    /// What is known of the agent or pipeline it is about.
+    #[serde(default, skip_serializing_if = "Subject::is_empty")]
+    pub subject: Subject,
+}
+
+impl Told {
+    /// Returns the event as one flat object, with its number and what is known of its subject.
+    pub fn to_object(&self) -> Object {
+        let mut object = Object::new();
+        object.insert("sequence".to_owned(), self.sequence.into());
+        object.insert("heard".to_owned(), self.heard.to_string().into());
+        object.extend(self.event.to_object());
+        let Subject { agent_name, host, project, pipeline, pipeline_name } = &self.subject;
+        let known = [
+            ("agent_name", agent_name),
+            ("host", host),
+            ("project", project),
+            ("pipeline", pipeline),
+            ("pipeline_name", pipeline_name),
+            ("dropped", &self.dropped),
+        ];
+        for (key, value) in known {
+            if let Some(value) = value
+                && !object.contains_key(key)
+            {
+                object.insert(key.to_owned(), value.clone().into());
+            }
+        }
+        object
+    }
+}
+
+/// The agent or pipeline that an event is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Subject {
+    /// The name people know the agent by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_name: Option<String>,
+    /// The agent's host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// The id of the pipeline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pipeline: Option<String>,
+    /// The name people know the pipeline by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pipeline_name: Option<String>,
+}
+
+impl Subject {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Why something cannot be done.
@@ -371,6 +476,9 @@ pub struct WatchedLogs {
 pub struct AgentView {
     /// Its id.
     pub id: String,
+    /// The name people know it by; its id, if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// `working`, `idle`, `prompting`, `failed`, `exited` or `gone`.
     pub state: String,
     /// At what prompt it is.
@@ -416,9 +524,17 @@ pub struct AgentView {
     /// When no daemon ran, if that is news; only where one is shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub daemon_down: Option<Downtime>,
+    /// What its transcript tells of tokens and turns; told by `anyhook agent show`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
 }
 
 impl AgentView {
+    /// Returns the name people know it by.
+    pub fn shown_name(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.id)
+    }
+
     /// Returns the state as it is in the book of agents.
     pub fn full_state(&self) -> AgentState {
         match self.state.as_str() {
@@ -441,4 +557,70 @@ pub struct DecisionView {
     /// What became of it; none while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<Resolution>,
+    /// The name people know the agent by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_name: Option<String>,
+    /// The project of the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// The pipeline of the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pipeline: Option<String>,
+    /// Who said that it is theirs to make.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claimed: Option<Claim>,
+    /// How long it has waited or had waited, in milliseconds.
+    #[serde(default)]
+    pub waited_ms: u64,
+}
+
+impl DecisionView {
+    /// Returns the name people know the agent by.
+    pub fn shown_agent(&self) -> &str {
+        self.agent_name.as_deref().unwrap_or(&self.inquiry.agent)
+    }
+}
+
+/// What agents used, as their own transcripts tell. What a host does not tell is absent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Usage {
+    /// How often a person told it something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<u64>,
+    /// Tokens sent to the model, without those read from or written to its cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<u64>,
+    /// Tokens the model wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u64>,
+    /// Tokens read from the model's cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_read_tokens: Option<u64>,
+    /// Tokens written to the model's cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write_tokens: Option<u64>,
+}
+
+impl Usage {
+    /// Tells whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns both together; what neither tells stays absent.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {
+            (Some(one), Some(other)) => Some(one.saturating_add(other)),
+            (one, other) => one.or(other),
+        };
+        Self {
+            turns: sum(self.turns, other.turns),
+            input_tokens: sum(self.input_tokens, other.input_tokens),
+            output_tokens: sum(self.output_tokens, other.output_tokens),
+            cache_read_tokens: sum(self.cache_read_tokens, other.cache_read_tokens),
+            cache_write_tokens: sum(self.cache_write_tokens, other.cache_write_tokens),
+        }
+    }
 }

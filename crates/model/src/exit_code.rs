@@ -6,6 +6,8 @@ pub const OK: u8 = 0;
 pub const PROBLEM: u8 = 1;
 /// A blocking verdict, and nothing else: no other path of any command exits with 2.
 pub const BLOCKED: u8 = 2;
+/// Nothing is as it was asked for: only with `--exit-code`.
+pub const NOTHING: u8 = 3;
 /// Wrong usage: an unknown command, flag or host.
 pub const USAGE: u8 = 64;
 /// The input cannot be used: not JSON, no event type, an unreadable file.

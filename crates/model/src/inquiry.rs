@@ -155,4 +155,75 @@ pub struct Resolution {
     /// The digest of the inquiry, so that whoever waits can see that it is about its call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
+    /// When it was asked: the time between is how long it waited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub asked: Option<Timestamp>,
+    /// The name people knew the agent by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_name: Option<String>,
+    /// The pipeline whose agent it was about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pipeline: Option<String>,
+    /// Who had claimed it, where somebody else answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claimed_by: Option<String>,
+    /// Whether the same call is allowed again without asking, until the agent's session ends.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub again: bool,
+    /// The decision that this answer follows from: a person allowed the same call before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<RecordId>,
+}
+
+/// Somebody said that a decision is theirs to make, or no longer, or took a standing answer back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Claim {
+    /// The inquiry.
+    pub id: RecordId,
+    /// The agent it is about.
+    pub agent: String,
+    /// Who, as they say.
+    pub by: String,
+    /// When.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub at: Timestamp,
+    /// The process, as the daemon saw it, whatever `by` says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<CallerProcess>,
+}
+
+/// An answer that stands for the rest of an agent's session: exactly the same call is allowed
+/// without asking.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Standing {
+    /// The decision it follows from.
+    pub id: RecordId,
+    /// What kind of question it answers.
+    pub kind: InquiryKind,
+    /// The agent.
+    pub agent: String,
+    /// The agent's session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// What was asked.
+    pub question: String,
+    /// The tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// What the call is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// The SHA-256 of the tool and its input.
+    pub digest: String,
+    /// Who allowed it.
+    pub by: String,
+    /// Since when.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub since: Timestamp,
+    /// How often it has answered.
+    #[serde(default)]
+    pub used: u64,
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::daemon::Usage;
 use crate::id::RecordId;
 use crate::reaction::Reactions;
 
@@ -26,6 +27,9 @@ pub struct Plan {
     pub id: RecordId,
     /// The pipeline's name in its runbook.
     pub name: String,
+    /// The name people know this run by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_name: Option<String>,
     /// The runbook's file.
     pub runbook: String,
     /// The SHA-256 of the runbook's text.
@@ -267,6 +271,9 @@ pub struct PipelineView {
     pub id: RecordId,
     /// Its name in the runbook.
     pub name: String,
+    /// The name people know this run by; its id, if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_name: Option<String>,
     /// The runbook's file.
     pub runbook: String,
     /// The project.
@@ -304,6 +311,16 @@ pub struct PipelineView {
     /// When no daemon ran, if that is news; only where one is shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub daemon_down: Option<crate::daemon::Downtime>,
+    /// What the transcripts of its agents tell of tokens and turns; told by `anyhook pipeline show`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+impl PipelineView {
+    /// Returns the name people know it by.
+    pub fn shown_name(&self) -> &str {
+        self.run_name.as_deref().unwrap_or(self.id.as_str())
+    }
 }
 
 /// How a visit of a step stands.

@@ -88,12 +88,12 @@ mod generated {
 
     use super::{runbook, workflow};
     use crate::agent::{FailureKind, PromptType};
-    use crate::bus::{AgentReport, Happening, PipelineReport, SignalKind};
+    use crate::bus::{AgentRenamed, AgentReport, Happening, PipelineReport, SignalKind};
     use crate::case::Case;
     use crate::daemon::{self, AgentView, DaemonStatus, DecisionView, Response};
     use crate::decision::Decision;
     use crate::hook::{FailMode, Mode, StdoutUse, limits};
-    use crate::inquiry::{Inquiry, Resolution};
+    use crate::inquiry::{Claim, Inquiry, Resolution};
     use crate::kind::EventKind;
     use crate::notice::Notice;
     use crate::pipeline::{PipelineLine, PipelineView, Plan};
@@ -366,6 +366,10 @@ mod generated {
         let own = match name {
             "decision:created" => return generator.subschema_for::<Inquiry>().into(),
             "decision:resolved" => return generator.subschema_for::<Resolution>().into(),
+            "decision:claimed" | "decision:released" | "decision:revoked" => {
+                return generator.subschema_for::<Claim>().into();
+            }
+            "agent:renamed" => return generator.subschema_for::<AgentRenamed>().into(),
             "agent:prompt" => json!({"prompt_type": generator.subschema_for::<PromptType>()}),
             "agent:failed" => {
                 json!({"kind": generator.subschema_for::<FailureKind>(), "message": message})

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Child;
@@ -246,6 +246,11 @@ impl Client {
         self.read()
     }
 
+    /// Sends a request whose answers are read later.
+    pub fn send_request(&mut self, request: &Request) -> Result<(), ClientError> {
+        Ok(self.send(request)?)
+    }
+
     /// Returns the next answer.
     pub fn read(&mut self) -> Result<Response, ClientError> {
         match self.receive().map_err(|error| self.silent(error))? {
@@ -299,6 +304,13 @@ impl Client {
             Response::Resolved(resolution) => Ok(*resolution),
             _ => Err(ClientError::NoAnswer),
         }
+    }
+}
+
+/// Readable when the next answer is there: no byte of it is read ahead.
+impl AsFd for Client {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
     }
 }
 

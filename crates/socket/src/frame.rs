@@ -63,10 +63,13 @@ mod tests {
     fn what_is_written_is_read() {
         let mut bytes = Vec::new();
         write(&mut bytes, &Hello::ours()).unwrap();
-        write(&mut bytes, &Request::Follow { after: Some(7) }).unwrap();
+        write(&mut bytes, &Request::Follow { after: Some(7), since: None }).unwrap();
         let mut rest = bytes.as_slice();
         assert_eq!(read::<Hello>(&mut rest).unwrap(), Hello::ours());
-        assert_eq!(read::<Request>(&mut rest).unwrap(), Request::Follow { after: Some(7) });
+        assert_eq!(
+            read::<Request>(&mut rest).unwrap(),
+            Request::Follow { after: Some(7), since: None }
+        );
         assert!(read::<Request>(&mut rest).is_err(), "there is no more");
     }
 

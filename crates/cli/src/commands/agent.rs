@@ -1,20 +1,24 @@
 //! `anyhook agent`: what every agent does, and the sessions of those that pipelines started.
 
+mod list;
 mod session;
 
+use anyhook_flow::names::Known;
 use anyhook_model::daemon::{AgentView, Request, Response};
 use anyhook_model::{AgentState, exit_code};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
+use self::list::ListArgs;
 use super::Ended;
-use crate::daemon::ask;
+use crate::daemon::{ask, connect};
 use crate::downtime;
-use crate::environment::{Environment, shown};
+use crate::environment::{Environment, person, shown};
 use crate::error::Trouble;
-use crate::figures::brief;
-use crate::prefix::one_of;
-use crate::ui::{Cell, Out, Tone};
+use crate::figures::{brief, thousands};
+use crate::prefix::named;
+use crate::ui::{Out, Tone};
+use crate::usage;
 
 /// Show what every agent does: works, is idle, waits at a prompt, failed, is over
 ///
@@ -31,28 +35,34 @@ pub struct AgentArgs {
 #[derive(Subcommand)]
 enum AgentCommand {
     /// Every agent: its state, where that is known from, and since when
-    #[command(after_help = "Example: anyhook agent list --all")]
-    List {
-        /// Those that are over, too
-        #[arg(long)]
-        all: bool,
+    #[command(
+        after_help = "Example: anyhook agent list --all\n         anyhook agent list --state prompting --exit-code && echo somebody waits"
+    )]
+    List(ListArgs),
+    /// Everything that is known of one agent
+    #[command(after_help = "Example: anyhook agent show claude-code:5f3c")]
+    Show {
+        /// Its id or its name, or the beginning of it
+        id: String,
         /// Print as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Everything that is known of one agent
-    #[command(after_help = "Example: anyhook agent show claude-code:5f3c")]
-    Show {
-        /// Its id, or the beginning of it
+    /// Give an agent another name, by which it is shown and found
+    #[command(after_help = "Example: anyhook agent rename claude-code-shop parser-work")]
+    Rename {
+        /// Its id or its name, or the beginning of it
         id: String,
-        /// Print as JSON
+        /// The name: letters, digits, `-`, `_` and `.`
+        name: String,
+        /// Print the agent as JSON
         #[arg(long)]
         json: bool,
     },
     /// What is on the screen of an agent that a pipeline started
     #[command(after_help = "Example: anyhook agent peek 7k2m --history")]
     Peek {
-        /// Its id, or the beginning of it
+        /// Its id or its name, or the beginning of it
         id: String,
         /// With what scrolled away
         #[arg(long)]
@@ -61,13 +71,13 @@ enum AgentCommand {
     /// Sit down at an agent that a pipeline started; Ctrl-b d leaves it
     #[command(after_help = "Example: anyhook agent attach 7k2m")]
     Attach {
-        /// Its id, or the beginning of it
+        /// Its id or its name, or the beginning of it
         id: String,
     },
     /// Type a line to an agent that a pipeline started
     #[command(after_help = "Example: anyhook agent send 7k2m 'use the new parser'")]
     Send {
-        /// Its id, or the beginning of it
+        /// Its id or its name, or the beginning of it
         id: String,
         /// What to type; `-` reads it from standard input
         text: String,
@@ -78,14 +88,15 @@ enum AgentCommand {
     /// End an agent that a pipeline started; what `on_dead` says is done then
     #[command(after_help = "Example: anyhook agent kill 7k2m")]
     Kill {
-        /// Its id, or the beginning of it
+        /// Its id or its name, or the beginning of it
         id: String,
     },
 }
 
 pub fn run(arguments: AgentArgs, environment: &Environment, out: &mut Out) -> Ended {
     match arguments.command {
-        AgentCommand::List { all, json } => list(agents(environment)?, all, json, environment, out),
+        AgentCommand::List(arguments) => list::run(&arguments, environment, out),
+        AgentCommand::Rename { id, name, json } => rename(id, name, json, environment, out),
         AgentCommand::Show { id, json } => show(&agents(environment)?, &id, json, environment, out),
         AgentCommand::Peek { id, history } => session::peek(&id, history, environment, out),
         AgentCommand::Attach { id } => session::attach(&id, environment, out),
@@ -101,50 +112,6 @@ fn agents(environment: &Environment) -> Result<Vec<AgentView>, Trouble> {
     }
 }
 
-fn list(
-    agents: Vec<AgentView>,
-    all: bool,
-    json: bool,
-    environment: &Environment,
-    out: &mut Out,
-) -> Ended {
-    let mut agents = agents;
-    if !all {
-        agents.retain(|agent| !agent.full_state().is_over());
-    }
-    // Those that wait for a person first, and of these the longest waiting.
-    agents.sort_by_key(|agent| (rank(agent.full_state()), agent.since));
-    downtime::tell(environment);
-    if json {
-        out.json(&agents)?;
-        return Ok(exit_code::OK);
-    }
-    if agents.is_empty() {
-        out.line(&[(Tone::Plain, "no agents"), (Tone::Dim, " (--all shows those that are over)")])?;
-        return Ok(exit_code::OK);
-    }
-    let mut rows = vec![
-        ["agent", "state", "for", "known from", "project", "about"]
-            .map(|title| Cell::new(Tone::Dim, title))
-            .to_vec(),
-    ];
-    let now = anyhook_engine::now();
-    for agent in &agents {
-        let state = agent.full_state();
-        let project = agent.project.as_deref().or(agent.work_dir.as_deref()).unwrap_or("");
-        rows.push(vec![
-            Cell::new(Tone::Strong, agent.id.clone()),
-            Cell::new(tone(state), state.to_string()),
-            Cell::new(Tone::Plain, age(agent.since, now)),
-            Cell::new(Tone::Plain, agent.source.name()),
-            Cell::new(Tone::Plain, shown(project.as_ref(), &environment.places)),
-            Cell::new(Tone::Dim, about(agent)),
-        ]);
-    }
-    out.table(&rows)?;
-    Ok(exit_code::OK)
-}
-
 fn show(
     agents: &[AgentView],
     id: &str,
@@ -152,7 +119,8 @@ fn show(
     environment: &Environment,
     out: &mut Out,
 ) -> Ended {
-    let agent = find(agents, id)?;
+    let mut agent = find(agents, id)?.clone();
+    agent.usage = usage::of_agent(&agent);
     if json {
         out.json(&AgentView { daemon_down: downtime::news(environment), ..agent.clone() })?;
         return Ok(exit_code::OK);
@@ -165,6 +133,7 @@ fn show(
         |path: &Option<String>| path.as_ref().map(|path| shown(path.as_ref(), &environment.places));
     let since = format!("{} ({} ago)", agent.since, age(agent.since, now));
     let rows = [
+        ("id", agent.name.is_some().then(|| agent.id.clone())),
         ("state", Some(state.to_string())),
         ("known from", Some(agent.source.name().to_owned())),
         ("since", Some(since)),
@@ -179,8 +148,10 @@ fn show(
         ("log", path(&agent.log)),
         ("tool", agent.tool.clone()),
         ("about", agent.about.clone()),
+        ("turns", agent.usage.and_then(|usage| usage.turns).map(thousands)),
+        ("tokens", agent.usage.and_then(usage::tokens)),
     ];
-    out.line(&[(Tone::Strong, &agent.id)])?;
+    out.line(&[(Tone::Strong, agent.shown_name())])?;
     for (name, value) in rows {
         if let Some(value) = value {
             let tone = if name == "state" { tone(state) } else { Tone::Plain };
@@ -190,13 +161,30 @@ fn show(
     Ok(exit_code::OK)
 }
 
-/// Finds an agent by its id or the beginning of it, or of its session.
+/// Finds an agent by its id or its name, or the beginning of it, or of its session.
 fn find<'all>(agents: &'all [AgentView], id: &str) -> Result<&'all AgentView, Trouble> {
-    let begins = |agent: &AgentView| {
-        let session = agent.session.as_deref().unwrap_or("");
-        agent.id.starts_with(id) || session.starts_with(id)
+    named(agents, "agent", id, |agent| Known {
+        id: &agent.id,
+        name: agent.name.clone(),
+        also: agent.session.as_deref(),
+        lives: !agent.full_state().is_over(),
+    })
+}
+
+fn rename(id: String, name: String, json: bool, environment: &Environment, out: &mut Out) -> Ended {
+    let request = Request::Rename { agent: id, name, by: person() };
+    let Response::Agents(agents) = connect(environment)?.request(&request)? else {
+        return Err(anyhook_daemon::ClientError::NoAnswer.into());
     };
-    one_of(agents, "agent", id, |agent| &agent.id, begins)
+    for agent in &agents {
+        if json {
+            out.json(agent)?;
+        } else {
+            let text = format!(" is now called {}", agent.shown_name());
+            out.line(&[(Tone::Strong, &agent.id), (Tone::Plain, &text)])?;
+        }
+    }
+    Ok(exit_code::OK)
 }
 
 fn rank(state: AgentState) -> u8 {

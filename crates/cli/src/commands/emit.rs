@@ -61,7 +61,7 @@ enum EmitCommand {
 
 #[derive(Args)]
 struct AgentArgs {
-    /// The agent's id, as `anyhook agent list` shows it; default: the one in `ANYHOOK_AGENT_ID`
+    /// The agent's id or name, as `anyhook agent list` shows it; default: the one in `ANYHOOK_AGENT_ID`
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
     /// The session that it is about, where the agent has others beside the one it works in
@@ -121,7 +121,7 @@ impl AgentArgs {
         let agent = self.agent.or_else(|| environment.agent_id.clone());
         let agent = agent.filter(|id| !id.trim().is_empty()).ok_or_else(|| {
             Trouble::usage("which agent is meant?")
-                .hint("--agent ID, as `anyhook agent list` shows it")
+                .hint("--agent NAME, as `anyhook agent list` shows it")
         })?;
         let lengths = [Some(&agent), self.session.as_ref(), self.host.as_ref()];
         if lengths.into_iter().flatten().any(|text| text.len() > AGENT_LIMIT) {

@@ -51,8 +51,11 @@ pub const RULES: &[(&str, Rule)] = &[
     ("verify", Rule::Anyone),
     ("stats", Rule::Anyone),
     ("top", Rule::Anyone),
+    ("watch", Rule::Anyone),
     ("agent list", Rule::Anyone),
     ("agent show", Rule::Anyone),
+    // A name guards nothing.
+    ("agent rename", Rule::Anyone),
     ("agent peek", Rule::Anyone),
     // Whoever sits at another agent answers its dialogs.
     ("agent attach", Rule::Person),
@@ -69,6 +72,9 @@ pub const RULES: &[(&str, Rule)] = &[
     ("decision list", Rule::Anyone),
     ("decision show", Rule::Anyone),
     ("decision resolve", Rule::Person),
+    ("decision claim", Rule::Person),
+    ("decision release", Rule::Person),
+    ("decision revoke", Rule::Person),
     ("emit agent:idle", Rule::Anyone),
     ("emit agent:prompt", Rule::Anyone),
     ("emit agent:signal", Rule::Anyone),

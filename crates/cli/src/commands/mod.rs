@@ -39,6 +39,7 @@ mod trust;
 mod uninstall;
 mod untrust;
 mod verify;
+mod watch;
 mod workflow;
 
 use std::path::PathBuf;
@@ -110,6 +111,7 @@ enum Command {
     Verify(verify::VerifyArgs),
     Stats(stats::StatsArgs),
     Top(top::TopArgs),
+    Watch(watch::WatchArgs),
     Agent(agent::AgentArgs),
     Pipeline(pipeline::PipelineArgs),
     Decision(decision::DecisionArgs),
@@ -333,6 +335,7 @@ fn dispatch(command: Command, environment: &Environment, out: &mut Out) -> Ended
         Command::Verify(arguments) => verify::run(&arguments, environment, out),
         Command::Stats(arguments) => stats::run(&arguments, environment, out),
         Command::Top(arguments) => top::run(&arguments, environment),
+        Command::Watch(arguments) => watch::run(&arguments, environment, out),
         Command::Pipeline(arguments) => pipeline::run(arguments, environment, out),
         Command::Agent(arguments) => agent::run(arguments, environment, out),
         Command::Decision(arguments) => decision::run(arguments, environment, out),

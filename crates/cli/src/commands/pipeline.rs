@@ -53,7 +53,7 @@ enum PipelineCommand {
     /// One pipeline: its steps, its agent, what it waits for
     #[command(after_help = "Example: anyhook pipeline show 7k2m")]
     Show {
-        /// Its id, or the beginning of it
+        /// Its id or its name, or the beginning of it
         id: String,
         /// Print as JSON
         #[arg(long)]
@@ -67,7 +67,7 @@ enum PipelineCommand {
     /// End a pipeline: what runs is ended, then the step that `on_cancel` names is taken
     #[command(after_help = "Example: anyhook pipeline cancel 7k2m")]
     Cancel {
-        /// Its id, or the beginning of it
+        /// Its id or its name, or the beginning of it
         id: String,
         /// Print as JSON
         #[arg(long)]
@@ -76,7 +76,7 @@ enum PipelineCommand {
     /// Take up a pipeline that failed or was cancelled, in the same workspace
     #[command(after_help = "Example: anyhook pipeline resume 7k2m --from test")]
     Resume {
-        /// Its id, or the beginning of it
+        /// Its id or its name, or the beginning of it
         id: String,
         /// The step to begin with; without, the one it stopped at
         #[arg(long, value_name = "STEP")]
@@ -88,7 +88,7 @@ enum PipelineCommand {
     /// Wait until pipelines are over; exit 0 if all are completed, else 1
     #[command(after_help = "Example: anyhook pipeline wait 7k2m --timeout 1h")]
     Wait {
-        /// Their ids, or the beginnings of them
+        /// Their ids or names, or the beginnings of them
         #[arg(required = true)]
         ids: Vec<String>,
         /// How long at most, such as 10m

@@ -416,6 +416,12 @@ mod tests {
             process: None,
             at: now(),
             digest: None,
+            asked: None,
+            agent_name: None,
+            pipeline: None,
+            claimed_by: None,
+            again: false,
+            follows: None,
         };
         gate.answer(&resolution).map_err(|trouble| trouble.message().to_owned())
     }

@@ -6,16 +6,18 @@ use std::collections::BTreeMap;
 use anyhook_engine::instructions;
 use anyhook_flow::agents::Agent;
 use anyhook_flow::monitor::Dropped;
+use anyhook_flow::names::{self, Known, NotFound};
 use anyhook_flow::pipeline::{AT_ONCE, Job, JobWork, OrderError, Pipeline};
 use anyhook_model::bus::{AgentReport, PipelineReport};
 use anyhook_model::daemon::{PipelineOrder, RefusalCode, RunPipeline, Send};
 use anyhook_model::instructions::{INSTRUCTIONS_VERSION, Instructions};
 use anyhook_model::json::shorten;
-use anyhook_model::pipeline::{PipelineView, SessionView, Work};
+use anyhook_model::pipeline::{PipelineView, Plan, SessionView, Work};
 use anyhook_model::reaction::Verb;
 use anyhook_model::{AgentState, ProcessName, Source};
 use jiff::Timestamp;
 
+use super::requests::not_found;
 use super::{Core, Happening, RecordId, Response, What, oneshot, refusal};
 use crate::faults;
 use crate::pipelines::{Order, StillRests, TypedInto, type_to};
@@ -223,8 +225,12 @@ impl Core {
 
     /// Begins a pipeline.
     pub(super) fn run_pipeline(&mut self, run: RunPipeline) -> Response {
-        let RunPipeline { plan, environment, by: _ } = run;
+        let RunPipeline { mut plan, environment, by: _ } = run;
         let id = plan.id.clone();
+        match self.name_of_run(&plan) {
+            Ok(name) => plan.run_name = Some(name),
+            Err(refused) => return refused,
+        }
         if self.state.pipelines.open().count() >= AT_ONCE {
             return Response::Refused(refusal(RefusalCode::Busy, "too many pipelines run already"));
         }
@@ -247,6 +253,27 @@ impl Core {
         let pipelines = &self.state.pipelines;
         self.worker.folders().forget(|id| pipelines.get(id).is_some());
         response
+    }
+
+    /// Returns the name of a run that begins: the one it was given, if that is free, or one made of
+    /// what it does.
+    fn name_of_run(&self, plan: &Plan) -> Result<String, Response> {
+        let open = || self.state.pipelines.open().filter_map(|open| open.plan.run_name.as_deref());
+        let Some(name) = &plan.run_name else {
+            let name = names::of_run(&plan.name, &plan.variables, &plan.project);
+            return Ok(names::unique(name, open()));
+        };
+        let refuse = |why: String| {
+            let hint = "anyhook pipeline run PIPELINE --name NAME";
+            Err(Response::Refused(hinted(RefusalCode::BadRequest, &why, hint)))
+        };
+        if let Err(why) = names::check(name) {
+            return refuse(why);
+        }
+        if open().any(|open| open == name) {
+            return refuse(format!("a pipeline that is not over is called `{name}` already"));
+        }
+        Ok(name.clone())
     }
 
     fn keep_environment(
@@ -308,22 +335,20 @@ impl Core {
 
     /// Finds a pipeline by its id or the beginning of it.
     fn find_pipeline(&self, id: &str) -> Result<&Pipeline, Response> {
-        let known = &self.state.pipelines;
-        if let Some(pipeline) = known.get(&RecordId::from_text(id)) {
-            return Ok(pipeline);
-        }
-        let begins = |known: &&Pipeline| !id.is_empty() && known.plan.id.as_str().starts_with(id);
-        let found: Vec<&Pipeline> = known.iter().filter(begins).collect();
-        let (code, why) = match found[..] {
-            [pipeline] => return Ok(pipeline),
-            [] => (RefusalCode::Unknown, format!("there is no pipeline `{id}`")),
-            _ => {
-                let ids: Vec<&str> = found.iter().map(|found| found.plan.id.as_str()).collect();
-                let all = ids.join(", ");
-                (RefusalCode::Ambiguous, format!("several pipelines begin with `{id}`: {all}"))
-            }
-        };
-        Err(Response::Refused(hinted(code, &why, "anyhook pipeline list")))
+        let known: Vec<Known<'_>> = self
+            .state
+            .pipelines
+            .iter()
+            .map(|pipeline| Known {
+                id: pipeline.plan.id.as_str(),
+                name: pipeline.plan.run_name.clone(),
+                also: None,
+                lives: !pipeline.is_over(),
+            })
+            .collect();
+        let found = names::find(id, &known).map_err(|error| not_found("pipeline", id, error))?;
+        let found = self.state.pipelines.get(&RecordId::from_text(found));
+        found.ok_or_else(|| not_found("pipeline", id, NotFound::Nothing))
     }
 
     /// Returns the agent of a pipeline whose keeper is among processes.
@@ -362,12 +387,13 @@ impl Core {
                 else {
                     continue;
                 };
-                if !agent.is_empty() && name.starts_with(agent) {
+                let called = self.state.agent_name(name).unwrap_or_default();
+                if !agent.is_empty() && (name.starts_with(agent) || called.starts_with(agent)) {
                     let folder = self.worker.folders().job(id, job);
                     let folder = folder.to_string_lossy().into_owned();
                     let view = SessionView { agent: name.clone(), kind, folder };
                     let lives = pipeline.job(job).is_some();
-                    if name == agent {
+                    if name == agent || called == agent && lives {
                         return Ok((view, id.clone()));
                     }
                     found.push((lives, view, id.clone()));
@@ -380,13 +406,16 @@ impl Core {
         let names: Vec<&str> = found.iter().map(|(_, view, _)| view.agent.as_str()).collect();
         let starts = |pipeline: &Pipeline| {
             let present = pipeline.present().and_then(|visit| visit.agent.as_deref());
-            present.is_some_and(|name| !agent.is_empty() && name.starts_with(agent))
+            let called = present.and_then(|name| self.state.agent_name(name));
+            let begins = |name: &str| !agent.is_empty() && name.starts_with(agent);
+            present.is_some_and(begins) || called.as_deref().is_some_and(begins)
         };
         if names.is_empty() && self.state.pipelines.open().any(starts) {
             let why = format!("agent `{agent}` is being started");
             return Err(Response::Refused(hinted(RefusalCode::NotNow, &why, "try again")));
         }
-        let known = self.state.agents.iter().any(|(id, _)| id.starts_with(agent));
+        let known = self.known_agents();
+        let known = !matches!(names::find(agent, &known), Err(NotFound::Nothing));
         let (code, why) = match (names.len(), known) {
             (0, true) => (
                 RefusalCode::NotNow,

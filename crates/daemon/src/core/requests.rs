@@ -2,17 +2,18 @@
 
 use anyhook_engine::process_name;
 use anyhook_flow::agents::Agent;
-use anyhook_flow::inquiries::AnswerError;
+use anyhook_flow::inquiries::{ALLOW, AnswerError, Held, without_answer};
+use anyhook_flow::names::{self, Known, NotFound};
 use anyhook_model::daemon::{
-    AgentView, Ask, DaemonStatus, DecisionView, Refusal, RefusalCode, Resolve,
+    AgentView, Ask, ClaimOrder, DaemonStatus, DecisionView, Refusal, RefusalCode, Resolve,
 };
-use anyhook_model::inquiry::InquiryKind;
+use anyhook_model::inquiry::{Claim, Ending, InquiryKind, Standing};
 use anyhook_model::{
-    AgentState, CallerProcess, EventKind, Payload, PromptType, Record, Resolution, bus,
+    AgentState, CallerProcess, EventKind, Inquiry, Payload, PromptType, Record, Resolution, bus,
 };
 use serde_json::Value;
 
-use super::{Core, Deed, Happening, Request, Response, Told, What, mpsc, oneshot};
+use super::{Core, Deed, Happening, Request, Response, Start, Told, What, mpsc, oneshot};
 use crate::caller;
 use crate::store::Reach;
 
@@ -29,6 +30,13 @@ impl Core {
             Request::Agents => Response::Agents(self.agents()),
             Request::Decisions => Response::Decisions(self.decisions()),
             Request::Resolve(resolve) => self.resolve_for(resolve, process),
+            Request::Claim(order) => self.claim(&order, process),
+            Request::Release(order) => self.release(&order, process),
+            Request::Standing => {
+                Response::Standing(self.state.inquiries.standing().cloned().collect())
+            }
+            Request::Revoke(order) => self.revoke(&order, process),
+            Request::Rename { agent, name, by } => self.rename(&agent, name, by),
             Request::Pipelines => Response::Pipelines(self.pipeline_views()),
             Request::Pipeline { id } => self.pipeline_view(&id),
             Request::RunPipeline(run) => self.run_pipeline(*run),
@@ -81,6 +89,7 @@ impl Core {
     fn agents(&self) -> Vec<AgentView> {
         let view = |(id, agent): (&String, &Agent)| AgentView {
             id: id.clone(),
+            name: self.state.agent_name(id),
             state: agent.state.name().to_owned(),
             prompt_type: match agent.state {
                 AgentState::Prompting(kind) => Some(kind),
@@ -104,41 +113,233 @@ impl Core {
             decision: self.state.inquiries.open_about(id).next().map(|open| open.id.clone()),
             pipeline: self.state.pipelines.of_agent(id).map(|found| found.plan.id.clone()),
             daemon_down: None,
+            usage: None,
         };
         self.state.agents.iter().map(view).collect()
     }
 
     fn decisions(&self) -> Vec<DecisionView> {
-        let view = |held: &anyhook_flow::inquiries::Held| DecisionView {
-            inquiry: held.inquiry.clone(),
-            resolution: held.resolution.clone(),
-        };
-        let mut views: Vec<DecisionView> = self.state.inquiries.iter().map(view).collect();
+        let mut views: Vec<DecisionView> =
+            self.state.inquiries.iter().map(|held| self.decision_view(held)).collect();
         views.sort_by_key(|view| view.inquiry.created);
         views
     }
 
-    fn resolve_for(&mut self, resolve: Resolve, process: Option<u32>) -> Response {
-        let Resolve { id, choice, more, message, by } = resolve;
-        let caller = process.map(caller::caller);
-        if let Some(agent) = process.and_then(|process| self.agent_above(process)) {
-            let why = format!("only a person may do this, and this is a session of {agent}");
-            if let Some(caller) = caller {
-                self.refused(&format!("decision resolve {id} {choice}"), &why, &caller);
-            }
-            return Response::Refused(refusal(RefusalCode::NotAPerson, &why));
+    fn decision_view(&self, held: &Held) -> DecisionView {
+        let agent = &held.inquiry.agent;
+        let known = self.state.agents.get(agent);
+        let pipeline = self.state.pipelines.of_agent(agent).map(|found| &found.plan);
+        let ended = held.resolution.as_ref().map_or_else(anyhook_engine::now, |ended| ended.at);
+        let waited = ended.duration_since(held.inquiry.created).as_millis();
+        DecisionView {
+            inquiry: held.inquiry.clone(),
+            resolution: held.resolution.clone(),
+            agent_name: self.state.agent_name(agent),
+            project: known
+                .and_then(|known| known.project.clone().or_else(|| known.work_dir.clone()))
+                .or_else(|| pipeline.map(|plan| plan.project.clone())),
+            pipeline: pipeline
+                .map(|plan| plan.run_name.clone().unwrap_or_else(|| plan.id.to_string())),
+            claimed: held.claimed.clone(),
+            waited_ms: u64::try_from(waited).unwrap_or(0),
         }
+    }
+
+    /// Refuses what only a person may do, if an agent wants it. Returns who wants it.
+    fn person_at(
+        &self,
+        command: &str,
+        process: Option<u32>,
+    ) -> Result<Option<CallerProcess>, Response> {
+        let caller = process.map(caller::caller);
+        let Some(agent) = process.and_then(|process| self.agent_above(process)) else {
+            return Ok(caller);
+        };
+        let why = format!("only a person may do this, and this is a session of {agent}");
+        if let Some(caller) = caller {
+            self.refused(command, &why, &caller);
+        }
+        Err(Response::Refused(refusal(RefusalCode::NotAPerson, &why)))
+    }
+
+    fn resolve_for(&mut self, resolve: Resolve, process: Option<u32>) -> Response {
+        let Resolve { id, choice, more, message, by, again } = resolve;
+        let caller = match self.person_at(&format!("decision resolve {id} {choice}"), process) {
+            Ok(caller) => caller,
+            Err(refused) => return refused,
+        };
         let now = anyhook_engine::now();
-        let resolution = match self.state.inquiries.answer(&id, &choice, &more, message, by, now) {
-            Ok(resolution) => Resolution { process: caller, ..resolution },
+        let found = self.find_decision(&id).and_then(|held| {
+            self.state.inquiries.answer(held.inquiry.id.as_str(), &choice, &more, message, by, now)
+        });
+        let resolution = match found {
+            Ok(resolution) => Resolution { process: caller, again, ..resolution },
             Err(error) => return refuse(&error),
         };
+        if again && let Err(why) = self.may_stand(&resolution) {
+            let why = format!("decision {} cannot be allowed again: {why}", resolution.id);
+            let refused = refusal(RefusalCode::NoSuchChoice, &why);
+            let hint = Some("leave out --again".to_owned());
+            return Response::Refused(Refusal { hint, ..refused });
+        }
         let happening = Happening::DecisionResolved(resolution.clone());
         if self.commit(vec![What::Happened(Box::new(happening))]).is_ok() {
             Response::Resolved(Box::new(resolution))
         } else {
             self.cannot_store()
         }
+    }
+
+    fn may_stand(&self, resolution: &Resolution) -> Result<(), &'static str> {
+        self.state.inquiries.may_stand(resolution)?;
+        let agent = self.state.agents.get(&resolution.agent);
+        match agent.and_then(|agent| agent.session.as_ref()) {
+            Some(_) => Ok(()),
+            None => Err("the agent's session is not known"),
+        }
+    }
+
+    /// Finds a decision by its id or the beginning of it, or by the agent that waits for it.
+    fn find_decision(&self, text: &str) -> Result<&Held, AnswerError> {
+        let unknown = match self.state.inquiries.find(text) {
+            Err(AnswerError::Unknown(unknown)) => unknown,
+            found => return found,
+        };
+        let is_meant = |held: &&Held| {
+            let agent = &held.inquiry.agent;
+            held.resolution.is_none()
+                && (agent == text || self.state.agent_name(agent).as_deref() == Some(text))
+        };
+        let found: Vec<&Held> = self.state.inquiries.iter().filter(is_meant).collect();
+        match found[..] {
+            [] => Err(AnswerError::Unknown(unknown)),
+            [held] => Ok(held),
+            _ => {
+                let ids: Vec<&str> = found.iter().map(|held| held.inquiry.id.as_str()).collect();
+                Err(AnswerError::Ambiguous(text.to_owned(), ids.join(", ")))
+            }
+        }
+    }
+
+    fn claim(&mut self, order: &ClaimOrder, process: Option<u32>) -> Response {
+        self.order_about(order, "decision claim", process, Happening::DecisionClaimed)
+    }
+
+    fn release(&mut self, order: &ClaimOrder, process: Option<u32>) -> Response {
+        if let Ok(held) = self.find_decision(&order.id)
+            && held.resolution.is_none()
+            && held.claimed.is_none()
+        {
+            let why = format!("nobody has claimed decision {}", held.inquiry.id);
+            return Response::Refused(refusal(RefusalCode::NotNow, &why));
+        }
+        self.order_about(order, "decision release", process, Happening::DecisionReleased)
+    }
+
+    /// Stores what a person says of an open decision, and answers with what it is then.
+    fn order_about(
+        &mut self,
+        order: &ClaimOrder,
+        command: &str,
+        process: Option<u32>,
+        happening: fn(Claim) -> Happening,
+    ) -> Response {
+        let process = match self.person_at(&format!("{command} {}", order.id), process) {
+            Ok(process) => process,
+            Err(refused) => return refused,
+        };
+        let (id, agent) = match self.find_decision(&order.id) {
+            Ok(Held { resolution: Some(made), .. }) => {
+                return refuse(&AnswerError::AlreadyResolved(Box::new(made.clone())));
+            }
+            Ok(held) => (held.inquiry.id.clone(), held.inquiry.agent.clone()),
+            Err(error) => return refuse(&error),
+        };
+        let at = anyhook_engine::now();
+        let claim = Claim { id: id.clone(), agent, by: order.by.clone(), at, process };
+        if self.commit(vec![What::Happened(Box::new(happening(claim)))]).is_err() {
+            return self.cannot_store();
+        }
+        match self.state.inquiries.get(&id) {
+            Some(held) => Response::Decision(Box::new(self.decision_view(held))),
+            None => refuse(&AnswerError::Unknown(order.id.clone())),
+        }
+    }
+
+    fn revoke(&mut self, order: &ClaimOrder, process: Option<u32>) -> Response {
+        let process = match self.person_at(&format!("decision revoke {}", order.id), process) {
+            Ok(process) => process,
+            Err(refused) => return refused,
+        };
+        let begins = |standing: &&Standing| {
+            !order.id.is_empty() && standing.id.as_str().starts_with(&order.id)
+        };
+        let found: Vec<&Standing> = self.state.inquiries.standing().filter(begins).collect();
+        let standing = match found[..] {
+            [standing] => standing.clone(),
+            [] => {
+                let why = format!("no standing answer follows from a decision `{}`", order.id);
+                let hint = Some("anyhook decision list --standing".to_owned());
+                let refused = refusal(RefusalCode::Unknown, &why);
+                return Response::Refused(Refusal { hint, ..refused });
+            }
+            _ => {
+                let ids: Vec<&str> = found.iter().map(|standing| standing.id.as_str()).collect();
+                return refuse(&AnswerError::Ambiguous(order.id.clone(), ids.join(", ")));
+            }
+        };
+        let (id, agent) = (standing.id.clone(), standing.agent.clone());
+        let at = anyhook_engine::now();
+        let claim = Claim { id, agent, by: order.by.clone(), at, process };
+        let happening = Happening::DecisionRevoked(claim);
+        if self.commit(vec![What::Happened(Box::new(happening))]).is_err() {
+            return self.cannot_store();
+        }
+        Response::Standing(vec![standing])
+    }
+
+    /// Returns every agent with the names it can be found by.
+    pub(super) fn known_agents(&self) -> Vec<Known<'_>> {
+        self.state
+            .agents
+            .iter()
+            .map(|(id, agent)| Known {
+                id,
+                name: self.state.agent_name(id),
+                also: agent.session.as_deref(),
+                lives: !agent.state.is_over(),
+            })
+            .collect()
+    }
+
+    fn rename(&mut self, agent: &str, name: String, by: String) -> Response {
+        if let Err(why) = names::check(&name) {
+            return Response::Refused(Refusal {
+                hint: Some("anyhook agent rename ID parser-work".to_owned()),
+                ..refusal(RefusalCode::BadRequest, &why)
+            });
+        }
+        let known = self.known_agents();
+        let id = match names::find(agent, &known) {
+            Ok(id) => id,
+            Err(error) => return not_found("agent", agent, error),
+        };
+        let has_it = |other: &&Known<'_>| {
+            other.id != id
+                && (other.id == name || other.lives && other.name.as_deref() == Some(&name))
+        };
+        if let Some(other) = known.iter().find(has_it) {
+            let why = format!("another agent is called `{name}`: {}", other.id);
+            let hint = Some("choose another name".to_owned());
+            let refused = refusal(RefusalCode::BadRequest, &why);
+            return Response::Refused(Refusal { hint, ..refused });
+        }
+        let renamed = bus::AgentRenamed { agent: id.clone(), name, by };
+        let happening = Happening::AgentRenamed(renamed);
+        if self.commit(vec![What::Happened(Box::new(happening))]).is_err() {
+            return self.cannot_store();
+        }
+        Response::Agents(self.agents().into_iter().filter(|agent| agent.id == id).collect())
     }
 
     /// Returns the agent that a process belongs to, if it belongs to one.
@@ -158,7 +359,8 @@ impl Core {
     /// Has it journaled that a request was refused, and whose it was.
     fn refused(&self, command: &str, why: &str, caller: &CallerProcess) {
         tracing::warn!("refused `{command}` of {caller}: {why}");
-        let kind = EventKind::Other("command:decision_resolve".to_owned());
+        let words: Vec<&str> = command.split(' ').take(2).collect();
+        let kind = EventKind::Other(format!("command:{}", words.join("_")));
         let (id, now) = (anyhook_engine::new_id(), anyhook_engine::now());
         let mut record = Record::new(id, now, "anyhook", kind);
         record.about = Some(format!("{command}: refused: {why}"));
@@ -179,7 +381,12 @@ impl Core {
             let _ = answer.send(Response::Resolved(Box::new(resolution)));
             return;
         }
-        if known.is_none() {
+        let is_new = known.is_none();
+        if is_new && let Some(response) = self.answer_again(&inquiry, &report) {
+            let _ = answer.send(response);
+            return;
+        }
+        if is_new {
             let is_gate = inquiry.kind == InquiryKind::Gate;
             let mut happened = vec![Happening::DecisionCreated(inquiry)];
             // A gate is about no agent: nobody is at a prompt.
@@ -202,25 +409,72 @@ impl Core {
         self.waiting.join(&id, answer);
     }
 
-    pub(super) fn follow(&mut self, after: Option<u64>, follower: mpsc::Sender<Told>) {
-        if let Some(after) = after {
-            let mut has_room = true;
-            let read = self.store.read_after(after, &mut |sequence, entry| {
-                let Ok(entry) = serde_json::from_value::<anyhook_flow::Entry>(entry) else {
-                    return;
-                };
-                if let What::Happened(event) = entry.what {
-                    let told = Told { sequence, heard: entry.at, event: *event, dropped: None };
-                    has_room = has_room && follower.try_send(told).is_ok();
-                }
-            });
-            // One that asks for more than fits in its queue gets the rest by asking again: it must
-            // not miss what is between that and what comes next.
-            if !has_room || !matches!(read, Ok(Reach::Complete)) {
-                return;
-            }
+    /// Answers what a person allowed before for the rest of the session. Nobody is at a prompt.
+    fn answer_again(&mut self, inquiry: &Inquiry, report: &bus::AgentReport) -> Option<Response> {
+        let session = report.session.as_deref();
+        let standing = self.state.inquiries.standing_for(inquiry, session)?;
+        let lives = |agent: &Agent| {
+            !agent.state.is_over() && agent.session.as_deref() == standing.session.as_deref()
+        };
+        self.state.agents.get(&inquiry.agent).filter(|agent| lives(agent))?;
+        inquiry.options.iter().find(|option| option.name == ALLOW)?;
+        let ended = without_answer(inquiry, Ending::Chosen, &standing.by, anyhook_engine::now());
+        let resolution = Resolution {
+            choice: Some(ALLOW.to_owned()),
+            follows: Some(standing.id.clone()),
+            ..ended
+        };
+        let happened = [
+            Happening::DecisionCreated(inquiry.clone()),
+            Happening::DecisionResolved(resolution.clone()),
+        ];
+        let batch = happened.map(|one| What::Happened(Box::new(one))).into();
+        Some(match self.commit(batch) {
+            Ok(()) => Response::Resolved(Box::new(resolution)),
+            Err(_) => self.cannot_store(),
+        })
+    }
+
+    pub(super) fn follow(&mut self, from: Start, follower: mpsc::Sender<Told>) {
+        // One that asks for more than fits in its queue gets the rest by asking again: it must not
+        // miss what is between that and what comes next.
+        let send = |told: &Told| follower.try_send(told.clone()).is_ok();
+        let is_complete = match from {
+            Start::Now => true,
+            Start::After(after) if after >= self.store.last() => true,
+            Start::After(after) => match self.state.recent.after(after) {
+                Some(mut recent) => recent.all(send),
+                None => self.tell_stored(after, &follower),
+            },
+            Start::Since(moment) => self.state.recent.since(moment).all(send),
+        };
+        if is_complete {
+            self.followers.push(follower);
         }
-        self.followers.push(follower);
+    }
+
+    /// Tells what the store has after a number, which is what was heard and not what followed from
+    /// it. Tells whether that was everything.
+    fn tell_stored(&self, after: u64, follower: &mpsc::Sender<Told>) -> bool {
+        let mut has_room = true;
+        let read = self.store.read_after(after, &mut |sequence, entry| {
+            let Ok(entry) = serde_json::from_value::<anyhook_flow::Entry>(entry) else {
+                return;
+            };
+            if let What::Happened(event) = entry.what {
+                let subject = self.state.subject(&event);
+                let told = Told {
+                    sequence,
+                    part: 0,
+                    heard: entry.at,
+                    event: *event,
+                    dropped: None,
+                    subject,
+                };
+                has_room = has_room && follower.try_send(told).is_ok();
+            }
+        });
+        has_room && matches!(read, Ok(Reach::Complete))
     }
 
     pub(super) fn cannot_store(&self) -> Response {
@@ -234,6 +488,19 @@ fn prompt_type(report: &bus::AgentReport) -> PromptType {
     let host = report.host.as_deref().and_then(anyhook_hosts::find_host);
     let shows = host.and_then(|host| host.prompt_tool(report.tool.as_deref()?));
     shows.unwrap_or(PromptType::Permission)
+}
+
+/// Refuses a name that means nothing, or more than one thing.
+pub(super) fn not_found(what: &str, text: &str, error: NotFound) -> Response {
+    let (code, why) = match error {
+        NotFound::Nothing => (RefusalCode::Unknown, format!("there is no {what} `{text}`")),
+        NotFound::Several(all) => (
+            RefusalCode::Ambiguous,
+            format!("several {what}s begin with `{text}`: {}", all.join(", ")),
+        ),
+    };
+    let hint = Some(format!("anyhook {what} list --all"));
+    Response::Refused(Refusal { hint, ..refusal(code, &why) })
 }
 
 fn refuse(error: &AnswerError) -> Response {

@@ -17,9 +17,11 @@ use super::{claim, text};
 const ABOUT: usize = 400;
 
 /// Makes the notice of something that waits for a person's decision. Its id is the inquiry's.
-pub fn of_inquiry(inquiry: &Inquiry, agent: Option<&Agent>) -> Notice {
+///
+/// `called` is the name people know the agent by, where it has one.
+pub fn of_inquiry(inquiry: &Inquiry, agent: Option<&Agent>, called: Option<&str>) -> Notice {
     let host = agent.and_then(|agent| agent.host.as_deref());
-    let name = name(&inquiry.agent, host);
+    let name = called.map_or_else(|| name(&inquiry.agent, host), shown);
     let title = match (inquiry.kind, &inquiry.tool) {
         (InquiryKind::Escalation, _) => format!("{name} needs you"),
         (InquiryKind::Gate, _) => format!("{name} waits for your word"),
@@ -57,8 +59,8 @@ pub fn of_inquiry(inquiry: &Inquiry, agent: Option<&Agent>) -> Notice {
 /// Makes the notice of what an agent does now; none if that is no trouble of a person.
 ///
 /// Its id names the agent, its state and since when: heard of twice, it is one notice.
-pub fn of_agent(id: &str, agent: &Agent) -> Option<Notice> {
-    let name = name(id, agent.host.as_deref());
+pub fn of_agent(id: &str, agent: &Agent, called: Option<&str>) -> Option<Notice> {
+    let name = called.map_or_else(|| name(id, agent.host.as_deref()), shown);
     let (kind, says) = match (agent.state, &agent.tool) {
         (AgentState::Working | AgentState::Exited, _) => return None,
         (AgentState::Idle | AgentState::Prompting(PromptType::Idle), _) => {
@@ -94,6 +96,7 @@ pub fn of_agent(id: &str, agent: &Agent) -> Option<Notice> {
 fn of_pipeline(pipeline: &Pipeline, moment: Moment, visits: u64) -> Option<Notice> {
     let plan = &pipeline.plan;
     let view = pipeline.view(&|_| String::new());
+    let name = plan.run_name.as_ref().unwrap_or(&plan.name);
     let (word, at) = match moment {
         Moment::Start => ("begins", Some(view.created)),
         Moment::Done => ("is completed", view.ended),
@@ -110,7 +113,7 @@ fn of_pipeline(pipeline: &Pipeline, moment: Moment, visits: u64) -> Option<Notic
         id: format!("{}-{word}-{visits}", plan.id),
         kind: NoticeKind::Pipeline,
         agent: format!("{} {}", plan.name, plan.id),
-        title: text::line(&format!("Pipeline {} {word}", plan.name), text::TITLE),
+        title: text::line(&format!("Pipeline {name} {word}"), text::TITLE),
         body,
         decision: None,
         options: Vec::new(),
@@ -122,8 +125,8 @@ fn of_pipeline(pipeline: &Pipeline, moment: Moment, visits: u64) -> Option<Notic
 }
 
 /// Makes the notice of what went past a guard, changed one or keeps one from guarding.
-fn of_alarms(report: &AlarmReport) -> Notice {
-    let name = name(&report.agent, Some(&report.host));
+fn of_alarms(report: &AlarmReport, called: Option<&str>) -> Notice {
+    let name = called.map_or_else(|| name(&report.agent, Some(&report.host)), shown);
     let worst = report.alarms.iter().map(|alarm| alarm.kind).min_by_key(|kind| urgency(*kind));
     let says = worst.map_or("", alarm);
     let texts = report.alarms.iter().map(|alarm| Some(text::line(&alarm.text, ABOUT)));
@@ -172,16 +175,22 @@ pub fn of_name(name: &NoticeName, state: &State) -> Option<Notice> {
     match name {
         NoticeName::Decision(id) => {
             let held = state.inquiries.get(id).filter(|held| held.resolution.is_none())?;
-            Some(of_inquiry(&held.inquiry, state.agents.get(&held.inquiry.agent)))
+            let agent = &held.inquiry.agent;
+            let called = state.agent_name(agent);
+            Some(of_inquiry(&held.inquiry, state.agents.get(agent), called.as_deref()))
         }
         NoticeName::Agent(id, kind, activity) => {
             let agent = state.agents.get(id).filter(|agent| agent.activity == *activity)?;
-            of_agent(id, agent).filter(|notice| notice.kind == *kind)
+            let called = state.agent_name(id);
+            of_agent(id, agent, called.as_deref()).filter(|notice| notice.kind == *kind)
         }
         NoticeName::Pipeline(id, moment, visits) => {
             of_pipeline(state.pipelines.get(id)?, *moment, *visits)
         }
-        NoticeName::Alarm(id) => state.alarms.get(id).map(of_alarms),
+        NoticeName::Alarm(id) => state.alarms.get(id).map(|report| {
+            let called = state.agent_name(&report.agent);
+            of_alarms(report, called.as_deref())
+        }),
     }
 }
 
@@ -225,7 +234,11 @@ fn name(id: &str, host: Option<&str>) -> String {
     let host = host.filter(|host| {
         id.strip_prefix(host).is_some_and(|session| session.is_empty() || session.starts_with(':'))
     });
-    text::line(host.unwrap_or(id), text::NAME / 2)
+    shown(host.unwrap_or(id))
+}
+
+fn shown(name: &str) -> String {
+    text::line(name, text::NAME / 2)
 }
 
 fn numbered(inquiry: &Inquiry) -> Vec<NoticeOption> {
@@ -273,7 +286,7 @@ pub(crate) mod tests {
 
     /// Returns a notice of a decision with that id.
     pub(crate) fn notice(id: &str) -> Notice {
-        Notice { id: id.to_owned(), ..of_inquiry(&inquiry(), None) }
+        Notice { id: id.to_owned(), ..of_inquiry(&inquiry(), None, None) }
     }
 
     fn inquiry() -> Inquiry {
@@ -307,7 +320,7 @@ pub(crate) mod tests {
     #[test]
     fn a_permission_says_what_it_is_about_and_how_to_answer() {
         let agent = agent(json!({"type": "agent:working"}));
-        let notice = of_inquiry(&inquiry(), Some(&agent));
+        let notice = of_inquiry(&inquiry(), Some(&agent), None);
         assert_eq!(notice.title, "claude-code asks: may it run Shell?");
         assert_eq!(
             notice.body,
@@ -329,7 +342,7 @@ pub(crate) mod tests {
             options: vec![Choice::new("dismiss", "nothing")],
             ..inquiry()
         };
-        let notice = of_inquiry(&inquiry, None);
+        let notice = of_inquiry(&inquiry, None, None);
         assert_eq!(notice.title, "reviewer needs you");
         assert_eq!(
             notice.body,
@@ -348,7 +361,7 @@ pub(crate) mod tests {
             options: vec![Choice::new("approve", "it goes on"), Choice::new("reject", "not so")],
             ..inquiry()
         };
-        let notice = of_inquiry(&inquiry, None);
+        let notice = of_inquiry(&inquiry, None, None);
         assert_eq!(notice.title, "workflow/requirements waits for your word");
         assert_eq!(
             notice.body,
@@ -363,7 +376,7 @@ pub(crate) mod tests {
             tool: Some("Sh\nell".to_owned()),
             ..inquiry()
         };
-        let notice = of_inquiry(&inquiry, None);
+        let notice = of_inquiry(&inquiry, None, None);
         assert_eq!(notice.title, "claude-code:s1 asks: may it run Sh ell?");
         assert!(notice.body.starts_with("[2J$(touch x) ' xxx"), "{}", notice.body);
         assert!(notice.body.ends_with("7k2m9x4q 1 (allow) or 2 (deny)"), "{}", notice.body);
@@ -390,12 +403,12 @@ pub(crate) mod tests {
             ),
             (json!({"type": "agent:gone"}), NoticeKind::Gone, "is gone: its process vanished"),
         ] {
-            let notice = of_agent("claude-code:s1", &agent(event)).unwrap();
+            let notice = of_agent("claude-code:s1", &agent(event), None).unwrap();
             assert_eq!((notice.kind, notice.title), (kind, format!("claude-code {title}")));
             assert_eq!(notice.body, "in shop");
         }
         for event in [json!({"type": "agent:working"}), json!({"type": "agent:exited"})] {
-            assert_eq!(of_agent("claude-code:s1", &agent(event)), None);
+            assert_eq!(of_agent("claude-code:s1", &agent(event), None), None);
         }
     }
 
@@ -410,7 +423,7 @@ pub(crate) mod tests {
             ],
         }))
         .unwrap();
-        let notice = of_alarms(&report);
+        let notice = of_alarms(&report, None);
         assert_eq!(notice.title, "opencode ran a call that was denied");
         assert_eq!(
             notice.body,
@@ -422,7 +435,7 @@ pub(crate) mod tests {
     #[test]
     fn the_same_rest_is_the_same_notice() {
         let idle = agent(json!({"type": "agent:idle"}));
-        let id = |agent: &Agent| of_agent("claude-code:s1", agent).unwrap().id;
+        let id = |agent: &Agent| of_agent("claude-code:s1", agent, None).unwrap().id;
         assert_eq!(id(&idle), id(&idle.clone()));
         assert_ne!(id(&idle), id(&Agent { activity: idle.activity + 1, ..idle.clone() }));
         assert_ne!(id(&idle), id(&agent(json!({"type": "agent:gone"}))));

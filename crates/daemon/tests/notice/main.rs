@@ -49,7 +49,7 @@ fn notice() -> Notice {
     Notice {
         title: HOSTILE.to_owned(),
         body: HOSTILE.to_owned(),
-        ..words::of_inquiry(&inquiry, None)
+        ..words::of_inquiry(&inquiry, None, None)
     }
 }
 

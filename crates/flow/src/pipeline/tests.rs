@@ -57,6 +57,7 @@ pub(super) fn plan(steps: Vec<Step>) -> Plan {
         v: PIPELINE_VERSION,
         id: id(),
         name: "two".to_owned(),
+        run_name: None,
         runbook: "/p/.agents/runbooks/two.hcl".to_owned(),
         digest: "d".to_owned(),
         project: "/p".to_owned(),

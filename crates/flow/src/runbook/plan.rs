@@ -82,6 +82,7 @@ pub fn plan(runbook: &Runbook, name: &str, asked: &Asked<'_>) -> Result<Plan, Ve
         v: PIPELINE_VERSION,
         id: asked.id.clone(),
         name: name.to_owned(),
+        run_name: None,
         runbook: asked.runbook.clone(),
         digest: asked.digest.clone(),
         project: asked.project.clone(),

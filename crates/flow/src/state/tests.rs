@@ -281,3 +281,130 @@ fn a_state_survives_json_and_a_fold_is_a_fold() {
         assert_eq!(resumed, rest);
     }
 }
+
+/// Allows a call again in the session `s` of `a`.
+fn with_standing(state: &mut State) -> Inquiry {
+    let in_session = AgentReport { session: Some("s".to_owned()), ..report(1) };
+    happened(state, 1, Happening::AgentWorking(in_session));
+    let inquiry = Inquiry {
+        tool: Some("Shell".to_owned()),
+        digest: Some("d".to_owned()),
+        ..inquiry("abc", 2)
+    };
+    happened(state, 2, Happening::DecisionCreated(inquiry.clone()));
+    let answer =
+        state.inquiries.answer("abc", "allow", &[], None, "ann".to_owned(), second(3)).unwrap();
+    state.inquiries.may_stand(&answer).unwrap();
+    happened(state, 3, Happening::DecisionResolved(Resolution { again: true, ..answer }));
+    inquiry
+}
+
+#[test]
+fn an_answer_stands_for_exactly_the_same_call_of_the_session() {
+    let mut state = State::default();
+    let asked = with_standing(&mut state);
+    let stands =
+        |inquiry: &Inquiry, session| state.inquiries.standing_for(inquiry, session).is_some();
+    assert!(stands(&asked, Some("s")));
+    assert!(!stands(&asked, Some("t")), "another session");
+    assert!(!stands(&asked, None));
+    let changed = |change: fn(&mut Inquiry)| {
+        let mut other = asked.clone();
+        change(&mut other);
+        other
+    };
+    for other in [
+        changed(|other| other.digest = Some("e".to_owned())),
+        changed(|other| other.digest = None),
+        changed(|other| other.tool = Some("Edit".to_owned())),
+        changed(|other| other.agent = "b".to_owned()),
+        changed(|other| other.kind = InquiryKind::Ask),
+    ] {
+        assert!(!stands(&other, Some("s")), "{other:?}");
+    }
+}
+
+#[test]
+fn a_standing_answer_ends_with_the_session_or_when_it_is_revoked() {
+    let in_session = |session: &str| AgentReport { session: Some(session.to_owned()), ..report(9) };
+    for end in [
+        Happening::AgentExited(in_session("s")),
+        Happening::AgentGone(AgentReport { source: Source::Process, ..report(9) }),
+        Happening::AgentIdle(AgentReport { fresh: true, ..in_session("t") }),
+        Happening::DecisionRevoked(anyhook_model::inquiry::Claim {
+            id: RecordId::from_text("abc"),
+            agent: "a".to_owned(),
+            by: "ann".to_owned(),
+            at: second(9),
+            process: None,
+        }),
+    ] {
+        let mut state = State::default();
+        with_standing(&mut state);
+        happened(&mut state, 8, Happening::AgentWorking(in_session("s")));
+        assert_eq!(state.inquiries.standing().count(), 1);
+        happened(&mut state, 9, end.clone());
+        assert_eq!(state.inquiries.standing().count(), 0, "{end:?}");
+    }
+}
+
+#[test]
+fn only_an_allowed_call_can_be_allowed_again() {
+    let mut state = State::default();
+    let asked = Inquiry { digest: Some("d".to_owned()), ..inquiry("abc", 1) };
+    happened(&mut state, 1, Happening::DecisionCreated(asked));
+    happened(&mut state, 1, Happening::DecisionCreated(inquiry("xyz", 1)));
+    let may = |id: &str, choice: &str| {
+        let answer =
+            state.inquiries.answer(id, choice, &[], None, "ann".to_owned(), second(3)).unwrap();
+        state.inquiries.may_stand(&answer)
+    };
+    assert_eq!(may("abc", "allow"), Ok(()));
+    assert_eq!(may("abc", "deny"), Err("only `allow` can be given for the same call again"));
+    assert_eq!(may("xyz", "allow"), Err("it is not about a call of a tool"));
+}
+
+#[test]
+fn an_agent_is_told_of_by_its_name() {
+    let mut state = State::default();
+    let known = AgentReport {
+        agent: "codex:s".to_owned(),
+        host: Some("codex".to_owned()),
+        session: Some("s".to_owned()),
+        project: Some("/p/shop".to_owned()),
+        ..report(1)
+    };
+    happened(&mut state, 1, Happening::AgentWorking(known));
+    assert_eq!(state.agent_name("codex:s").as_deref(), Some("codex-shop"));
+    let by_hand = AgentReport {
+        agent: "codex-shop".to_owned(),
+        source: Source::Notification,
+        at: Some(second(2)),
+        ..AgentReport::default()
+    };
+    happened(&mut state, 2, Happening::AgentIdle(by_hand));
+    assert_eq!(state.agents.len(), 1);
+    assert_eq!(state.agents.get("codex:s").unwrap().state, AgentState::Idle);
+}
+
+#[test]
+fn a_claim_takes_the_notice_back_and_is_told_with_the_answer() {
+    let mut state = State::default();
+    happened(&mut state, 1, Happening::DecisionCreated(inquiry("abc", 1)));
+    assert_eq!(state.notices.len(), 1);
+    let claim = anyhook_model::inquiry::Claim {
+        id: RecordId::from_text("abc"),
+        agent: "a".to_owned(),
+        by: "ann".to_owned(),
+        at: second(2),
+        process: None,
+    };
+    happened(&mut state, 2, Happening::DecisionClaimed(claim));
+    assert!(state.notices.is_empty());
+    let claimed_by = |by: &str| {
+        let answer = state.inquiries.answer("abc", "1", &[], None, by.to_owned(), second(3));
+        answer.unwrap().claimed_by
+    };
+    assert_eq!(claimed_by("bob").as_deref(), Some("ann"));
+    assert_eq!(claimed_by("ann"), None);
+}

@@ -110,3 +110,12 @@ fn failure(state: &mut LogState, entry: &Entry) -> Doing {
     };
     state.fail(kind, words)
 }
+
+/// Tells whether a line of a transcript is what a person asked.
+pub(crate) fn is_prompt(fields: Object) -> bool {
+    let entry = Entry { line: 0, fields };
+    entry.text("type") == Some("user")
+        && !entry.flag("isSidechain")
+        && entry.results().next().is_none()
+        && matches!(entry.said(), Said::Prompt(_))
+}

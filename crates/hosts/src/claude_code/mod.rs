@@ -10,6 +10,8 @@ mod off;
 mod question;
 mod transcript;
 
+pub(crate) use log::is_prompt;
+
 use std::path::PathBuf;
 
 use anyhook_model::inquiry::{AgentQuestion, QuestionAnswer};

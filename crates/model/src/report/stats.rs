@@ -38,6 +38,8 @@ pub struct StatsReport {
     pub hooks: Vec<HookStats>,
     /// Every host that sent something; the most frequent first.
     pub hosts: Vec<HostStats>,
+    /// How long decisions waited for a person; null if there were none.
+    pub waiting: Option<WaitingStats>,
     /// The slowest hooks by `p95_us`, the slowest first.
     pub slowest: Vec<String>,
     /// Installed hooks that had no turn.
@@ -128,6 +130,28 @@ pub struct RunStats {
     pub runs_per_step: Vec<u64>,
     /// Its blocks in each of `steps`.
     pub blocks_per_step: Vec<u64>,
+}
+
+/// How long decisions waited for a person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WaitingStats {
+    /// All of them.
+    pub all: TimeStats,
+    /// Those about each agent, by name; the longest waiting first.
+    pub agents: Vec<NamedWaiting>,
+    /// Those about agents of each pipeline, by name; the longest waiting first.
+    pub pipelines: Vec<NamedWaiting>,
+}
+
+/// How long the decisions about an agent or a pipeline waited.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NamedWaiting {
+    /// The agent or the pipeline.
+    pub name: String,
+    /// How long.
+    pub time: TimeStats,
 }
 
 /// How long something took. The percentiles are nearest ranks, off by less than 1 %.

@@ -1,7 +1,8 @@
 //! `anyhook pipeline list` and `show`.
 
 use anyhook_daemon::ClientError;
-use anyhook_model::daemon::{DecisionView, Request, Response};
+use anyhook_model::daemon::{DecisionView, Request, Response, Usage};
+use anyhook_model::pipeline::PipelineView;
 use anyhook_model::{Inquiry, RecordId, exit_code};
 
 use super::page::{WIDTH, lines, why};
@@ -13,6 +14,7 @@ use crate::downtime;
 use crate::environment::{Environment, shown};
 use crate::error::Trouble;
 use crate::ui::{Cell, Out, Tone};
+use crate::usage;
 
 pub fn list(all: bool, json: bool, environment: &Environment, out: &mut Out) -> Ended {
     let mut pipelines = pipelines(environment)?;
@@ -35,7 +37,7 @@ pub fn list(all: bool, json: bool, environment: &Environment, out: &mut Out) -> 
     for pipeline in &pipelines {
         rows.push(vec![
             Cell::new(Tone::Strong, pipeline.id.to_string()),
-            Cell::new(Tone::Plain, pipeline.name.clone()),
+            Cell::new(Tone::Plain, pipeline.run_name.as_ref().unwrap_or(&pipeline.name)),
             Cell::new(tone(pipeline.phase), pipeline.phase.name()),
             Cell::new(Tone::Plain, pipeline.step.clone().unwrap_or_default()),
             Cell::new(Tone::Plain, age(pipeline.created, pipeline.ended.unwrap_or(now))),
@@ -49,6 +51,7 @@ pub fn list(all: bool, json: bool, environment: &Environment, out: &mut Out) -> 
 
 pub fn show(id: &str, json: bool, environment: &Environment, out: &mut Out) -> Ended {
     let mut pipeline = find(id, environment)?;
+    pipeline.usage = usage_of(&pipeline, environment)?;
     if json {
         pipeline.daemon_down = downtime::news(environment);
         out.json(&pipeline)?;
@@ -62,6 +65,20 @@ pub fn show(id: &str, json: bool, environment: &Environment, out: &mut Out) -> E
     let lines = lines(&pipeline, inquiry.as_ref(), anyhook_engine::now(), &environment.places);
     out.lines("", &lines)?;
     Ok(exit_code::OK)
+}
+
+/// Returns what the transcripts of its agents tell.
+fn usage_of(pipeline: &PipelineView, environment: &Environment) -> Result<Option<Usage>, Trouble> {
+    let names: Vec<&str> =
+        pipeline.visits.iter().filter_map(|visit| visit.agent.as_deref()).collect();
+    if names.is_empty() {
+        return Ok(None);
+    }
+    let Response::Agents(agents) = ask(environment, &Request::Agents)? else {
+        return Err(ClientError::NoAnswer.into());
+    };
+    let ours = agents.iter().filter(|agent| names.contains(&agent.id.as_str()));
+    Ok(ours.filter_map(usage::of_agent).reduce(Usage::plus))
 }
 
 /// Returns what is asked.

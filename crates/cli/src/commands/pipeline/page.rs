@@ -11,8 +11,9 @@ use jiff::Timestamp;
 use super::tone;
 use crate::commands::agent::age;
 use crate::environment::shown;
-use crate::figures::brief;
+use crate::figures::{brief, thousands};
 use crate::ui::{Cell, Line, Tone, columns, field, first_line};
+use crate::usage;
 
 /// What a pipeline waits for is told to this width.
 pub const WIDTH: usize = 60;
@@ -30,7 +31,7 @@ pub fn lines(
     let mut lines = vec![vec![
         (Tone::Strong, pipeline.id.to_string()),
         (Tone::Plain, " ".to_owned()),
-        (Tone::Plain, pipeline.name.clone()),
+        (Tone::Plain, pipeline.run_name.as_ref().unwrap_or(&pipeline.name).clone()),
     ]];
     let began = format!("{} ({} ago)", pipeline.created, age(pipeline.created, now));
     let ended = pipeline.ended.map(|ended| {
@@ -41,6 +42,7 @@ pub fn lines(
     let workspace = (*root != pipeline.project).then(|| path(root));
     lines.extend(field("state", tone(pipeline.phase), pipeline.phase.name()));
     let fields = [
+        ("pipeline", pipeline.run_name.is_some().then(|| pipeline.name.clone())),
         ("why", pipeline.why.clone()),
         ("began", Some(began)),
         ("ended", ended),
@@ -48,6 +50,8 @@ pub fn lines(
         ("project", Some(path(&pipeline.project))),
         ("workspace", workspace),
         ("branch", pipeline.workspace.branch.clone()),
+        ("turns", pipeline.usage.and_then(|usage| usage.turns).map(thousands)),
+        ("tokens", pipeline.usage.and_then(usage::tokens)),
     ];
     for (name, value) in fields {
         lines.extend(value.iter().flat_map(|value| field(name, Tone::Plain, value)));

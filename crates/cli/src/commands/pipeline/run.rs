@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhook_daemon::{ClientError, session};
 use anyhook_engine::sha256_hex;
+use anyhook_flow::names;
 use anyhook_flow::runbook::{self, Asked};
 use anyhook_hosts::launch;
 use anyhook_model::daemon::{Request, Response, RunPipeline};
@@ -31,6 +32,10 @@ pub struct RunPipelineArgs {
     /// The runbook that has it; without, it is looked for in the project's and the user's
     #[arg(long, value_name = "FILE")]
     runbook: Option<PathBuf>,
+    /// The name this run and its agents are shown and found by; made of the pipeline's name and its
+    /// variables or its project, if it is not given
+    #[arg(long = "name", value_name = "NAME")]
+    run_name: Option<String>,
     /// Show what happens, until it is over; exit 0 if it is completed, else 1
     #[arg(long)]
     wait: bool,
@@ -48,8 +53,12 @@ fn variable(text: &str) -> Result<(String, String), String> {
 }
 
 pub fn run(arguments: RunPipelineArgs, environment: &Environment, out: &mut Out) -> Ended {
-    let RunPipelineArgs { name, variables, runbook, wait, dry_run, json } = arguments;
-    let (plan, text) = plan(&name, variables, runbook.as_deref(), environment)?;
+    let RunPipelineArgs { name, variables, runbook, run_name, wait, dry_run, json } = arguments;
+    if let Some(Err(why)) = run_name.as_deref().map(names::check) {
+        return Err(Trouble::usage(why).hint("choose another --name"));
+    }
+    let (mut plan, text) = plan(&name, variables, runbook.as_deref(), environment)?;
+    plan.run_name = run_name;
     check(&plan, environment)?;
     if dry_run {
         out.json(&plan)?;
@@ -70,7 +79,8 @@ pub fn run(arguments: RunPipelineArgs, environment: &Environment, out: &mut Out)
     }
     if !json {
         let steps = counted(pipeline.steps.len(), "step");
-        out.line(&[(Tone::Strong, &id), (Tone::Plain, &format!(" {}: {steps}", pipeline.name))])?;
+        let about = format!(" {} ({}): {steps}", pipeline.shown_name(), pipeline.name);
+        out.line(&[(Tone::Strong, &id), (Tone::Plain, &about)])?;
     }
     if wait {
         return wait::watch(&id, json, environment, out);

@@ -17,6 +17,7 @@ mod tally;
 #[cfg(test)]
 mod tests;
 mod view;
+mod waits;
 
 use std::collections::BTreeSet;
 

@@ -79,6 +79,7 @@ pub(super) fn make(tally: &Tally, wanted: &Wanted<'_>, now: Timestamp) -> StatsR
             .filter(|hook| hook.all.runs >= ALWAYS && hook.all.failures == hook.all.runs)
             .map(|hook| hook.hook.clone())
             .collect(),
+        waiting: tally.waiting.stats(),
         hooks,
         hosts,
     }

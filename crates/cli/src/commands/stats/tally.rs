@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use super::histogram::Histogram;
 use super::kept::Kept;
 use super::runs::{RunTally, Turn};
+use super::waits::WaitTally;
 
 /// Which records count, and how much is kept of them.
 #[derive(Clone, Debug, Default)]
@@ -50,6 +51,8 @@ pub(crate) struct Tally {
     pub hosts: BTreeMap<String, HostTally>,
     /// Calls that ran although they had been denied.
     pub denied_but_ran: Kept<(Timestamp, RecordId), DeniedButRan>,
+    /// How long decisions waited for a person.
+    pub waiting: WaitTally,
     sessions: u32,
 }
 
@@ -108,6 +111,7 @@ impl Tally {
             newest: None,
             hooks: BTreeMap::new(),
             hosts: BTreeMap::new(),
+            waiting: WaitTally::default(),
             sessions: 0,
         }
     }
@@ -120,6 +124,7 @@ impl Tally {
         }
         self.records += 1;
         self.newest = self.newest.max(Some(record.at));
+        self.waiting.take(record);
         let host = self.hosts.entry(record.host.clone()).or_default();
         let session = host.take(record, &mut self.sessions);
         if let Some(denied_by) = &record.denied_by {

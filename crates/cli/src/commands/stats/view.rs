@@ -3,7 +3,7 @@
 use std::io;
 
 use anyhook_model::report::StatsReport;
-use anyhook_model::report::stats::{HookStats, RunStats};
+use anyhook_model::report::stats::{HookStats, RunStats, TimeStats};
 
 use super::page::{Column, Page};
 use super::shadow::{shadow_line, show_more, show_shadow_blocks};
@@ -14,6 +14,8 @@ use crate::ui::Tone;
 /// How wide bars and sparklines are.
 const BAR: usize = 8;
 const SPARKLINE: usize = 14;
+/// So many agents and pipelines are shown with the times their decisions waited.
+const WAITING: usize = 5;
 
 /// Shows all there is.
 pub(super) fn show(report: &StatsReport, page: &mut Page<'_>) -> io::Result<()> {
@@ -21,6 +23,7 @@ pub(super) fn show(report: &StatsReport, page: &mut Page<'_>) -> io::Result<()> 
     show_denied_but_ran(report, page)?;
     show_hooks(report, page)?;
     show_hosts(report, page)?;
+    show_waiting(report, page)?;
     show_slowest(report, page)?;
     show_shadow(report, page)?;
     show_always_failing(report, page)?;
@@ -39,6 +42,33 @@ pub(super) fn show_header(report: &StatsReport, page: &mut Page<'_>) -> io::Resu
         (Tone::Plain, &format!(" · {}", many(report.sessions, "session"))),
         (Tone::Dim, &format!(" · {}", hosts.join(", "))),
     ])
+}
+
+/// What decisions are about, its name, and how long they waited.
+type WaitingRow<'report> = (&'report str, &'report str, &'report TimeStats);
+
+/// Shows how long decisions waited for a person, by agent and pipeline.
+fn show_waiting(report: &StatsReport, page: &mut Page<'_>) -> io::Result<()> {
+    let Some(waiting) = &report.waiting else { return Ok(()) };
+    page.gap()?;
+    let agents = waiting.agents.iter().take(WAITING).map(|one| ("agent", one));
+    let pipelines = waiting.pipelines.iter().take(WAITING).map(|one| ("pipeline", one));
+    let rows: Vec<WaitingRow<'_>> = std::iter::once(("", "all", &waiting.all))
+        .chain(agents.chain(pipelines).map(|(kind, one)| (kind, one.name.as_str(), &one.time)))
+        .collect();
+    let column = |title: &str, cell: &dyn Fn(&WaitingRow<'_>) -> (Tone, String)| {
+        Column::new(title, rows.iter().map(cell).collect::<Vec<_>>().into_iter())
+    };
+    page.table(
+        0,
+        vec![
+            column("decisions", &|row| (Tone::Strong, row.1.to_owned())).least(20),
+            column("of", &|row| (Tone::Dim, row.0.to_owned())).weight(1),
+            column("count", &|row| (Tone::Plain, thousands(row.2.count))).right(),
+            column("waited (median)", &|row| (Tone::Plain, span(row.2.p50_us))).right(),
+            column("longest", &|row| (Tone::Plain, span(row.2.max_us))).right(),
+        ],
+    )
 }
 
 fn show_denied_but_ran(report: &StatsReport, page: &mut Page<'_>) -> io::Result<()> {

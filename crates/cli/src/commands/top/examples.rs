@@ -50,7 +50,15 @@ pub fn decision(id: &str, created: Timestamp) -> DecisionView {
         created,
         until: Some(created + SignedDuration::from_mins(1)),
     };
-    DecisionView { inquiry, resolution: None }
+    DecisionView {
+        inquiry,
+        resolution: None,
+        agent_name: None,
+        project: None,
+        pipeline: None,
+        claimed: None,
+        waited_ms: 0,
+    }
 }
 
 /// An agent in a state, as the daemon tells it.
@@ -58,6 +66,7 @@ pub fn agent(id: &str, state: &str) -> AgentView {
     let (host, session) = id.split_once(':').unzip();
     AgentView {
         id: id.to_owned(),
+        name: None,
         state: state.to_owned(),
         prompt_type: None,
         failure: None,
@@ -75,6 +84,7 @@ pub fn agent(id: &str, state: &str) -> AgentView {
         decision: None,
         pipeline: None,
         daemon_down: None,
+        usage: None,
     }
 }
 
@@ -96,6 +106,7 @@ pub fn pipeline(id: &str, phase: Phase, visited: &[VisitState]) -> PipelineView 
         v: PIPELINE_VERSION,
         id: RecordId::from_text(id),
         name: "release".to_owned(),
+        run_name: None,
         runbook: "/home/me/shop/.agents/runbooks/release.hcl".to_owned(),
         project: "/home/me/shop".to_owned(),
         phase,
@@ -116,6 +127,7 @@ pub fn pipeline(id: &str, phase: Phase, visited: &[VisitState]) -> PipelineView 
         steps,
         visits,
         daemon_down: None,
+        usage: None,
     }
 }
 

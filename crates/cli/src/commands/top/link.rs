@@ -144,7 +144,14 @@ impl Connection {
     fn answer(&mut self, answer: Answer) -> Result<String, String> {
         let Answer { id, choice, .. } = answer;
         let by = format!("{} in top", person());
-        let resolve = Resolve { id: id.to_string(), choice, more: Vec::new(), message: None, by };
+        let resolve = Resolve {
+            id: id.to_string(),
+            choice,
+            more: Vec::new(),
+            message: None,
+            by,
+            again: false,
+        };
         match self.client().and_then(|client| client.resolve(resolve)) {
             Ok(resolution) => Ok(format!("{id}: {}", resolution.choice.unwrap_or_default())),
             Err(ClientError::Refused(refusal)) => Err(refusal.message),

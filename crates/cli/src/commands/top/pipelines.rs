@@ -123,7 +123,7 @@ fn row(pipeline: &PipelineView, now: Timestamp) -> Row {
     let tone = tone(pipeline.phase);
     vec![
         (Tone::Strong, tidy(pipeline.id.as_str())),
-        (Tone::Plain, tidy(&pipeline.name)),
+        (Tone::Plain, tidy(pipeline.run_name.as_ref().unwrap_or(&pipeline.name))),
         (tone, pipeline.phase.name().to_owned()),
         (Tone::Plain, tidy(pipeline.step.as_deref().unwrap_or("–"))),
         (tone, picture(pipeline)),

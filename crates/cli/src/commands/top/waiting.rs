@@ -1,5 +1,7 @@
 //! What waits for a person's decision, and which one the person is about to make.
 
+use std::collections::BTreeMap;
+
 use anyhook_flow::inquiries::{ended, listed};
 use anyhook_model::daemon::DecisionView;
 use anyhook_model::{Inquiry, RecordId};
@@ -45,6 +47,8 @@ impl Answer {
 pub struct Waiting {
     /// The open decisions, oldest first.
     open: Vec<Inquiry>,
+    /// The names of agents that have one, and who claimed the decision, by decision.
+    names: BTreeMap<RecordId, (Option<String>, Option<String>)>,
     /// The selected one.
     pub cursor: Cursor<RecordId>,
     /// What is chosen and not yet confirmed.
@@ -53,7 +57,7 @@ pub struct Waiting {
 
 impl Default for Waiting {
     fn default() -> Self {
-        Self { open: Vec::new(), cursor: Cursor::at_first(), chosen: None }
+        Self { open: Vec::new(), names: BTreeMap::new(), cursor: Cursor::at_first(), chosen: None }
     }
 }
 
@@ -64,6 +68,11 @@ impl Waiting {
     pub fn hear(&mut self, decisions: &[DecisionView]) -> Option<String> {
         let open = decisions.iter().filter(|decision| decision.resolution.is_none());
         self.open = open.map(|decision| decision.inquiry.clone()).collect();
+        let name = |decision: &DecisionView| {
+            let claimed = decision.claimed.as_ref().map(|claim| claim.by.clone());
+            (decision.inquiry.id.clone(), (decision.agent_name.clone(), claimed))
+        };
+        self.names = decisions.iter().map(name).collect();
         self.open.sort_by_key(|inquiry| inquiry.created);
         let id = &self.chosen.as_ref()?.id;
         if self.open.iter().any(|inquiry| inquiry.id == *id) {
@@ -125,14 +134,20 @@ impl Waiting {
     /// Returns the rows of the pane.
     pub fn rows(&self, now: Timestamp) -> Vec<Row> {
         let row = |inquiry: &Inquiry| {
+            let (name, claimed) = self.names.get(&inquiry.id).cloned().unwrap_or_default();
+            let agent = name.unwrap_or_else(|| short_agent(&inquiry.agent));
+            let choose = match claimed {
+                Some(by) => format!("{by} has it: {}", listed(&inquiry.options)),
+                None => listed(&inquiry.options),
+            };
             let left = inquiry.until.map(|until| age(until.duration_since(now)));
             vec![
                 (Tone::Strong, tidy(inquiry.id.as_str())),
-                (Tone::Plain, tidy(&short_agent(&inquiry.agent))),
+                (Tone::Plain, tidy(&agent)),
                 (Tone::Dim, age(now.duration_since(inquiry.created))),
                 (Tone::Plain, left.unwrap_or_else(|| "–".to_owned())),
                 (Tone::Plain, tidy(&what(inquiry))),
-                (Tone::Warn, tidy(&listed(&inquiry.options))),
+                (Tone::Warn, tidy(&choose)),
             ]
         };
         self.open.iter().map(row).collect()
@@ -240,6 +255,12 @@ mod tests {
             process: None,
             at: noon(),
             digest: None,
+            asked: None,
+            agent_name: None,
+            pipeline: None,
+            claimed_by: None,
+            again: false,
+            follows: None,
         }
     }
 

@@ -98,10 +98,13 @@ fn those_that_wait_come_first() {
             .map(|line| line.split_whitespace().take(2).collect::<Vec<_>>().join(" "))
             .collect::<Vec<_>>()
     };
-    let live =
-        ["claude-code:asks prompting", "claude-code:rests idle", "claude-code:works working"];
+    let live = [
+        "claude-code-project-3 prompting",
+        "claude-code-project-2 idle",
+        "claude-code-project working",
+    ];
     assert_eq!(shown(&["agent", "list"]), live);
-    assert_eq!(shown(&["agent", "list", "--all"])[3], "claude-code:over exited");
+    assert_eq!(shown(&["agent", "list", "--all"])[3], "claude-code-project-4 exited");
 }
 
 #[test]
@@ -111,14 +114,16 @@ fn one_agent() {
     claude(&environment, "5f77", "UserPromptSubmit", &json!({"prompt": "hi"}));
     let shown = environment.run(&["agent", "show", "5f3"]);
     assert!(
-        shown.stdout.starts_with("claude-code:5f3c\nstate      working\nknown from hook\n"),
+        shown.stdout.starts_with(
+            "claude-code-project\nid         claude-code:5f3c\nstate      working\nknown from hook\n"
+        ),
         "{shown:?}"
     );
     assert_run!(environment, environment.run(&["agent", "show", "5f"]), @"
     exit code: 65
     ----- stderr -----
-    error: several agents begin with `5f`: claude-code:5f3c, claude-code:5f77
-    hint: write more of the id
+    error: several agents begin with `5f`: claude-code-project (claude-code:5f3c), claude-code-project-2 (claude-code:5f77)
+    hint: write more of the name or the id
     ");
     assert_run!(environment, environment.run(&["agent", "show", "nobody"]), @"
     exit code: 65
@@ -284,4 +289,118 @@ fn a_log_tells_of_the_agent_by_the_id_it_was_given() {
     );
     wait_until("it to be seen idle", || state(&environment, "mine") == "idle  log");
     assert_eq!(environment.run(&["agent", "list", "--json"]).json().as_array().unwrap().len(), 1);
+}
+
+fn names(environment: &TestEnv, arguments: &[&str]) -> Vec<String> {
+    let listed = environment.run(&[&["agent", "list", "--json"], arguments].concat()).json();
+    let name = |agent: &Value| agent["name"].as_str().map(str::to_owned);
+    listed.as_array().unwrap().iter().filter_map(name).collect()
+}
+
+#[test]
+fn agents_have_names_that_can_be_changed() {
+    let environment = environment();
+    for session in ["one", "two"] {
+        claude(&environment, session, "UserPromptSubmit", &json!({"prompt": "hi"}));
+    }
+    assert_eq!(names(&environment, &[]), ["claude-code-project", "claude-code-project-2"]);
+    let renamed = environment.run(&["agent", "rename", "claude-code-project-2", "parser"]);
+    assert_eq!(renamed.stdout, "claude-code:two is now called parser\n", "{renamed:?}");
+    // The name is kept, and means the agent wherever its id does.
+    environment.kill_daemon();
+    let shown = environment.run(&["agent", "show", "par"]);
+    assert!(shown.stdout.starts_with("parser\nid         claude-code:two\n"), "{shown:?}");
+    assert!(environment.run(&["agent", "list"]).stdout.contains("parser  "));
+    assert_run!(environment, environment.run(&["agent", "rename", "claude", "x"]), @"
+    exit code: 65
+    ----- stderr -----
+    error: several agents begin with `claude`: claude-code-project (claude-code:one), parser (claude-code:two)
+    hint: anyhook agent list --all
+    ");
+    assert_run!(environment, environment.run(&["agent", "rename", "one", "parser"]), @"
+    exit code: 65
+    ----- stderr -----
+    error: another agent is called `parser`: claude-code:two
+    hint: choose another name
+    ");
+    assert_run!(environment, environment.run(&["agent", "rename", "one", "a b"]), @"
+    exit code: 65
+    ----- stderr -----
+    error: `a b` cannot be a name: it has letters, digits, `-`, `_` and `.`, begins with a letter or a digit, and is at most 60 characters long
+    hint: anyhook agent rename ID parser-work
+    ");
+    let peek = environment.run(&["agent", "peek", "parser"]);
+    assert!(peek.stderr.contains("agent `parser` has no session here"), "{peek:?}");
+}
+
+#[test]
+fn scripts_can_ask_whether_somebody_waits() {
+    let environment = environment();
+    claude(&environment, "works", "UserPromptSubmit", &json!({"prompt": "hi"}));
+    let code = |arguments: &[&str]| {
+        environment.run(&[&["agent", "list", "--exit-code"], arguments].concat()).code
+    };
+    assert_eq!(code(&["--state", "prompting,idle"]), 3);
+    assert_eq!(code(&["--state", "working", "--host", "claude-code", "--project", "project"]), 0);
+    assert_eq!(code(&["--host", "codex"]), 3);
+    assert_eq!(code(&["--project", "elsewhere"]), 3);
+    claude(&environment, "rests", "Stop", &json!({}));
+    assert_eq!(code(&["--state", "prompting,idle"]), 0);
+    assert_eq!(environment.run(&["agent", "list", "--state", "asleep"]).code, 64);
+    assert_eq!(environment.run(&["decision", "list", "--exit-code"]).code, 3);
+}
+
+#[test]
+fn a_list_that_is_watched_is_printed_on_every_change() {
+    let environment = environment();
+    environment.run(&["daemon", "start"]);
+    let mut command = environment.command(&["agent", "list", "--watch", "--json"]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap());
+    let mut next = || {
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut lines, &mut line).unwrap();
+        let agents: Value = serde_json::from_str(&line).unwrap();
+        let state = |agent: &Value| agent["state"].as_str().unwrap().to_owned();
+        agents.as_array().unwrap().iter().map(state).collect::<Vec<_>>()
+    };
+    assert_eq!(next(), [""; 0]);
+    claude(&environment, "s", "UserPromptSubmit", &json!({"prompt": "hi"}));
+    assert_eq!(next(), ["working"]);
+    // The same again is no change.
+    claude(&environment, "s", "UserPromptSubmit", &json!({"prompt": "hi"}));
+    claude(&environment, "s", "Stop", &json!({}));
+    assert_eq!(next(), ["idle"]);
+    environment.kill_daemon();
+    environment.run(&["daemon", "start"]);
+    claude(&environment, "s", "SessionEnd", &json!({"reason": "other"}));
+    assert_eq!(next(), [""; 0]);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn tokens_and_turns_are_what_the_transcript_tells() {
+    let environment = environment();
+    environment.run(&["daemon", "start"]);
+    let log = environment.home().join(".claude/projects/-p/s.jsonl");
+    let usage = json!({"input_tokens": 1200, "output_tokens": 30, "cache_read_input_tokens": 5});
+    let answer = json!({
+        "id": "m1", "role": "assistant", "model": "m", "stop_reason": "end_turn", "usage": usage,
+        "content": [{"type": "text", "text": "done"}],
+    });
+    let text = line("user", "2026-01-01T00:00:01Z", &json!({"role": "user", "content": "hi"}))
+        + &line("assistant", "2026-01-01T00:00:02Z", &answer)
+        + &line("assistant", "2026-01-01T00:00:03Z", &answer);
+    anyhook_testkit::write(&log, text, 0o600);
+    wait_until("it to be known", || environment.run(&["agent", "show", "s"]).code == 0);
+    let shown = environment.run(&["agent", "show", "s"]);
+    assert!(
+        shown.stdout.ends_with("turns      1\ntokens     1,200 in, 30 out, 5 from the cache\n"),
+        "{shown:?}"
+    );
+    let told = environment.run(&["agent", "show", "s", "--json"]).json();
+    let expected =
+        json!({"turns": 1, "input_tokens": 1200, "output_tokens": 30, "cache_read_tokens": 5});
+    assert_eq!(told["usage"], expected);
 }

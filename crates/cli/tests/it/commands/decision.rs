@@ -353,3 +353,180 @@ fn wrong_answers() {
     environment.run(&["decision", "resolve", &id, "1"]);
     assert_eq!(finish(waits).code, 0);
 }
+
+/// Runs a command as somebody.
+fn as_person(environment: &TestEnv, name: &str, arguments: &[&str]) -> anyhook_testkit::Ran {
+    let mut command = environment.command(arguments);
+    command.env("USER", name);
+    anyhook_testkit::run(command, b"")
+}
+
+#[test]
+fn a_decision_can_be_claimed() {
+    let environment = waiting(60);
+    let waits = hook(&environment, "claude-code", &permission(&environment, "ls"));
+    let id = asked(&environment);
+    let claimed = as_person(&environment, "ann", &["decision", "claim", &id[..4]]);
+    assert_eq!((claimed.code, claimed.stdout), (0, format!("{id} is yours\n")));
+    // It is stored.
+    environment.kill_daemon();
+    environment.run(&["daemon", "start"]);
+    let listed = environment.run(&["decision", "list"]);
+    assert!(listed.stdout.contains("ann has it: 1 allow, 2 deny"), "{listed:?}");
+    let shown = environment.run(&["decision", "show", &id]);
+    assert!(shown.stdout.contains("claimed    by ann, "), "{shown:?}");
+    let released = environment.run(&["decision", "release", &id]);
+    assert_eq!((released.code, released.stdout), (0, format!("{id} is released\n")));
+    assert_eq!(environment.run(&["decision", "release", &id]).code, 1);
+    environment.run(&["decision", "claim", &id, "--by", "cleo"]);
+    // Somebody else may still answer, by the name of the agent, too.
+    let resolve = ["decision", "resolve", "claude-code-project", "allow", "--by", "bob"];
+    let resolved = environment.run(&resolve);
+    assert_eq!(resolved.stdout, format!("{id}: allow (cleo had claimed it)\n"), "{resolved:?}");
+    finish(waits);
+    wait_until("the decision to be journaled", || journaled(&environment).len() == 1);
+    let record = &journaled(&environment)[0];
+    assert_eq!((&record["by"], &record["claimed_by"]), (&json!("bob"), &json!("cleo")));
+    assert_eq!(record["agent_name"], "claude-code-project");
+    assert!(record["asked"].is_string());
+    assert_eq!(environment.run(&["decision", "claim", &id]).code, 1, "it is made");
+    // How long it waited is known afterwards.
+    let all = environment.run(&["decision", "list", "--all", "--json"]).json();
+    assert!(all[0]["waited_ms"].is_u64(), "{all}");
+    let stats = environment.run(&["stats", "--json"]).json();
+    assert_eq!(stats["waiting"]["all"]["count"], 1, "{stats}");
+    assert_eq!(stats["waiting"]["agents"][0]["name"], "claude-code-project");
+    assert!(environment.run(&["stats"]).stdout.contains("waited (median)"));
+}
+
+#[test]
+fn decisions_are_answered_in_bulk() {
+    let environment = waiting(60);
+    let commands = ["git status", "git status -s", "rm x"];
+    let waiting: Vec<Child> = commands
+        .iter()
+        .map(|command| hook(&environment, "claude-code", &permission(&environment, command)))
+        .collect();
+    wait_until("all to be open", || open(&environment).len() == 3);
+    let refused = environment.run(&["decision", "resolve", "--all", "--about", "git*", "allow"]);
+    assert_eq!(refused.code, 1, "nobody can say that it is meant: {refused:?}");
+    assert!(refused.stderr.contains("Shell: git status -s"), "{refused:?}");
+    assert_eq!(open(&environment).len(), 3);
+    let answered = environment.run(&[
+        "decision", "resolve", "--all", "--tool", "Shell", "--about", "git*", "allow", "--yes",
+    ]);
+    assert_eq!((answered.code, answered.stdout.matches(": allow\n").count()), (0, 2));
+    let left = open(&environment);
+    assert_eq!((left.len(), &left[0]["inquiry"]["about"]), (1, &json!("rm x")));
+    wait_until("both to be journaled", || journaled(&environment).len() == 2);
+    for (arguments, code) in [
+        (&["--all", "--tool", "Edit", "allow", "--yes"][..], 65),
+        (&["--all", "perhaps", "--yes"], 65),
+        (&["--all", "1", "--yes"], 64),
+        (&["--all", "x", "allow", "--yes"], 64),
+        (&["--tool", "Shell", "x", "allow"], 64),
+        (&["--all", "--again", "allow"], 64),
+        (&["x", "allow", "--by", " "], 64),
+    ] {
+        let ran = environment.run(&[&["decision", "resolve"], arguments].concat());
+        assert_eq!(ran.code, code, "{arguments:?}: {ran:?}");
+    }
+    let denied = environment.run(&["decision", "resolve", "--all", "deny", "--yes", "--json"]);
+    assert_eq!(denied.json()[0]["choice"], "deny", "{denied:?}");
+    for child in waiting {
+        finish(child);
+    }
+}
+
+#[test]
+fn the_same_call_is_allowed_again_until_the_session_ends() {
+    let environment = waiting(60);
+    let begin =
+        |command: &str| hook(&environment, "claude-code", &permission(&environment, command));
+    let allowed = |ran: &anyhook_testkit::Ran| {
+        ran.json()["hookSpecificOutput"]["decision"]["behavior"] == "allow"
+    };
+    let waits = begin("make");
+    let id = asked(&environment);
+    assert_eq!(environment.run(&["decision", "resolve", &id, "deny", "--again"]).code, 65);
+    let resolved =
+        environment.run(&["decision", "resolve", &id, "allow", "--again", "--by", "ann"]);
+    assert_eq!(resolved.stdout, format!("{id}: allow, again until the session ends\n"));
+    assert!(allowed(&finish(waits)));
+    // Exactly the same call: nobody is asked, and the daemon may have been away.
+    environment.kill_daemon();
+    assert!(allowed(&finish(begin("make"))));
+    let standing = environment.run(&["decision", "list", "--standing", "--json"]).json();
+    assert_eq!((&standing[0]["id"], &standing[0]["used"]), (&json!(id), &json!(1)));
+    assert!(environment.run(&["decision", "list", "--standing"]).stdout.contains("Shell: make"));
+    wait_until("both to be journaled", || journaled(&environment).len() == 2);
+    let again = &journaled(&environment)[1];
+    assert_eq!((&again["choice"], &again["follows"]), (&json!("allow"), &json!(id)));
+    assert_eq!(state_of(&environment), "working", "it is at no prompt");
+    // Another call is another question.
+    let other = begin("make install");
+    let second = asked(&environment);
+    environment.run(&["decision", "resolve", &second, "deny"]);
+    finish(other);
+    // It can be taken back.
+    let revoked = environment.run(&["decision", "revoke", &id[..5]]);
+    assert_eq!(revoked.stdout, format!("{id}: asked again from now on: make\n"), "{revoked:?}");
+    assert_eq!(environment.run(&["decision", "revoke", &id]).code, 65);
+    let asks = begin("make");
+    let third = asked(&environment);
+    environment.run(&["decision", "resolve", &third, "allow", "--again"]);
+    finish(asks);
+    // It ends with the session.
+    let mut over = permission(&environment, "");
+    over["hook_event_name"] = json!("SessionEnd");
+    over["reason"] = json!("other");
+    finish(hook(&environment, "claude-code", &over));
+    let standing = environment.run(&["decision", "list", "--standing", "--exit-code"]);
+    assert_eq!(standing.code, 3, "{standing:?}");
+    let asks = begin("make");
+    let fourth = asked(&environment);
+    environment.run(&["decision", "resolve", &fourth, "deny"]);
+    assert!(!allowed(&finish(asks)));
+}
+
+fn state_of(environment: &TestEnv) -> String {
+    let agents = environment.run(&["agent", "list", "--json"]).json();
+    agents[0]["state"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn no_agent_claims_releases_or_revokes() {
+    let environment = waiting(60);
+    let waits = hook(&environment, "claude-code", &permission(&environment, "ls"));
+    let id = asked(&environment);
+    for arguments in [
+        &["claim", &id][..],
+        &["release", &id],
+        &["revoke", &id],
+        &["resolve", "--all", "allow", "--yes"],
+        &["resolve", &id, "allow", "--again"],
+    ] {
+        let mut command = environment.command(&[&["decision"], arguments].concat());
+        command.env("CLAUDECODE", "1");
+        let ran = anyhook_testkit::run(command, b"");
+        assert_eq!(ran.code, 1, "{arguments:?}: {ran:?}");
+        assert!(ran.stderr.contains("only a person may do this"), "{ran:?}");
+    }
+    let shown = environment.run(&["decision", "show", &id, "--json"]).json();
+    assert!(shown["claimed"].is_null() && shown["resolution"].is_null(), "{shown}");
+    environment.run(&["decision", "resolve", &id, "deny"]);
+    finish(waits);
+}
+
+#[test]
+fn whoever_is_not_named_decides_by_their_login() {
+    let environment = waiting(60);
+    let waits = hook(&environment, "claude-code", &permission(&environment, "ls"));
+    let id = asked(&environment);
+    let mut command = environment.command(&["decision", "resolve", &id, "deny", "--json"]);
+    command.env_remove("USER").env_remove("LOGNAME");
+    let by = anyhook_testkit::run(command, b"").json()["by"].as_str().unwrap().to_owned();
+    let passwd = std::fs::read_to_string("/etc/passwd").unwrap();
+    assert!(passwd.lines().any(|line| line.starts_with(&format!("{by}:"))), "{by}");
+    finish(waits);
+}

@@ -80,7 +80,7 @@ fn the_agent_is_the_one_that_emits() {
     exit code: 64
     ----- stderr -----
     error: which agent is meant?
-    hint: --agent ID, as `anyhook agent list` shows it
+    hint: --agent NAME, as `anyhook agent list` shows it
     ");
     assert_eq!(environment.run(&["emit", "agent:idle", "--agent", " "]).code, 64);
 }

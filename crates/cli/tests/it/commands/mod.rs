@@ -41,3 +41,4 @@ pub mod trust;
 mod uninstall;
 mod untrust;
 mod verify;
+mod watch;

@@ -72,7 +72,7 @@ fn whoever_asks_for_much_gets_all_of_it() {
     let (mut told, mut last) = (Vec::new(), 0);
     while told.len() < EVENTS {
         let mut client = Client::connect(&Folder::of_state(&environment.state())).unwrap();
-        let mut next = client.request(&Request::Follow { after: Some(last) });
+        let mut next = client.request(&Request::Follow { after: Some(last), since: None });
         let refused = loop {
             match next {
                 Ok(Response::Told(event)) => {

@@ -247,6 +247,45 @@ pipeline "loud" {
     world.wait_phase(&id, "completed");
     let text = || fs::read_to_string(&told).unwrap_or_default();
     wait("both notices", || text().contains("all good") && text().contains("here we go"));
-    assert!(text().contains("Pipeline loud is completed"), "{}", text());
+    assert!(text().contains("Pipeline loud-project is completed"), "{}", text());
     assert!(!text().contains("not good"));
+}
+
+#[test]
+fn a_run_has_a_name() {
+    let world = World::new(
+        r#"
+pipeline "long" {
+  vars = { task = "" }
+
+  step "a" {
+    run = "echo ${var.task}; sleep 600"
+  }
+}
+"#,
+    );
+    let begin = |more: &[&str]| {
+        let ran = world.run(&[&["pipeline", "run", "long", "--json"], more].concat());
+        assert_eq!(ran.code, 0, "{ran:?}");
+        (ran.json()["id"].as_str().unwrap().to_owned(), ran.json()["run_name"].clone())
+    };
+    let (id, name) = begin(&["--var", "task=Fix the parser!"]);
+    assert_eq!(name, "long-fix-the-parser");
+    assert_eq!(begin(&["--var", "task=Fix the parser!"]).1, "long-fix-the-parser-2");
+    assert_eq!(begin(&["--var", "task="]).1, "long-project");
+    assert_eq!(begin(&["--var", "task=", "--name", "mine"]).1, "mine");
+    assert_eq!(world.run(&["pipeline", "show", "mine", "--json"]).json()["run_name"], "mine");
+    assert_eq!(
+        world.run(&["pipeline", "show", "long-fix-the-parser", "--json"]).json()["id"],
+        id.as_str()
+    );
+    assert!(world.run(&["pipeline", "list"]).stdout.contains("long-fix-the-parser-2"));
+    let several = world.run(&["pipeline", "cancel", "long"]);
+    assert_eq!(several.code, 65);
+    assert!(several.stderr.contains("several pipelines begin with `long`: "), "{several:?}");
+    let taken = world.run(&["pipeline", "run", "long", "--var", "task=", "--name", "mine"]);
+    assert_eq!(taken.code, 65, "{taken:?}");
+    assert!(taken.stderr.contains("a pipeline that is not over is called `mine` already"));
+    assert_eq!(world.run(&["pipeline", "run", "long", "--name", "-x y"]).code, 64);
+    assert_eq!(world.run(&["pipeline", "cancel", "mine"]).code, 0);
 }

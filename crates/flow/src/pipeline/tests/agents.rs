@@ -103,6 +103,12 @@ fn a_dialog_that_nobody_answered_in_time_is_asked_about_again() {
         process: None,
         at: world.at(),
         digest: None,
+        asked: None,
+        agent_name: None,
+        pipeline: None,
+        claimed_by: None,
+        again: false,
+        follows: None,
     };
     world.hear(Happening::DecisionResolved(expired));
     assert_ne!(world.question().id, asked);

@@ -100,6 +100,7 @@ impl Starter<'_> {
             v: PIPELINE_VERSION,
             id: anyhook_engine::new_id(),
             name: format!("{NAME}{}", work.stage),
+            run_name: None,
             runbook: file.map_or_else(
                 || "(built in)".to_owned(),
                 |file| file.to_string_lossy().into_owned(),

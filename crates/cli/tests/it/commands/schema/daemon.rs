@@ -128,8 +128,11 @@ fn happenings_keep_to_their_schema() {
         object.insert("type".to_owned(), name.into());
         Value::Object(object)
     };
-    let agents: Vec<&&str> =
-        Happening::TYPES.iter().filter(|name| name.starts_with("agent:")).collect();
+    // That an agent has another name is told in a form of its own.
+    let renamed = json!({"type": "agent:renamed", "agent": "a", "name": "b", "by": "me"});
+    assert_valid(&environment, "happening", &renamed);
+    let is_report = |name: &&&str| name.starts_with("agent:") && **name != "agent:renamed";
+    let agents: Vec<&&str> = Happening::TYPES.iter().filter(is_report).collect();
     assert_eq!(agents.len(), 9);
     for name in agents {
         assert_valid(&environment, "happening", &of(name));

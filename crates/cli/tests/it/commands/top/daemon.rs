@@ -164,7 +164,7 @@ agent "reviewer" {
     let Some(terminal) = Terminal::open(environment, 120, 34) else { return };
     terminal.start("USER=ann", "");
     let id = world.begin("release");
-    for text in ["· 1 pipeline ·", "Pipelines 1", &id, "release  running", "build   >.."] {
+    for text in ["· 1 pipeline ·", "Pipelines 1", &id, "release-1.2", "running", "build   >.."] {
         terminal.wait_for(text);
     }
     terminal.keys(&["l", "Enter"]);
@@ -194,7 +194,7 @@ agent "reviewer" {
     terminal.wait_for(&format!("{decision}: done"));
     world.wait_phase(&id, "completed");
     assert!(environment.project().join("published").exists());
-    for text in ["release  completed", "+++"] {
+    for text in ["release-1.2", "completed", "+++"] {
         terminal.wait_for(text);
     }
     terminal.wait_until_gone("1 pipeline");

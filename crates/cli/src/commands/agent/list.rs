@@ -1,0 +1,184 @@
+//! `anyhook agent list`: every agent, once or again and again.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+
+use anyhook_model::daemon::{AgentView, Request, Response};
+use anyhook_model::exit_code;
+use anyhook_model::json::to_spaced;
+use clap::Args;
+
+use super::{about, age, agents, rank, tone};
+use crate::commands::Ended;
+use crate::commands::watch::source::{Begin, Next, Source, end_by};
+use crate::daemon::connect_if_it_runs;
+use crate::environment::{Environment, shown};
+use crate::error::Trouble;
+use crate::pattern::Pattern;
+use crate::ui::{Cell, Out, Tone};
+
+/// How often the times on a terminal are drawn anew.
+const TICK: Duration = Duration::from_secs(1);
+/// Events that come within this time of each other are one change.
+const TOGETHER: Duration = Duration::from_millis(30);
+/// So many events are one change at most.
+const AT_ONCE: usize = 200;
+
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
+#[derive(Args)]
+pub struct ListArgs {
+    /// Those that are over, too
+    #[arg(long)]
+    all: bool,
+    /// Only agents in one of these states: working, idle, prompting, failed, exited, gone
+    #[arg(long, value_name = "STATES", value_delimiter = ',', value_parser = STATES)]
+    state: Vec<String>,
+    /// Only agents of this project: its folder, or the name of it; `*` stands for anything
+    #[arg(long, value_name = "PATTERN")]
+    project: Option<Pattern>,
+    /// Only agents of this host, such as claude-code
+    #[arg(long, value_name = "PATTERN")]
+    host: Option<Pattern>,
+    /// Show it again on every change, until Ctrl-C: in place on a terminal, else one after another
+    #[arg(long, conflicts_with = "exit_code")]
+    watch: bool,
+    /// Exit 3 if no agent is listed, for scripts
+    #[arg(long)]
+    exit_code: bool,
+    /// Print as JSON; with --watch, a line for each change
+    #[arg(long)]
+    json: bool,
+}
+
+const STATES: [&str; 6] = ["working", "idle", "prompting", "failed", "exited", "gone"];
+
+impl ListArgs {
+    /// Returns the agents that are meant: those that wait for a person first, and of these the
+    /// longest waiting.
+    fn choose(&self, mut agents: Vec<AgentView>) -> Vec<AgentView> {
+        let names_over = self.state.iter().any(|state| state == "exited" || state == "gone");
+        agents.retain(|agent| {
+            let project = agent.project.as_deref().or(agent.work_dir.as_deref());
+            (self.all || names_over || !agent.full_state().is_over())
+                && (self.state.is_empty() || self.state.contains(&agent.state))
+                && self.project.as_ref().is_none_or(|wanted| {
+                    project.is_some_and(|project| wanted.matches_path(project))
+                })
+                && self.host.as_ref().is_none_or(|wanted| {
+                    agent.host.as_deref().is_some_and(|host| wanted.matches(host))
+                })
+        });
+        agents.sort_by_key(|agent| (rank(agent.full_state()), agent.since));
+        agents
+    }
+}
+
+pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> Ended {
+    if arguments.watch {
+        return watch(arguments, environment, out);
+    }
+    let agents = arguments.choose(agents(environment)?);
+    if arguments.json {
+        out.json(&agents)?;
+    } else {
+        print(&agents, environment, out)?;
+    }
+    let is_nothing = arguments.exit_code && agents.is_empty();
+    Ok(if is_nothing { exit_code::NOTHING } else { exit_code::OK })
+}
+
+fn print(agents: &[AgentView], environment: &Environment, out: &mut Out) -> Result<(), Trouble> {
+    if agents.is_empty() {
+        out.line(&[(Tone::Plain, "no agents"), (Tone::Dim, " (--all shows those that are over)")])?;
+        return Ok(());
+    }
+    let mut rows = vec![
+        ["agent", "state", "for", "known from", "project", "about"]
+            .map(|title| Cell::new(Tone::Dim, title))
+            .to_vec(),
+    ];
+    let now = anyhook_engine::now();
+    for agent in agents {
+        let state = agent.full_state();
+        let project = agent.project.as_deref().or(agent.work_dir.as_deref()).unwrap_or("");
+        rows.push(vec![
+            Cell::new(Tone::Strong, agent.shown_name()),
+            Cell::new(tone(state), state.to_string()),
+            Cell::new(Tone::Plain, age(agent.since, now)),
+            Cell::new(Tone::Plain, agent.source.name()),
+            Cell::new(Tone::Plain, shown(project.as_ref(), &environment.places)),
+            Cell::new(Tone::Dim, about(agent)),
+        ]);
+    }
+    out.table(&rows)?;
+    Ok(())
+}
+
+/// Shows the agents, and again whenever something about them changes.
+fn watch(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> Ended {
+    let is_terminal = io::stdout().is_terminal() && !arguments.json;
+    // Before the first look, so that no change is missed.
+    let mut source = Source::open(Begin::Now, environment)?;
+    let mut last: Option<Vec<AgentView>> = None;
+    loop {
+        // A daemon that was ended is not started again by those who only look.
+        if let Some(agents) = look(environment)? {
+            let agents = arguments.choose(agents);
+            let is_new = last.as_ref().is_none_or(|last| !is_same(last, &agents));
+            if is_new || is_terminal {
+                draw(&agents, is_terminal, last.is_none(), arguments, environment, out)?;
+            }
+            last = Some(agents);
+        }
+        let mut limit = is_terminal.then_some(TICK);
+        for _ in 0..AT_ONCE {
+            match source.next_within(limit)? {
+                Next::Told(_) => limit = Some(TOGETHER),
+                Next::Quiet => break,
+                Next::Closed => return Ok(exit_code::OK),
+                Next::Signal(signal) => return end_by(signal, out),
+            }
+        }
+    }
+}
+
+fn look(environment: &Environment) -> Result<Option<Vec<AgentView>>, Trouble> {
+    let Some(mut client) = connect_if_it_runs(environment)? else { return Ok(None) };
+    match client.request(&Request::Agents) {
+        Ok(Response::Agents(agents)) => Ok(Some(agents)),
+        Err(error) if error.may_pass() => Ok(None),
+        Err(error) => Err(error.into()),
+        Ok(_) => Err(anyhook_daemon::ClientError::NoAnswer.into()),
+    }
+}
+
+/// Tells whether a person would see no difference, but for the time.
+fn is_same(one: &[AgentView], other: &[AgentView]) -> bool {
+    let seen = |agent: &AgentView| {
+        let AgentView { name, source, since, project, decision, .. } = agent.clone();
+        (agent.id.clone(), name, agent.full_state(), source, since, project, decision, about(agent))
+    };
+    one.iter().map(seen).eq(other.iter().map(seen))
+}
+
+fn draw(
+    agents: &[AgentView],
+    is_terminal: bool,
+    is_first: bool,
+    arguments: &ListArgs,
+    environment: &Environment,
+    out: &mut Out,
+) -> Result<(), Trouble> {
+    if arguments.json {
+        out.text(&to_spaced(agents))?;
+    } else {
+        if is_terminal {
+            // To the corner, and everything below it away.
+            io::stdout().write_all(b"\x1b[H\x1b[J")?;
+        } else if !is_first {
+            out.gap()?;
+        }
+        print(agents, environment, out)?;
+    }
+    Ok(out.flush()?)
+}

@@ -1,0 +1,44 @@
+//! Which decisions are meant.
+
+use anyhook_model::daemon::DecisionView;
+use clap::Args;
+
+use crate::pattern::Pattern;
+
+/// Which decisions are meant: all of what is given must fit. In patterns `*` stands for anything.
+#[derive(Args)]
+pub struct Filter {
+    /// Only of agents with this name or id
+    #[arg(long, value_name = "PATTERN")]
+    agent: Option<Pattern>,
+    /// Only of this project: its folder, or the name of it
+    #[arg(long, value_name = "PATTERN")]
+    project: Option<Pattern>,
+    /// Only about calls of this tool
+    #[arg(long, value_name = "PATTERN")]
+    tool: Option<Pattern>,
+    /// Only about calls like this, such as 'git status*'
+    #[arg(long, value_name = "PATTERN")]
+    about: Option<Pattern>,
+}
+
+impl Filter {
+    /// Tells whether a decision is meant.
+    pub fn takes(&self, decision: &DecisionView) -> bool {
+        let inquiry = &decision.inquiry;
+        let fits = |pattern: &Option<Pattern>, test: &dyn Fn(&Pattern) -> bool| {
+            pattern.as_ref().is_none_or(test)
+        };
+        let agents = [decision.agent_name.as_deref(), Some(inquiry.agent.as_str())];
+        fits(&self.agent, &|one| one.matches_any(agents))
+            && fits(&self.project, &|one| {
+                decision.project.as_deref().is_some_and(|path| one.matches_path(path))
+            })
+            && fits(&self.tool, &|one| {
+                inquiry.tool.as_deref().is_some_and(|tool| one.matches_word(tool))
+            })
+            && fits(&self.about, &|one| {
+                inquiry.about.as_deref().is_some_and(|about| one.matches_word(about))
+            })
+    }
+}

@@ -1,0 +1,218 @@
+//! `anyhook decision list` and `show`.
+
+use anyhook_daemon::ClientError;
+use anyhook_flow::inquiries::{ended, listed};
+use anyhook_model::daemon::{AgentView, DecisionView, Request, Response};
+use anyhook_model::inquiry::{AgentQuestion, Choice};
+use anyhook_model::{Inquiry, exit_code};
+use jiff::SignedDuration;
+
+use super::filter::Filter;
+use super::{decisions, known, what};
+use crate::commands::Ended;
+use crate::commands::agent::age;
+use crate::daemon::ask;
+use crate::downtime;
+use crate::environment::Environment;
+use crate::figures::brief;
+use crate::prefix::named;
+use crate::ui::{Cell, Out, Tone, counted, first_line};
+
+pub fn list(
+    all: bool,
+    filter: &Filter,
+    exit_code: bool,
+    json: bool,
+    environment: &Environment,
+    out: &mut Out,
+) -> Ended {
+    let mut decisions = decisions(environment)?;
+    downtime::tell(environment);
+    decisions.retain(|decision| (all || decision.resolution.is_none()) && filter.takes(decision));
+    let ended = if exit_code && decisions.is_empty() { exit_code::NOTHING } else { exit_code::OK };
+    if json {
+        out.json(&decisions)?;
+    } else if decisions.is_empty() {
+        out.line(&[(Tone::Plain, "nothing waits for a decision")])?;
+    } else {
+        table(&decisions, out)?;
+    }
+    Ok(ended)
+}
+
+/// Writes a line for each decision.
+pub fn table(decisions: &[DecisionView], out: &mut Out) -> std::io::Result<()> {
+    let mut rows = vec![
+        ["decision", "agent", "for", "what", "choose"]
+            .map(|title| Cell::new(Tone::Dim, title))
+            .to_vec(),
+    ];
+    for decision in decisions {
+        let inquiry = &decision.inquiry;
+        let (tone, choose) = match (&decision.resolution, &decision.claimed) {
+            (None, None) => (Tone::Warn, listed(&inquiry.options)),
+            (None, Some(claim)) => {
+                (Tone::Hint, format!("{} has it: {}", claim.by, listed(&inquiry.options)))
+            }
+            (Some(resolution), _) => (Tone::Dim, ended(resolution)),
+        };
+        rows.push(vec![
+            Cell::new(Tone::Strong, inquiry.id.to_string()),
+            Cell::new(Tone::Plain, decision.shown_agent()),
+            Cell::new(Tone::Plain, waited(decision)),
+            Cell::new(Tone::Plain, what(decision)),
+            Cell::new(tone, choose),
+        ]);
+    }
+    out.table(&rows)
+}
+
+/// Returns how long a decision has waited, or had waited when it was made.
+fn waited(decision: &DecisionView) -> String {
+    brief(SignedDuration::from_millis(i64::try_from(decision.waited_ms).unwrap_or(i64::MAX)))
+}
+
+pub fn standing(exit_code: bool, json: bool, environment: &Environment, out: &mut Out) -> Ended {
+    let Response::Standing(standing) = ask(environment, &Request::Standing)? else {
+        return Err(ClientError::NoAnswer.into());
+    };
+    let ended = if exit_code && standing.is_empty() { exit_code::NOTHING } else { exit_code::OK };
+    if json {
+        out.json(&standing)?;
+        return Ok(ended);
+    }
+    if standing.is_empty() {
+        out.line(&[(Tone::Plain, "no answer stands for the rest of a session")])?;
+        return Ok(ended);
+    }
+    let Response::Agents(agents) = ask(environment, &Request::Agents)? else {
+        return Err(ClientError::NoAnswer.into());
+    };
+    let name = |id: &str| {
+        let known = agents.iter().find(|agent| agent.id == id);
+        known.map_or(id, AgentView::shown_name).to_owned()
+    };
+    let titles = ["decision", "agent", "for", "allowed without asking", "by", "used"];
+    let mut rows = vec![titles.map(|title| Cell::new(Tone::Dim, title)).to_vec()];
+    let now = anyhook_engine::now();
+    for one in &standing {
+        let about = one.about.as_deref().unwrap_or(&one.question);
+        let call = match &one.tool {
+            Some(tool) => format!("{tool}: {about}"),
+            None => about.to_owned(),
+        };
+        let used = usize::try_from(one.used).unwrap_or(usize::MAX);
+        rows.push(vec![
+            Cell::new(Tone::Strong, one.id.to_string()),
+            Cell::new(Tone::Plain, name(&one.agent)),
+            Cell::new(Tone::Plain, age(one.since, now)),
+            Cell::new(Tone::Plain, first_line(&call, 60)),
+            Cell::new(Tone::Plain, one.by.clone()),
+            Cell::new(Tone::Plain, counted(used, "time")),
+        ]);
+    }
+    out.table(&rows)?;
+    Ok(ended)
+}
+
+pub fn show(id: &str, json: bool, environment: &Environment, out: &mut Out) -> Ended {
+    let decisions = decisions(environment)?;
+    let decision = named(&decisions, "decision", id, known)?;
+    if json {
+        out.json(decision)?;
+        return Ok(exit_code::OK);
+    }
+    let inquiry = &decision.inquiry;
+    let now = anyhook_engine::now();
+    out.line(&[
+        (Tone::Strong, inquiry.id.as_str()),
+        (Tone::Plain, " "),
+        (Tone::Plain, &inquiry.question),
+    ])?;
+    let until = inquiry
+        .until
+        .map(|until| format!("{} (then the agent's own dialog stands)", age(now, until)));
+    let open_until = until.filter(|_| decision.resolution.is_none());
+    let agent = match &decision.agent_name {
+        Some(name) => format!("{name} ({})", inquiry.agent),
+        None => inquiry.agent.clone(),
+    };
+    let resolution = decision.resolution.as_ref();
+    let rows = [
+        ("agent", Some(agent)),
+        ("pipeline", decision.pipeline.clone()),
+        ("tool", inquiry.tool.clone()),
+        ("about", inquiry.about.clone()),
+        ("input", inquiry.digest.as_ref().map(|digest| format!("sha256:{digest}"))),
+        ("asked", Some(format!("{} ago", age(inquiry.created, now)))),
+        ("waits for", open_until),
+        (
+            "claimed",
+            decision
+                .claimed
+                .as_ref()
+                .map(|claim| format!("by {}, {} ago", claim.by, age(claim.at, now))),
+        ),
+        ("waited", resolution.map(|_| waited(decision))),
+        (
+            "ended",
+            resolution.map(|resolution| {
+                format!("{}, {} ago", ended(resolution), age(resolution.at, now))
+            }),
+        ),
+        (
+            "again",
+            resolution.filter(|made| made.again).map(|_| {
+                "exactly the same call was allowed for the rest of the session".to_owned()
+            }),
+        ),
+    ];
+    for (name, value) in rows {
+        if let Some(value) = value {
+            out.field(name, Tone::Plain, &value)?;
+        }
+    }
+    if decision.resolution.is_none() {
+        let is_simple = is_simple(&inquiry.questions);
+        for question in inquiry.questions.iter().filter(|_| !is_simple) {
+            let several = if question.multiple { "  (several, separated by commas)" } else { "" };
+            out.line(&[(Tone::Strong, &question.text), (Tone::Dim, several)])?;
+            show_options(&question.options, out)?;
+        }
+        show_options(&inquiry.options, out)?;
+        out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, &how_to_answer(inquiry))])?;
+    }
+    Ok(exit_code::OK)
+}
+
+/// Tells whether the options of a decision are all that can be answered, but for free text.
+fn is_simple(questions: &[AgentQuestion]) -> bool {
+    matches!(questions, [] | [AgentQuestion { multiple: false, .. }])
+}
+
+fn show_options(options: &[Choice], out: &mut Out) -> std::io::Result<()> {
+    for (index, option) in options.iter().enumerate() {
+        let number = format!("  {} ", index + 1);
+        out.line(&[
+            (Tone::Warn, &number),
+            (Tone::Strong, &option.name),
+            (Tone::Dim, &format!("  {}", option.does)),
+        ])?;
+    }
+    Ok(())
+}
+
+/// Returns the command that answers.
+fn how_to_answer(inquiry: &Inquiry) -> String {
+    let answers: Vec<&str> = match &inquiry.questions[..] {
+        [] => vec!["1"],
+        questions => {
+            questions.iter().map(|question| if question.multiple { "1,2" } else { "1" }).collect()
+        }
+    };
+    let mut command = format!("anyhook decision resolve {} {}", inquiry.id, answers.join(" "));
+    if inquiry.questions.iter().any(|question| question.free_text) {
+        command.push_str("   (or your own words in quotes)");
+    }
+    command
+}

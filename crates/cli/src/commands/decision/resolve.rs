@@ -1,0 +1,178 @@
+//! `anyhook decision resolve`: one decision, or all that fit.
+
+use std::io::{BufRead, IsTerminal, Write};
+
+use anyhook_model::Resolution;
+use anyhook_model::daemon::{DecisionView, Resolve};
+use anyhook_model::exit_code;
+use clap::Args;
+
+use super::filter::Filter;
+use super::{decisions, list, who};
+use crate::commands::Ended;
+use crate::daemon::connect;
+use crate::environment::Environment;
+use crate::error::Trouble;
+use crate::ui::{Out, Tone, counted};
+
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
+#[derive(Args)]
+#[command(group = clap::ArgGroup::new("filters").args(["agent", "project", "tool", "about"]).multiple(true).requires("all"))]
+pub struct ResolveArgs {
+    /// The decision's id, or the beginning of it, or the name of the agent; with --all the answer
+    id: String,
+    /// The option: its number or its name
+    #[arg(required_unless_present = "all")]
+    choice: Option<String>,
+    /// The answers to further questions of the same decision
+    #[arg(value_name = "ANSWER")]
+    more: Vec<String>,
+    /// Answer every open decision that fits --agent, --project, --tool and --about; the answer is an
+    /// option's name
+    #[arg(long, conflicts_with = "again")]
+    all: bool,
+    #[command(flatten)]
+    filter: Filter,
+    /// With --all, do not ask whether these are meant
+    #[arg(long, requires = "all")]
+    yes: bool,
+    /// Allow exactly the same call again, without asking, until the agent's session ends
+    #[arg(long)]
+    again: bool,
+    /// What the agent is told beside it
+    #[arg(long, value_name = "TEXT")]
+    message: Option<String>,
+    /// Who decides; your login name, if it is not given
+    #[arg(long, value_name = "NAME")]
+    by: Option<String>,
+    /// Print what was decided as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: ResolveArgs, environment: &Environment, out: &mut Out) -> Ended {
+    let by = who(arguments.by.clone())?;
+    if arguments.all {
+        return all(&arguments, &by, environment, out);
+    }
+    let ResolveArgs { id, choice, more, message, again, json, .. } = arguments;
+    let choice = choice.unwrap_or_default();
+    let resolve = Resolve { id, choice, more, message, by, again };
+    let resolution = connect(environment)?.resolve(resolve)?;
+    if json {
+        out.json(&resolution)?;
+    } else {
+        print(&resolution, out)?;
+    }
+    Ok(exit_code::OK)
+}
+
+fn print(resolution: &Resolution, out: &mut Out) -> std::io::Result<()> {
+    let choice = resolution.choice.as_deref().unwrap_or_default();
+    let answers = resolution.answers.iter().map(|one| one.answer.join(", "));
+    let answers = answers.collect::<Vec<_>>().join("; ");
+    let choice = if answers.is_empty() { choice } else { &answers };
+    let id = resolution.id.to_string();
+    let again = if resolution.again { ", again until the session ends" } else { "" };
+    let claimed = resolution.claimed_by.as_ref();
+    let claimed = claimed.map(|by| format!(" ({by} had claimed it)")).unwrap_or_default();
+    out.line(&[
+        (Tone::Strong, &id),
+        (Tone::Plain, ": "),
+        (Tone::Good, choice),
+        (Tone::Plain, again),
+        (Tone::Warn, &claimed),
+    ])
+}
+
+fn all(arguments: &ResolveArgs, by: &str, environment: &Environment, out: &mut Out) -> Ended {
+    if arguments.choice.is_some() {
+        let why = "with --all there is only the answer, and no id";
+        return Err(Trouble::usage(why).hint("anyhook decision resolve --all --tool Shell allow"));
+    }
+    let choice = &arguments.id;
+    if choice.parse::<usize>().is_ok() {
+        let why = "with --all the answer is an option's name: the same number may mean another one";
+        return Err(Trouble::usage(why).hint("anyhook decision list shows the names"));
+    }
+    let mut open = decisions(environment)?;
+    open.retain(|decision| decision.resolution.is_none() && arguments.filter.takes(decision));
+    let has = |decision: &DecisionView| {
+        decision.inquiry.options.iter().any(|option| option.name == *choice)
+    };
+    let (meant, others): (Vec<DecisionView>, Vec<DecisionView>) = open.into_iter().partition(has);
+    if meant.is_empty() {
+        let why = if others.is_empty() {
+            "no open decision fits".to_owned()
+        } else {
+            format!("no open decision that fits has an option `{choice}`")
+        };
+        return Err(Trouble::input(why).hint("anyhook decision list"));
+    }
+    let question = format!("answer {} with `{choice}`", counted(meant.len(), "decision"));
+    if !arguments.json || !arguments.yes {
+        let mut shown = Out::stderr();
+        list::table(&meant, &mut shown)?;
+        if !others.is_empty() {
+            let left = counted(others.len(), "decision");
+            let text = format!("left out, without such an option: {left}");
+            shown.line(&[(Tone::Warn, &text)])?;
+        }
+    }
+    if !arguments.yes && !confirm(&question)? {
+        return Err(Trouble::problem("nothing was answered").hint("--yes answers without asking"));
+    }
+    answer(arguments, by, &meant, environment, out)
+}
+
+fn answer(
+    arguments: &ResolveArgs,
+    by: &str,
+    meant: &[DecisionView],
+    environment: &Environment,
+    out: &mut Out,
+) -> Ended {
+    let mut client = connect(environment)?;
+    let (mut made, mut code) = (Vec::new(), exit_code::OK);
+    for decision in meant {
+        let resolve = Resolve {
+            id: decision.inquiry.id.to_string(),
+            choice: arguments.id.clone(),
+            more: Vec::new(),
+            message: arguments.message.clone(),
+            by: by.to_owned(),
+            again: false,
+        };
+        match client.resolve(resolve) {
+            Ok(resolution) => {
+                if !arguments.json {
+                    print(&resolution, out)?;
+                }
+                made.push(resolution);
+            }
+            // Somebody else was first, or the agent went on: the others still wait.
+            Err(anyhook_daemon::ClientError::Refused(refusal)) => {
+                let mut stderr = Out::stderr();
+                stderr.line(&[(Tone::Warn, "warning: "), (Tone::Plain, &refusal.message)])?;
+                code = exit_code::PROBLEM;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if arguments.json {
+        out.json(&made)?;
+    }
+    Ok(code)
+}
+
+/// Asks whether it is meant; without a terminal nobody can say so.
+fn confirm(question: &str) -> Result<bool, Trouble> {
+    if !std::io::stdin().is_terminal() {
+        return Ok(false);
+    }
+    Out::stderr().pieces(&[(Tone::Strong, &format!("{question}? [y/N] "))])?;
+    std::io::stderr().flush()?;
+    let mut answer = String::new();
+    std::io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}

@@ -1,0 +1,124 @@
+//! `anyhook watch`: what happens, one line each, for people and for scripts.
+
+pub mod source;
+mod words;
+
+use anyhook_model::daemon::Told;
+use anyhook_model::exit_code;
+use anyhook_model::json::to_spaced;
+use clap::Args;
+
+use super::Ended;
+use crate::environment::Environment;
+use crate::figures::second;
+use crate::pattern::Pattern;
+use crate::since::Since;
+use crate::ui::{Out, Tone};
+
+use self::source::{Begin, Next, Source, end_by};
+use self::words::{subject, tone, what};
+
+/// The column of names is so wide; a longer name moves the rest of its line.
+const NAME_WIDTH: usize = 24;
+
+/// Watch what agents and pipelines do, one line for each event, until Ctrl-C
+///
+/// Continues where it was when the daemon is restarted. In patterns `*` stands for anything.
+#[derive(Args)]
+#[command(
+    after_help = "Example: anyhook watch --type 'agent:idle,agent:prompt,decision:*'\n         anyhook watch --json --project shop --since 10m"
+)]
+pub struct WatchArgs {
+    /// Only of agents with this name or id; may be given several times
+    #[arg(long, value_name = "PATTERN")]
+    agent: Vec<Pattern>,
+    /// Only of pipelines with this name or id, and of their agents
+    #[arg(long, value_name = "PATTERN")]
+    pipeline: Vec<Pattern>,
+    /// Only of projects with this folder, or the name of it
+    #[arg(long, value_name = "PATTERN")]
+    project: Vec<Pattern>,
+    /// Only of agents of this host, such as claude-code
+    #[arg(long, value_name = "PATTERN")]
+    host: Vec<Pattern>,
+    /// Only events of these types, such as agent:idle,decision:*
+    #[arg(long = "type", value_name = "TYPES", value_delimiter = ',')]
+    types: Vec<Pattern>,
+    /// Begin with what happened since then: 10m, 2h, 2026-01-31T09:00:00Z; the latest 2,000 events
+    /// are remembered
+    #[arg(long, value_name = "WHEN", conflicts_with = "after")]
+    since: Option<Since>,
+    /// Begin with what happened after the event with this number (`sequence` of --json)
+    #[arg(long, value_name = "SEQUENCE")]
+    after: Option<u64>,
+    /// With events that changed nothing, because a better source had told something newer
+    #[arg(long)]
+    all: bool,
+    /// Print each event as a line of JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &WatchArgs, environment: &Environment, out: &mut Out) -> Ended {
+    let begin = match (arguments.after, arguments.since) {
+        (Some(number), _) => Begin::After(number),
+        (None, Some(since)) => Begin::Since(since.moment(anyhook_engine::now())),
+        (None, None) => Begin::Now,
+    };
+    let mut source = Source::open(begin, environment)?;
+    loop {
+        match source.next()? {
+            Next::Told(told) => {
+                if arguments.takes(&told) {
+                    print(&told, arguments.json, out)?;
+                    // Whoever reads it wants it now.
+                    out.flush()?;
+                }
+            }
+            Next::Closed => return Ok(exit_code::OK),
+            Next::Signal(signal) => return end_by(signal, out),
+            Next::Quiet => {}
+        }
+    }
+}
+
+impl WatchArgs {
+    fn takes(&self, told: &Told) -> bool {
+        let is_meant = |patterns: &[Pattern], test: &dyn Fn(&Pattern) -> bool| {
+            patterns.is_empty() || patterns.iter().any(test)
+        };
+        let known = &told.subject;
+        let object = told.event.to_object();
+        let member = |name: &str| object.get(name).and_then(serde_json::Value::as_str);
+        let agents = [known.agent_name.as_deref(), member("agent")];
+        let pipelines =
+            [known.pipeline_name.as_deref(), known.pipeline.as_deref(), member("pipeline")];
+        let host = member("host").or(known.host.as_deref());
+        let project = member("project").or(known.project.as_deref());
+        (self.all || told.dropped.is_none())
+            && is_meant(&self.types, &|one| one.matches_word(told.event.type_name()))
+            && is_meant(&self.agent, &|one| one.matches_any(agents))
+            && is_meant(&self.pipeline, &|one| one.matches_any(pipelines))
+            && is_meant(&self.host, &|one| one.matches_any([host]))
+            && is_meant(&self.project, &|one| project.is_some_and(|path| one.matches_path(path)))
+    }
+}
+
+fn print(told: &Told, json: bool, out: &mut Out) -> std::io::Result<()> {
+    if json {
+        return out.text(&to_spaced(&told.to_object()));
+    }
+    let blanks = NAME_WIDTH.saturating_sub(subject(told).chars().count());
+    let mut what = what(&told.event);
+    if let Some(why) = &told.dropped {
+        what = format!("{what} (does not count: {why})");
+    }
+    let tone = if told.dropped.is_some() { Tone::Dim } else { tone(&told.event) };
+    out.line(&[
+        (Tone::Dim, &second(told.heard)),
+        (Tone::Plain, "  "),
+        (Tone::Strong, subject(told)),
+        (Tone::Plain, &" ".repeat(blanks + 2)),
+        (tone, &what),
+    ])
+}
