@@ -37,6 +37,8 @@ pub struct Project {
     pub definition: Definition,
     /// The file that says so; none if it is the one that comes with anyhook.
     pub file: Option<PathBuf>,
+    /// Its text, as it was read.
+    pub text: Option<String>,
 }
 
 /// The text of a definition, and what was read in it.
@@ -85,10 +87,12 @@ impl Project {
         let root = environment.project_root();
         let file = definition_file(environment);
         if file.symlink_metadata().is_err() {
-            return Ok(Self { root, definition: definition::default(), file: None });
+            return Ok(Self { root, definition: definition::default(), file: None, text: None });
         }
-        let definition = Written::read(&file)?.usable(environment)?;
-        Ok(Self { root, definition, file: Some(file) })
+        let written = Written::read(&file)?;
+        let text = Some(written.text.clone());
+        let definition = written.usable(environment)?;
+        Ok(Self { root, definition, file: Some(file), text })
     }
 
     /// Returns the folder of what anyhook itself writes.

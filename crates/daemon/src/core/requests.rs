@@ -21,12 +21,16 @@ impl Core {
         process: Option<u32>,
         answer: oneshot::Sender<Response>,
     ) {
+        if let Some(refused) = self.refuse_agent(&request, process) {
+            let _ = answer.send(refused);
+            return;
+        }
         let response = match request {
             Request::Ask(ask) => return self.ask(*ask, answer),
             Request::Status => Response::Status(Box::new(self.status())),
             Request::Agents => Response::Agents(self.agents()),
             Request::Decisions => Response::Decisions(self.decisions()),
-            Request::Resolve(resolve) => self.resolve_for(resolve, process),
+            Request::Resolve(resolve) => self.resolve_for(resolve, process.map(caller::caller)),
             Request::Pipelines => Response::Pipelines(self.pipeline_views()),
             Request::Pipeline { id } => self.pipeline_view(&id),
             Request::RunPipeline(run) => self.run_pipeline(*run),
@@ -113,16 +117,30 @@ impl Core {
         views
     }
 
-    fn resolve_for(&mut self, resolve: Resolve, process: Option<u32>) -> Response {
-        let Resolve { id, choice, message, by } = resolve;
-        let caller = process.map(caller::caller);
-        if let Some(agent) = process.and_then(|process| self.agent_above(process)) {
-            let why = format!("only a person may do this, and this is a session of {agent}");
-            if let Some(caller) = caller {
-                self.refused(&format!("decision resolve {id} {choice}"), &why, &caller);
+    /// Refuses what only a person may want, if an agent wants it.
+    fn refuse_agent(&self, request: &Request, process: Option<u32>) -> Option<Response> {
+        let (name, about) = match request {
+            Request::Resolve(Resolve { id, choice, .. }) => {
+                ("decision resolve", format!("{id} {choice}"))
             }
-            return Response::Refused(refusal(RefusalCode::NotAPerson, &why));
-        }
+            // Our own program has asked whether a person trusts what is to be run. The plan says
+            // nothing of that: anybody else could write any command into it.
+            Request::RunPipeline(run) if !process.is_some_and(caller::is_our_program) => {
+                ("pipeline run", run.plan.name.clone())
+            }
+            Request::ResumePipeline(order) => ("pipeline resume", order.id.clone()),
+            Request::Send(send) => ("agent send", send.agent.clone()),
+            _ => return None,
+        };
+        let process = process?;
+        let agent = self.agent_above(process)?;
+        let why = format!("only a person may do this, and this is a session of {agent}");
+        self.refused(name, &about, &why, &caller::caller(process));
+        Some(Response::Refused(refusal(RefusalCode::NotAPerson, &why)))
+    }
+
+    fn resolve_for(&mut self, resolve: Resolve, caller: Option<CallerProcess>) -> Response {
+        let Resolve { id, choice, message, by } = resolve;
         let now = anyhook_engine::now();
         let resolution = match self.state.inquiries.answer(&id, &choice, message, by, now) {
             Ok(resolution) => Resolution { process: caller, ..resolution },
@@ -151,9 +169,10 @@ impl Core {
     }
 
     /// Has it journaled that a request was refused, and whose it was.
-    fn refused(&self, command: &str, why: &str, caller: &CallerProcess) {
+    fn refused(&self, name: &str, about: &str, why: &str, caller: &CallerProcess) {
+        let command = format!("{name} {about}");
         tracing::warn!("refused `{command}` of {caller}: {why}");
-        let kind = EventKind::Other("command:decision_resolve".to_owned());
+        let kind = EventKind::Other(format!("command:{}", name.replace(' ', "_")));
         let (id, now) = (anyhook_engine::new_id(), anyhook_engine::now());
         let mut record = Record::new(id, now, "anyhook", kind);
         record.about = Some(format!("{command}: refused: {why}"));
