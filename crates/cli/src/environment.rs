@@ -8,10 +8,14 @@ use std::path::{Path, PathBuf};
 use anyhook_daemon::caller::{AgentAbove, Recognised};
 use anyhook_daemon::{launch, notice};
 use anyhook_engine::Places;
+use anyhook_engine::run::environment::{Inherits, recorded_path};
 use anyhook_hosts::log::{LOG_VARIABLES, LogHomes};
 use anyhook_hosts::recognition;
 
 pub use anyhook_hook::environment::{Environment, folder, running_program};
+
+use crate::known_places::KnownPlaces;
+use crate::person;
 
 /// Variables of this terminal and this process alone.
 const LEFT_OUT: [&str; 11] = [
@@ -99,12 +103,41 @@ fn login_name(passwd: &str, user: u32) -> Option<String> {
     passwd.lines().find_map(name)
 }
 
+/// In builds for tests, the home folder that the password database names: the tests' own.
+#[cfg(debug_assertions)]
+pub fn passwd_home_of_tests() -> Option<PathBuf> {
+    folder("ANYHOOK_PASSWD_HOME")
+}
+
+/// Only builds for tests have another home.
+#[cfg(not(debug_assertions))]
+pub fn passwd_home_of_tests() -> Option<PathBuf> {
+    None
+}
+
 /// Returns the environment that a pipeline's commands and agents get: ours, without what belongs to
 /// this terminal, or to the agent in whose session we were started.
-pub fn variables_for_agents() -> BTreeMap<String, String> {
+///
+/// Where an agent began the pipeline, what replaces a program's code is left out, and programs are
+/// found where `install` found them: what a person trusted must not run other programs.
+pub fn variables_for_agents(environment: &Environment) -> BTreeMap<String, String> {
+    let is_agents = person::agent_above(environment).is_some();
+    let mut variables = variables(if is_agents { &Inherits::AllButCode } else { &Inherits::All });
+    let states = is_agents.then(|| KnownPlaces::find(environment));
+    let recorded = states.and_then(|known| {
+        known.trusted_states().iter().find_map(|state| recorded_path(state)?.into_string().ok())
+    });
+    variables.extend(recorded.map(|path| ("PATH".to_owned(), path)));
+    variables
+}
+
+fn variables(inherits: &Inherits) -> BTreeMap<String, String> {
     let left_out: Vec<&str> =
         LEFT_OUT.into_iter().chain(recognition::session_variables()).collect();
-    let is_kept = |(name, _): &(String, String)| !left_out.contains(&name.as_str());
+    let is_kept = |(name, _): &(String, String)| {
+        !left_out.contains(&name.as_str())
+            && (*inherits == Inherits::All || inherits.has(name.as_ref()))
+    };
     env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .filter(is_kept)

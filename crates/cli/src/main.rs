@@ -13,6 +13,7 @@ mod drawing;
 mod environment;
 mod error;
 mod figures;
+mod known_places;
 mod level;
 mod packs;
 mod past;

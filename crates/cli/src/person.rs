@@ -3,19 +3,23 @@
 //! An agent is recognised as far as the system tells ([`anyhook_daemon::caller`]); one with a shell
 //! and the will to hide can hide. So each such command is journaled, refused or done, with the
 //! processes it came from. Which commands these are: [`crate::commands::loosening`].
+//!
+//! The caller's environment has no say in it: whether a terminal is required and what is journaled
+//! holds for all the places of this user ([`crate::known_places`]).
 
 use std::fs::File;
 
 use anyhook_daemon::caller::{self, AgentAbove, Recognised};
-use anyhook_engine::settings::{Settings, TerminalRule};
-use anyhook_engine::{Engine, process_name};
+use anyhook_engine::settings::{PersonSettings, Settings, TerminalRule};
+use anyhook_engine::{Engine, Places, process_name};
 use anyhook_model::daemon::{AgentView, Request, Response};
 use anyhook_model::{EventKind, Payload, Record, exit_code};
 use serde_json::json;
 
 use crate::daemon::connect_if_it_runs;
-use crate::environment::{Environment, agent_around};
+use crate::environment::{Environment, agent_around, shown};
 use crate::error::Trouble;
+use crate::known_places::KnownPlaces;
 use crate::ui::{Out, Tone};
 
 /// The events of these records begin with this.
@@ -39,8 +43,10 @@ pub fn agent_above(environment: &Environment) -> Option<AgentAbove> {
 pub fn only_a_person(command: &str, environment: &Environment) -> Result<(), Trouble> {
     let why = if let Some(agent) = agent_above(environment) {
         format!("only a person may do this, and this is a session of {agent}")
-    } else if needs_terminal(environment) && File::open("/dev/tty").is_err() {
-        "there is no terminal, and [person] in anyhook.toml requires one".to_owned()
+    } else if let Some(rule) = terminal_rule(environment)
+        && File::open("/dev/tty").is_err()
+    {
+        format!("there is no terminal, and {rule}")
     } else {
         return Ok(());
     };
@@ -105,7 +111,12 @@ pub fn journal(command: &str, outcome: &Outcome<'_>, environment: &Environment) 
         told["why"] = why.into();
     }
     record.payload = Some(Payload::new(told.to_string().as_bytes()));
-    let journaled = Engine::new(environment.places.clone()).journal(vec![record]);
+    let journaled = Engine::new(environment.places.clone()).journal(vec![record.clone()]);
+    for state in KnownPlaces::find(environment).other_states(&environment.places) {
+        let places = Places { state: Some(state.clone()), ..environment.places.clone() };
+        // What failed there has no one to be told: the caller chose another place.
+        let _ = Engine::new(places).journal(vec![record.clone()]);
+    }
     // Of a command that failed the person is told why, and it is most likely the same.
     if let Err(error) = journaled
         && !matches!(outcome, Outcome::Failed(_))
@@ -115,12 +126,33 @@ pub fn journal(command: &str, outcome: &Outcome<'_>, environment: &Environment) 
     }
 }
 
-fn needs_terminal(environment: &Environment) -> bool {
-    Settings::load(&environment.places, None).person.terminal == TerminalRule::Required
+/// Says which settings require a terminal, if any do. Any that do count; those that cannot be read
+/// may have required one, so they do.
+fn terminal_rule(environment: &Environment) -> Option<String> {
+    let places = &environment.places;
+    let managed = Places { user: None, ..places.clone() };
+    let by_machine = Settings::load(&managed, None).person.terminal == TerminalRule::Required;
+    let users = KnownPlaces::find(environment).users;
+    let levels = by_machine.then(|| places.managed.clone()).into_iter().chain(users);
+    levels.into_iter().find_map(|level| match PersonSettings::of_level(&level) {
+        Ok(person) => {
+            person.filter(|person| person.terminal == TerminalRule::Required)?;
+            let file = shown(&level.join("anyhook.toml"), places);
+            Some(format!("[person] in `{file}` requires one"))
+        }
+        Err(why) => Some(format!("one is required until this is fixed: {why}")),
+    })
 }
 
-/// Returns the agent whose process we come from, as far as the daemon knows it, if it runs.
+/// Returns the agent whose process we come from, as far as a daemon of this user knows it.
 fn known_to_daemon(environment: &Environment) -> Option<AgentAbove> {
+    KnownPlaces::find(environment).states.into_iter().find_map(|state| {
+        let places = Places { state: Some(state), ..environment.places.clone() };
+        known_to_daemon_of(&Environment { places, ..environment.clone() })
+    })
+}
+
+fn known_to_daemon_of(environment: &Environment) -> Option<AgentAbove> {
     let mut daemon = connect_if_it_runs(environment).ok()??;
     let Response::Agents(agents) = daemon.request(&Request::Agents).ok()? else { return None };
     let above = process_name::with_ancestors(std::process::id());

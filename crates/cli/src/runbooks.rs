@@ -13,7 +13,9 @@ use anyhook_model::host::HOST_IDS;
 use crate::drawing::draw;
 use crate::environment::{Environment, shown};
 use crate::error::Trouble;
+use crate::known_places::KnownPlaces;
 use crate::ui::counted;
+use crate::workflow;
 
 /// The part of a level's folder that holds its runbooks.
 const RUNBOOKS: &str = "runbooks";
@@ -80,7 +82,8 @@ impl Found {
     }
 }
 
-/// A runbook that needs trust before its pipelines run: every one but the user's own.
+/// A runbook, or a workflow, that may need trust before what it says is run: always where an agent
+/// wants that, else every runbook but the user's own.
 #[derive(Debug)]
 pub struct Foreign {
     /// Where it is.
@@ -89,21 +92,34 @@ pub struct Foreign {
     pub text: String,
     /// How it stands.
     pub trust: FileTrust,
+    /// Whether it is among the user's own.
+    pub is_own: bool,
 }
 
 impl Foreign {
-    /// Looks at a runbook whose text was read; none if it is the user's own.
-    pub fn of(path: &Path, text: &str, environment: &Environment) -> Option<Self> {
+    /// Looks at a runbook or workflow whose text was read.
+    pub fn of(path: &Path, text: &str, environment: &Environment) -> Self {
         let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let user = environment.places.user.as_ref().map(|user| user.join(RUNBOOKS));
-        if user.is_some_and(|user| real(path).starts_with(real(&user))) {
-            return None;
-        }
+        let is_own = user.is_some_and(|user| real(path).starts_with(real(&user)));
         let trust = match &environment.places.state {
             Some(state) => TrustStore::new(state).file_trust(path, text.as_bytes()),
             None => FileTrust::Never,
         };
-        Some(Self { path: path.to_owned(), text: text.to_owned(), trust })
+        Self { path: path.to_owned(), text: text.to_owned(), trust, is_own }
+    }
+
+    /// Tells whether a person has trusted it, where the caller's environment has no say.
+    pub fn is_trusted_for_agents(&self, environment: &Environment) -> bool {
+        KnownPlaces::find(environment).trusted_states().iter().any(|state| {
+            let trust = TrustStore::new(state).file_trust(&self.path, self.text.as_bytes());
+            trust == FileTrust::Trusted
+        })
+    }
+
+    /// Tells whether it is a project's workflow and not a runbook.
+    pub fn is_workflow(&self) -> bool {
+        self.path.ends_with(Path::new(PROJECT_LEVEL).join(workflow::project::FILE))
     }
 
     /// Returns its path as one would write it here.
@@ -114,6 +130,12 @@ impl Foreign {
     /// Says why its pipelines do not run.
     pub fn refusal(&self, environment: &Environment) -> Trouble {
         let name = self.name(environment);
+        if self.is_workflow() {
+            return Trouble::problem(format!(
+                "`{name}` is not trusted, so an agent does not run it"
+            ))
+            .hint(format!("anyhook trust {name}"));
+        }
         let why = match self.trust {
             FileTrust::Changed => "has changed since it was trusted",
             FileTrust::Never | FileTrust::Trusted => "is not trusted",
@@ -132,18 +154,17 @@ pub fn of_project(environment: &Environment) -> Vec<Foreign> {
     let files = files_in(&root.join(PROJECT_LEVEL).join(RUNBOOKS)).unwrap_or_default();
     let read = |file: &PathBuf| {
         let text = read_text(file).ok()?;
-        Foreign::of(file, &text, environment)
+        Some(Foreign::of(file, &text, environment))
     };
     files.iter().filter_map(read).collect()
 }
 
-/// Reads the runbook that a word of the command line means: a file, or the name of one of the project's.
+/// Reads the runbook or workflow that a word of the command line means: a file, or the name of one of
+/// the project's.
 pub fn named(word: &Path, environment: &Environment) -> Option<Result<Foreign, Trouble>> {
     let path = is_name(word).then(|| place(word, environment)).filter(|path| path.is_file())?;
     Some(match read_text(&path) {
-        Ok(text) => Foreign::of(&path, &text, environment).ok_or_else(|| {
-            Trouble::input(format!("`{}` is your own, and needs no trust", word.display()))
-        }),
+        Ok(text) => Ok(Foreign::of(&path, &text, environment)),
         Err(why) => Err(Trouble::input(format!("`{}` cannot be read: {why}", word.display()))),
     })
 }
@@ -159,7 +180,10 @@ pub fn is_name(word: &Path) -> bool {
 pub fn place(word: &Path, environment: &Environment) -> PathBuf {
     let root = environment.project_root();
     let inner = root.join(PROJECT_LEVEL).join(RUNBOOKS);
-    let places = [environment.work_dir.join(word), root.join(word), inner.join(word)];
+    let level = root.join(PROJECT_LEVEL).join(word);
+    // Of the project's level only the workflow is meant: `anyhook.toml` is no runbook.
+    let level = if word == Path::new(workflow::project::FILE) { level } else { inner.join(word) };
+    let places = [environment.work_dir.join(word), root.join(word), inner.join(word), level];
     let found = places.iter().find(|path| path.is_file()).cloned();
     found.unwrap_or_else(|| {
         if word.components().count() == 1 { inner.join(word) } else { root.join(word) }

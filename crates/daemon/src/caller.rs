@@ -5,9 +5,12 @@
 //! - by a process above the command that is an agent's program;
 //! - by an agent's variable in the environment that the command or a process above it was started
 //!   with: `env -u` and `env -i` change that of the next program alone;
-//! - after `env -i setsid -f` or a double fork, which leave neither: by a live agent in the same
-//!   control group, if nothing but shells is between the command and init, none of them has a
-//!   terminal or shares init's session, and the first of them was started after the agent.
+//! - after `env -i setsid -f` or a double fork, which leave neither: by a live agent of the same user
+//!   in the same control group that is older than the process which init adopted. It does not matter
+//!   which programs are between that process and the command.
+//!
+//! A command is a person's if it is below the leader of its terminal's session, if init itself
+//! started it (it shares init's session), or if no agent is in its control group, as in a service.
 //!
 //! An agent that starts the command by another service (cron, `systemd-run`, `ssh localhost`), gives
 //! it a terminal of its own besides (`script`), or is gone before it runs cannot be told from a
@@ -19,7 +22,7 @@ use std::fmt;
 use anyhook_model::CallerProcess;
 
 #[cfg(target_os = "linux")]
-pub use linux::{agent_above, caller};
+pub use linux::{agent_above, caller, is_our_program};
 
 /// In builds for tests, processes from this one on upwards do not count: the tests may run inside an
 /// agent themselves.
@@ -73,6 +76,12 @@ pub fn agent_above(_pid: u32) -> Option<AgentAbove> {
     None
 }
 
+/// As there is no `/proc`, everybody is taken for what they say they are.
+#[cfg(not(target_os = "linux"))]
+pub fn is_our_program(_pid: u32) -> bool {
+    true
+}
+
 /// As there is no `/proc`, nothing but the number is known.
 #[cfg(not(target_os = "linux"))]
 pub fn caller(pid: u32) -> CallerProcess {
@@ -103,10 +112,6 @@ mod linux {
 
     /// Processes that take in those whose parent has ended, beside the first one.
     const ADOPTERS: [&str; 2] = ["systemd", "init"];
-    /// What an agent's command starts another one with.
-    const SHELLS: [&str; 11] = [
-        "sh", "bash", "dash", "zsh", "ksh", "fish", "busybox", "env", "setsid", "nohup", "timeout",
-    ];
 
     /// A process as the system shows it.
     #[derive(Debug)]
@@ -125,6 +130,20 @@ mod linux {
     pub fn agent_above(pid: u32) -> Option<AgentAbove> {
         let chain = chain(pid);
         chain.iter().find_map(Process::agent).or_else(|| cut_loose_from(&chain))
+    }
+
+    /// Tells whether a process runs the same program as this one, from this file or from a copy.
+    pub fn is_our_program(pid: u32) -> bool {
+        let (theirs, ours) = (format!("/proc/{pid}/exe"), "/proc/self/exe");
+        let (Ok(one), Ok(other)) = (fs::metadata(&theirs), fs::metadata(ours)) else {
+            return false;
+        };
+        let is_same_file = (one.dev(), one.ino()) == (other.dev(), other.ino());
+        let is_copy = || match (fs::read(&theirs), fs::read(ours)) {
+            (Ok(one), Ok(other)) => one == other,
+            _ => false,
+        };
+        is_same_file || one.len() == other.len() && is_copy()
     }
 
     /// Returns a process with its program and those above it.
@@ -161,30 +180,30 @@ mod linux {
         None
     }
 
-    /// Returns the live agent that somebody without terminal, parents or variables comes from.
+    /// Returns the live agent that a command comes from whose parents are gone.
     fn cut_loose_from(chain: &[Process]) -> Option<AgentAbove> {
         let (adopter, orphans) = chain.split_last()?;
         let first = orphans.last()?;
         let is_adopter = adopter.pid == 1 || ADOPTERS.contains(&adopter.name.as_str());
-        let has_no_terminal = orphans.iter().all(|process| process.terminal == 0);
-        let between = orphans.iter().skip(1);
-        if !is_adopter
-            || first.session == adopter.session
-            || !has_no_terminal
-            || !between.into_iter().all(Process::is_shell)
-        {
+        // The leader of a terminal's session is what a person types into.
+        let is_at_terminal = orphans.iter().any(|process| {
+            process.terminal != 0 && orphans.iter().any(|leader| leader.pid == process.session)
+        });
+        if !is_adopter || first.session == adopter.session || is_at_terminal {
             return None;
         }
         let (group, user) = (control_group(first.pid)?, user(first.pid)?);
         let agents = fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| {
             let pid = entry.file_name().to_str()?.parse().ok()?;
             let process = Process::read(pid).filter(|process| process.started <= first.started)?;
+            // In a terminal's session others work, too: only an agent of the same session counts.
+            let is_near = first.terminal == 0 || process.session == first.session;
             let is_ours = self::user(pid) == Some(user)
                 && control_group(pid).is_some_and(|other| other == group);
-            let title = process.own_title().filter(|_| is_ours)?;
+            let title = process.own_title().filter(|_| is_near && is_ours)?;
             Some(AgentAbove { title: title.to_owned(), how: Recognised::Detached(pid) })
         });
-        // The nearest number is as good as any.
+        // Any of them will do; the last is most likely the youngest.
         agents.last()
     }
 
@@ -255,11 +274,6 @@ mod linux {
                 == Some(std::ffi::OsStr::new("anyhook"));
             is_anyhook && self.arguments.get(1).is_some_and(|argument| argument.starts_with("__"))
         }
-
-        fn is_shell(&self) -> bool {
-            let program = self.program.as_deref().and_then(Path::file_name);
-            program.and_then(|name| name.to_str()).is_some_and(|name| SHELLS.contains(&name))
-        }
     }
 
     /// Returns the place of a variable in the table: the first says best which agent it is.
@@ -304,5 +318,7 @@ mod tests {
         let nobody = caller(u32::MAX);
         assert_eq!((nobody.program, nobody.ancestors.len()), (None, 0));
         assert_eq!(agent_above(u32::MAX), None);
+        assert!(is_our_program(std::process::id()) && !is_our_program(u32::MAX));
+        assert!(!is_our_program(std::os::unix::process::parent_id()));
     }
 }

@@ -13,6 +13,7 @@ pub use notify::{NotifyCommand, NotifySettings};
 use crate::discover::not_roots_alone;
 use crate::hook::read_regular;
 use crate::places::{PROJECT_LEVEL, Places};
+use crate::problem::nearest;
 
 /// The file's name, beside each level's `hooks` folder.
 pub(crate) const FILE: &str = "anyhook.toml";
@@ -40,6 +41,42 @@ pub struct PersonSettings {
     /// Whether such a command needs a terminal.
     pub terminal: TerminalRule,
 }
+
+impl PersonSettings {
+    /// Reads the `[person]` table of a level's folder, whatever else is wrong with the file; none if
+    /// it has none.
+    ///
+    /// One that cannot be read, or is misspelt, is an error with its place: whoever wrote it wanted to
+    /// be asked, so it must not count as if it were not there.
+    pub fn of_level(folder: &Path) -> Result<Option<Self>, String> {
+        let path = folder.join(FILE);
+        let Some(text) = read_text(&path)? else { return Ok(None) };
+        let table: toml::Table =
+            toml::from_str(&text).map_err(|error| problem_at(&path, &text, &error))?;
+        let misspelt = table.keys().find(|key| {
+            let is_near = || nearest(key, TABLES.into_iter()) == Some("person");
+            !TABLES.contains(&key.as_str()) && (key.as_str() == "terminal" || is_near())
+        });
+        if let Some(key) = misspelt {
+            let line = text.lines().position(|line| line.contains(key.as_str()));
+            let line = line.map_or_else(String::new, |line| format!(":{}", line + 1));
+            let path = path.display();
+            return Err(format!("`{path}{line}`: unknown `{key}`, meant is `[person]`"));
+        }
+        let only: OnlyPerson =
+            toml::from_str(&text).map_err(|error| problem_at(&path, &text, &error))?;
+        Ok(only.person)
+    }
+}
+
+/// The `[person]` table of a file, and nothing else of it.
+#[derive(Deserialize)]
+struct OnlyPerson {
+    person: Option<PersonSettings>,
+}
+
+/// What a file can have at its top.
+const TABLES: [&str; 6] = ["stop_cap", "ask_fallback", "journal", "decisions", "notify", "person"];
 
 /// Whether a command needs a terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -178,6 +215,7 @@ impl Settings {
                 .and_then(|folder| read_file(&folder.join(FILE), &mut problems))
                 .unwrap_or_default()
         };
+        let folders = [managed, user];
         let (managed, user, project) = (read(managed), read(user), read(project));
         // A lower cap lets a gate go earlier, so only a higher one is tighter.
         let above = match (managed.stop_cap, user.stop_cap) {
@@ -208,11 +246,17 @@ impl Settings {
         let journal = managed.journal.or(user.journal).unwrap_or_default();
         let decisions = managed.decisions.or(user.decisions).unwrap_or_default();
         let notify = managed.notify.or(user.notify).unwrap_or_default();
-        // Requiring is the tighter: neither takes it back from the other.
-        let requires = |person: &Option<PersonSettings>| {
-            person.as_ref().is_some_and(|person| person.terminal == TerminalRule::Required)
+        // Requiring is the tighter: neither takes it back from the other. What cannot be read may
+        // have required it; why it cannot is among the problems already.
+        let requires = |level: Option<&Path>| {
+            level.is_some_and(|folder| match PersonSettings::of_level(folder) {
+                Ok(person) => {
+                    person.is_some_and(|person| person.terminal == TerminalRule::Required)
+                }
+                Err(_) => true,
+            })
         };
-        let terminal = if requires(&managed.person) || requires(&user.person) {
+        let terminal = if folders.into_iter().any(requires) {
             TerminalRule::Required
         } else {
             TerminalRule::Optional
@@ -223,27 +267,34 @@ impl Settings {
 }
 
 fn read_file(path: &Path, problems: &mut Vec<String>) -> Option<File> {
-    let text = match read_regular(path) {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
-        Err(error) => {
-            problems.push(format!("`{}` cannot be read: {error}", path.display()));
-            return None;
-        }
-    };
-    match toml::from_str(&text) {
-        Ok(file) => Some(file),
-        Err(error) => {
-            let place = error.span().map_or_else(String::new, |span| {
-                let before = &text[..span.start.min(text.len())];
-                let line = before.matches('\n').count() + 1;
-                let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
-                format!(":{line}:{column}")
-            });
-            problems.push(format!("`{}{place}`: {}", path.display(), error.message()));
-            None
-        }
+    let read = read_text(path).and_then(|text| {
+        let Some(text) = text else { return Ok(None) };
+        toml::from_str(&text).map(Some).map_err(|error| problem_at(path, &text, &error))
+    });
+    read.unwrap_or_else(|problem| {
+        problems.push(problem);
+        None
+    })
+}
+
+/// Reads a file; none if it is not there.
+fn read_text(path: &Path) -> Result<Option<String>, String> {
+    match read_regular(path) {
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(format!("`{}` cannot be read: {error}", path.display())),
     }
+}
+
+/// Says what is wrong with a file, and where.
+fn problem_at(path: &Path, text: &str, error: &toml::de::Error) -> String {
+    let place = error.span().map_or_else(String::new, |span| {
+        let before = &text[..span.start.min(text.len())];
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+        format!(":{line}:{column}")
+    });
+    format!("`{}{place}`: {}", path.display(), error.message())
 }
 
 #[cfg(test)]
@@ -371,6 +422,39 @@ mod tests {
         assert_eq!(of(required, optional, ""), (TerminalRule::Required, 0));
         assert_eq!(of("", required, optional), (TerminalRule::Required, 1));
         assert_eq!(of("", "", required), (TerminalRule::Optional, 1));
+        // What is wrong elsewhere does not take the rule away, nor make one.
+        let (wrong, with) = ("stop_kap = 3\n", format!("stop_kap = 3\n{required}"));
+        assert_eq!(of("", &with, ""), (TerminalRule::Required, 1));
+        assert_eq!(of("", wrong, ""), (TerminalRule::Optional, 1));
+    }
+
+    #[test]
+    fn a_misspelt_or_broken_rule_counts_as_required() {
+        let scratch = tempfile::tempdir().unwrap();
+        let file = scratch.path().join(FILE);
+        for (text, place) in [
+            ("[person]\nterminal = 'Required'\n", ":2:12`"),
+            ("[person]\nterminal = 'requird'\n", ":2:12`"),
+            ("[person]\nterminal = true\n", ":2:12`"),
+            ("[person]\nTerminal = 'required'\n", ":2:1`"),
+            ("[person]\nterminal = required\n", ":2:12`"),
+            ("person = 'required'\n", ":1:10`"),
+            ("# ours\n[Person]\nterminal = 'required'\n", ":2`"),
+            ("[persn]\nterminal = 'required'\n", ":1`"),
+            ("terminal = 'required'\n", ":1`"),
+            ("stop_cap = 3\n[person\n", ":2:8`"),
+        ] {
+            fs::write(&file, text).unwrap();
+            let why = PersonSettings::of_level(scratch.path()).unwrap_err();
+            assert!(why.contains(&format!("{FILE}{place}")), "{text}: {why}");
+            let settings = Settings::of_levels(None, Some(scratch.path()), None);
+            assert_eq!(settings.person.terminal, TerminalRule::Required, "{text}");
+            assert_eq!(settings.problems.len(), 1, "{text}: {:?}", settings.problems);
+        }
+        fs::remove_file(&file).unwrap();
+        assert_eq!(PersonSettings::of_level(scratch.path()), Ok(None));
+        fs::create_dir(&file).unwrap();
+        assert!(PersonSettings::of_level(scratch.path()).unwrap_err().contains("cannot be read"));
     }
 
     #[test]

@@ -178,6 +178,14 @@ fn the_small_program_takes_the_place_of_the_whole_one() {
         let before = agent.inspect(&scope, &once).unwrap();
         assert!(!before.outdated.is_empty() && before.missing.is_empty(), "{before:?}");
         assert!(!found.ours.is_empty(), "{}", agent.id());
+        let mut named: Vec<(&str, PathBuf)> = new
+            .folders()
+            .iter()
+            .flat_map(|folders| folders.options())
+            .map(|(option, folder)| (option, folder.to_owned()))
+            .collect();
+        named.sort_unstable();
+        assert_eq!(found.folders(), named, "{}", agent.id());
         for ours in &found.ours {
             // A plugin names the program alone.
             let program = program_of(ours).unwrap_or_else(|| PathBuf::from(ours));

@@ -125,7 +125,9 @@ impl TestEnv {
             .env("COLUMNS", "100")
             .env("NO_COLOR", "1")
             // Whoever runs the tests may be an agent; what they run is a person's.
-            .env("ANYHOOK_TOP_PROCESS", std::process::id().to_string());
+            .env("ANYHOOK_TOP_PROCESS", std::process::id().to_string())
+            // Nor is their own home any business of the tests.
+            .env("ANYHOOK_PASSWD_HOME", self.home());
         command
     }
 

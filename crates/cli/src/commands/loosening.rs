@@ -13,8 +13,6 @@ pub enum Rule {
     Person,
     /// Only a person, unless this option says that nothing is changed.
     Unless(&'static str),
-    /// Only a person if this option is there.
-    If(&'static str),
     /// Anyone; what an agent makes with it is in shadow mode until a person promotes it.
     Shadow,
     /// The command itself knows: it depends on what there is to do.
@@ -59,15 +57,18 @@ pub const RULES: &[(&str, Rule)] = &[
     ("agent peek", Rule::Anyone),
     // Whoever sits at another agent answers its dialogs.
     ("agent attach", Rule::Person),
-    ("agent send", Rule::If("force")),
+    // It is typed where a person would type: a shell or an agent's own commands take it, unseen by
+    // hooks.
+    ("agent send", Rule::Person),
     ("agent kill", Rule::Anyone),
-    // A runbook that nobody trusted needs a person.
+    // An agent needs a runbook that a person has trusted.
     ("pipeline run", Rule::Itself),
     ("pipeline list", Rule::Anyone),
     ("pipeline show", Rule::Anyone),
     ("pipeline logs", Rule::Anyone),
     ("pipeline cancel", Rule::Anyone),
-    ("pipeline resume", Rule::Anyone),
+    // It undoes a person's cancel, with the caller's variables.
+    ("pipeline resume", Rule::Person),
     ("pipeline wait", Rule::Anyone),
     ("decision list", Rule::Anyone),
     ("decision show", Rule::Anyone),
@@ -82,7 +83,8 @@ pub const RULES: &[(&str, Rule)] = &[
     ("runbook list", Rule::Anyone),
     ("runbook show", Rule::Anyone),
     ("workflow init", Rule::Anyone),
-    ("workflow run", Rule::Anyone),
+    // An agent may not say what is started.
+    ("workflow run", Rule::Itself),
     ("workflow status", Rule::Anyone),
     ("workflow next", Rule::Anyone),
     ("workflow context", Rule::Anyone),
@@ -126,7 +128,6 @@ pub fn for_a_person(typed: &ArgMatches) -> Option<String> {
         Rule::Anyone | Rule::Shadow | Rule::Itself => false,
         Rule::Person => true,
         Rule::Unless(option) => !inner.get_flag(option),
-        Rule::If(option) => inner.get_flag(option),
     };
     is_meant.then_some(name)
 }
@@ -161,7 +162,7 @@ mod tests {
             assert!(names.contains(name), "`{name}` is in loosening.rs and no command");
         }
         for (name, rule) in RULES {
-            if let Rule::Unless(option) | Rule::If(option) = rule {
+            if let Rule::Unless(option) = rule {
                 let command = &all.iter().find(|(known, _)| known == name).unwrap().1;
                 let has = command.get_arguments().any(|argument| argument.get_id() == option);
                 assert!(has, "`{name}` has no option `{option}`");
@@ -179,8 +180,8 @@ mod tests {
         assert_eq!(of("anyhook trust --show"), None);
         assert_eq!(of("anyhook daemon stop").as_deref(), Some("daemon stop"));
         assert_eq!(of("anyhook daemon status"), None);
-        assert_eq!(of("anyhook agent send a text"), None);
-        assert_eq!(of("anyhook agent send a text --force").as_deref(), Some("agent send"));
+        assert_eq!(of("anyhook agent send a text").as_deref(), Some("agent send"));
+        assert_eq!(of("anyhook pipeline resume 7k2m").as_deref(), Some("pipeline resume"));
         assert_eq!(of("anyhook --color never promote x").as_deref(), Some("promote"));
         assert_eq!(of("anyhook promote x --dry-run"), None);
     }

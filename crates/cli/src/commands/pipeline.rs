@@ -113,7 +113,8 @@ pub fn run(arguments: PipelineArgs, environment: &Environment, out: &mut Out) ->
         }
         PipelineCommand::Resume { id, from, json } => {
             let (step, by) = (from, person());
-            let order = PipelineOrder { id, step, environment: variables_for_agents(), by };
+            let order =
+                PipelineOrder { id, step, environment: variables_for_agents(environment), by };
             tell(&Request::ResumePipeline(order), json, environment, out)
         }
         PipelineCommand::Wait { ids, timeout, json } => {

@@ -14,7 +14,7 @@ use clap::Args;
 use super::Ended;
 use crate::environment::{Environment, shown};
 use crate::error::Trouble;
-use crate::person::{Outcome, journal, only_a_person};
+use crate::person::{Outcome, agent_above, journal, only_a_person};
 use crate::runbooks::{self, Foreign, Found};
 use crate::servers::{self, ProjectFile};
 use crate::target;
@@ -32,8 +32,8 @@ const LINES_SHOWN: usize = 60;
     after_help = "Example: anyhook trust --show\n         anyhook trust my-hook\n         anyhook trust my-hook --replace my-hook"
 )]
 pub struct TrustArgs {
-    /// Hooks by name or folder, runbooks by file, or `mcp.json`; without, you are asked about each that
-    /// is not trusted
+    /// Hooks by name or folder, runbooks and `workflow.toml` by file, or `mcp.json`; without, you are
+    /// asked about each that is not trusted
     paths: Vec<PathBuf>,
     /// All hooks of the project that are not trusted, its MCP servers and its runbooks
     #[arg(long, conflicts_with = "paths")]
@@ -358,10 +358,12 @@ fn present_runbook(
     let place = shown(&runbook.path, &environment.places);
     let name = runbook.name(environment);
     out.line(&[(Tone::Strong, &name), (Tone::Dim, "  "), (Tone::Dim, &place)])?;
-    let found = Found::read(&runbook.path).runbook;
-    let names: Vec<&str> = found.pipelines.iter().map(|one| one.name.text.as_str()).collect();
-    let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-    out.line(&[(Tone::Plain, "  pipelines: "), (Tone::Plain, &names)])?;
+    if !runbook.is_workflow() {
+        let found = Found::read(&runbook.path).runbook;
+        let names: Vec<&str> = found.pipelines.iter().map(|one| one.name.text.as_str()).collect();
+        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        out.line(&[(Tone::Plain, "  pipelines: "), (Tone::Plain, &names)])?;
+    }
     if runbook.trust == FileTrust::Changed {
         out.line(&[(Tone::Warn, "  it was trusted before, with another content")])?;
     }
@@ -374,17 +376,16 @@ fn present_runbook(
 /// Asks whoever is at the terminal about a runbook whose pipeline is to run; refuses it where nobody
 /// is, or an agent.
 pub fn before_it_runs(runbook: Foreign, environment: &Environment) -> Result<(), Trouble> {
-    if runbook.trust == FileTrust::Trusted {
+    if agent_above(environment).is_some() {
+        return before_an_agent_runs_it("pipeline run", &runbook, environment);
+    }
+    if runbook.is_own || runbook.trust == FileTrust::Trusted {
         return Ok(());
     }
     let refusal = runbook.refusal(environment);
     let Some(state) = &environment.places.state else { return Err(refusal) };
     let name = runbook.name(environment);
-    only_a_person("pipeline run", environment).map_err(|refused| {
-        refused.hint(format!(
-            "a person has to trust `{name}` first: anyhook trust {name}, in a terminal of your own"
-        ))
-    })?;
+    only_a_person("pipeline run", environment).map_err(|refused| to_be_trusted(refused, &name))?;
     if !std::io::stdin().is_terminal() {
         return Err(refusal);
     }
@@ -398,6 +399,28 @@ pub fn before_it_runs(runbook: Foreign, environment: &Environment) -> Result<(),
     Shown::Runbook(runbook).trust(&TrustStore::new(state), false)?;
     journal("trust", &Outcome::Done, environment);
     Ok(())
+}
+
+/// Refuses a runbook or workflow that an agent wants to run, unless a person has trusted what it says:
+/// the agent's hooks would see nothing of its commands.
+pub fn before_an_agent_runs_it(
+    command: &str,
+    runbook: &Foreign,
+    environment: &Environment,
+) -> Result<(), Trouble> {
+    if runbook.is_trusted_for_agents(environment) {
+        return Ok(());
+    }
+    let name = runbook.name(environment);
+    only_a_person(command, environment).map_err(|refused| to_be_trusted(refused, &name))?;
+    Err(runbook.refusal(environment))
+}
+
+/// Says what a person can do about a runbook that was refused.
+fn to_be_trusted(refused: Trouble, name: &str) -> Trouble {
+    refused.hint(format!(
+        "a person has to trust `{name}` first: anyhook trust {name}, in a terminal of your own"
+    ))
 }
 
 /// Shows what is to be trusted, from the copy that would run.

@@ -37,6 +37,8 @@ pub struct Project {
     pub definition: Definition,
     /// The file that says so; none if it is the one that comes with anyhook.
     pub file: Option<PathBuf>,
+    /// Its text, as it was read.
+    pub text: Option<String>,
 }
 
 /// The text of a definition, and what was read in it.
@@ -89,10 +91,12 @@ impl Project {
     pub fn at(root: PathBuf, environment: &Environment) -> Result<Self, Trouble> {
         let file = root.join(PROJECT_LEVEL).join(FILE);
         if file.symlink_metadata().is_err() {
-            return Ok(Self { root, definition: definition::default(), file: None });
+            return Ok(Self { root, definition: definition::default(), file: None, text: None });
         }
-        let definition = Written::read(&file)?.usable(environment)?;
-        Ok(Self { root, definition, file: Some(file) })
+        let written = Written::read(&file)?;
+        let text = Some(written.text.clone());
+        let definition = written.usable(environment)?;
+        Ok(Self { root, definition, file: Some(file), text })
     }
 
     /// Returns the folder of what anyhook itself writes.

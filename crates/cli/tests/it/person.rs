@@ -29,7 +29,12 @@ const LOOSENING: &[&str] = &[
     "workflow reject design --by ann --note no",
     "workflow reset --all",
     "agent attach 7k2m",
+    "agent send 7k2m y",
     "agent send 7k2m y --force",
+    "pipeline resume 7k2m",
+    "pipeline run own",
+    "workflow run --with true",
+    "reload",
 ];
 
 /// Makes an agent's program that runs the line of shell it is given.
@@ -86,6 +91,8 @@ fn commands(environment: &TestEnv) -> Vec<(String, String, Value)> {
 fn everything_that_loosens_is_refused_in_an_agents_session() {
     let environment = with_guard();
     environment.user_hook("mine", "trigger: before_tool\nmode: shadow", "exit 2");
+    let own = environment.home().join(".config/agents/runbooks/own.hcl");
+    write(&own, "pipeline \"own\" {\n  step \"a\" {\n    run = \"touch ran\"\n  }\n}\n", 0o644);
     for line in LOOSENING {
         let ran = in_agent(&environment, "codex", &format!("$anyhook {line}"));
         assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{line}: {ran:?}");
@@ -93,10 +100,7 @@ fn everything_that_loosens_is_refused_in_an_agents_session() {
             "is refused: only a person may do this, and this is a session of Codex (process ",
         );
         assert!(refused, "{line}: {ran:?}");
-        assert!(
-            ran.stderr.ends_with("hint: run it in a terminal of your own\n"),
-            "{line}: {ran:?}"
-        );
+        assert!(ran.stderr.ends_with("in a terminal of your own\n"), "{line}: {ran:?}");
     }
     let journaled = commands(&environment);
     assert_eq!(journaled.len(), LOOSENING.len());
@@ -203,8 +207,8 @@ fn a_terminal_can_be_required() {
     assert_eq!(ran.code, 1, "{ran:?}");
     assert_eq!(
         ran.stderr,
-        "error: `anyhook trust` is refused: there is no terminal, and [person] in anyhook.toml \
-         requires one\nhint: run it in a terminal of your own\n"
+        "error: `anyhook trust` is refused: there is no terminal, and [person] in \
+         `~/.config/agents/anyhook.toml` requires one\nhint: run it in a terminal of your own\n"
     );
     assert_eq!(commands(&environment)[0].1, "refused");
     if has_terminals() {
@@ -216,6 +220,90 @@ fn a_terminal_can_be_required() {
     let own = environment.project().join(".agents/anyhook.toml");
     write(&own, "[person]\nterminal = \"required\"\n", 0o644);
     assert_eq!(without().code, 0);
+}
+
+/// A person's rule that a terminal is required.
+const REQUIRED: &str = "[person]\nterminal = \"required\"\n";
+
+#[test]
+fn no_variable_of_the_caller_takes_the_rule_away() {
+    let environment = with_guard();
+    write(&environment.home().join(".config/agents/anyhook.toml"), REQUIRED, 0o644);
+    environment.shell("ls");
+    for (number, line) in [
+        "XDG_CONFIG_HOME=/nx setsid --wait $anyhook trust --all",
+        "XDG_CONFIG_HOME=/nx setsid --wait $anyhook uninstall claude-code",
+        "XDG_CONFIG_HOME=/nx setsid --wait $anyhook reload",
+        "XDG_CONFIG_HOME=/nx XDG_STATE_HOME=$PWD/x setsid --wait $anyhook trust --all",
+        "HOME=$PWD/x setsid --wait $anyhook trust --all",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let ran = run(shell(&environment, line), b"");
+        assert_eq!(ran.code, 1, "{line}: {ran:?}");
+        assert!(ran.stderr.contains("is refused: there is no terminal"), "{line}: {ran:?}");
+        let journaled = commands(&environment);
+        assert_eq!(journaled.len(), number + 1, "{line}: {journaled:?}");
+        assert_eq!(journaled[number].1, "refused", "{line}");
+    }
+    assert_eq!(environment.shell("ls").code, 0, "the guard is not trusted");
+}
+
+#[test]
+fn the_rule_counts_where_agents_were_told_that_it_is() {
+    let environment = with_guard();
+    let elsewhere = "XDG_CONFIG_HOME=$HOME/conf XDG_STATE_HOME=$HOME/kept";
+    for agent in ["claude-code", "codex", "gemini-cli"] {
+        let line = format!("{elsewhere} $anyhook install {agent}");
+        let ran = run(shell(&environment, &line), b"");
+        assert_eq!(ran.code, 0, "{ran:?}");
+    }
+    write(&environment.home().join("conf/agents/anyhook.toml"), REQUIRED, 0o644);
+    let ran = run(shell(&environment, "setsid --wait $anyhook uninstall claude-code"), b"");
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let rule = "[person] in `~/conf/agents/anyhook.toml` requires one";
+    assert!(ran.stderr.contains(rule), "{ran:?}");
+    let log = run(shell(&environment, &format!("{elsewhere} $anyhook log")), b"");
+    assert!(log.stdout.contains("anyhook uninstall claude-code: refused"), "{log:?}");
+}
+
+#[test]
+fn a_rule_that_cannot_be_read_counts_as_required() {
+    let environment = with_guard();
+    let settings = environment.home().join(".config/agents/anyhook.toml");
+    for (text, place) in [
+        ("[person]\nterminal = \"Required\"\n", "anyhook.toml:2:12`"),
+        ("[person]\nterminal = \"requird\"\n", "anyhook.toml:2:12`"),
+        ("[persn]\nterminal = \"required\"\n", "anyhook.toml:1`"),
+        ("[person\n", "anyhook.toml:1:8`"),
+    ] {
+        write(&settings, text, 0o644);
+        let ran = run(shell(&environment, "setsid --wait $anyhook trust --all"), b"");
+        assert_eq!(ran.code, 1, "{text}: {ran:?}");
+        assert!(ran.stderr.contains("one is required until this is fixed"), "{text}: {ran:?}");
+        assert!(ran.stderr.contains(place), "{text}: {ran:?}");
+    }
+    // What is wrong elsewhere is no rule.
+    write(&settings, "stop_kap = 3\n", 0o644);
+    let ran = run(shell(&environment, "setsid --wait $anyhook trust --all"), b"");
+    assert_eq!(ran.code, 0, "{ran:?}");
+}
+
+#[test]
+fn a_state_folder_of_the_callers_own_hides_nothing() {
+    let environment = environment();
+    environment.user_hook("mine", "trigger: before_tool", "exit 0");
+    environment.shell("ls");
+    let refused = "CLAUDECODE=1 XDG_STATE_HOME=$PWD/x $anyhook remove mine";
+    let ran = run(shell(&environment, refused), b"");
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let ran = run(shell(&environment, "XDG_STATE_HOME=$PWD/x $anyhook remove mine"), b"");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let outcomes: Vec<_> =
+        commands(&environment).into_iter().map(|(event, outcome, _)| (event, outcome)).collect();
+    let of = |outcome: &str| ("command:remove".to_owned(), outcome.to_owned());
+    assert_eq!(outcomes, [of("refused"), of("done")]);
 }
 
 /// Runs a line in an own process namespace, of which the shell around it is the init.
@@ -231,25 +319,60 @@ fn under_own_init(environment: &TestEnv, line: &str) -> Option<Ran> {
     Some(run(command, b""))
 }
 
-/// Cuts itself loose from everything, and says in `out` and `code` how the command ended.
-const LOOSE: &str = "env -i HOME=$HOME PATH=$PATH START sh -c '\
-    $0 trust --all > out 2>&1; echo $? > code.new; mv code.new code' $anyhook";
+/// What runs after it has cut itself loose: says in `out` and `code` how the command ended.
+const JOB: &str = "#!/bin/sh\n[A] trust --all > out 2>&1; echo $? > code.new; mv code.new code\n";
+/// Without a variable of an agent; `[T]` is what tests need.
+const LOOSE: &str = "env -i HOME=\"$HOME\" PATH=\"$PATH\" [T]";
 /// Waits for the one that has cut itself loose.
 const WAIT: &str = "timeout 60 sh -c 'until [ -e code ]; do sleep 0.02; done'";
 
+/// Ways in which a command loses its parents, and which program each needs.
+const WAYS: [(&str, &str); 11] = [
+    ("setsid", "setsid --fork sh ./job"),
+    ("setsid", "setsid --fork env ./job"),
+    ("setsid", "setsid --fork setsid --fork ./job"),
+    ("xargs", "setsid --fork xargs ./job"),
+    ("find", "setsid --fork find job -exec ./{} ';'"),
+    ("awk", "setsid --fork awk 'BEGIN { system(\"./job\") }'"),
+    ("python3", "setsid --fork python3 -c 'import subprocess; subprocess.call([\"./job\"])'"),
+    ("perl", "setsid --fork perl -e 'system \"./job\"'"),
+    ("make", "setsid --fork make -f recipe"),
+    ("nice", "setsid --fork nice ./job"),
+    ("sh", "sh -c './job &'"),
+];
+
+/// Writes what has cut itself loose, and returns the line that starts it in such a way.
+fn loose(environment: &TestEnv, way: &str) -> String {
+    let program = environment.command(&[]).get_program().to_str().unwrap().to_owned();
+    write(&environment.project().join("job"), JOB.replace("[A]", &program), 0o755);
+    write(&environment.project().join("recipe"), "all:\n\t./job\n", 0o644);
+    let test = format!("ANYHOOK_PASSWD_HOME='{}'", environment.home().display());
+    let line = format!("{} {way} < /dev/null\n{WAIT}", LOOSE.replace("[T]", &test));
+    write(&environment.project().join("loose"), &line, 0o644);
+    line
+}
+
+fn is_here(program: &str) -> bool {
+    let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
+    let is_here = found.is_ok_and(|found| found.status.success());
+    if !is_here {
+        println!("left out: there is no {program}");
+    }
+    is_here
+}
+
 #[test]
 fn an_agent_is_recognised_after_it_cut_the_command_loose() {
-    for start in ["setsid --fork", "setsid --fork env", "setsid --fork setsid --fork"] {
+    for (_, way) in WAYS.into_iter().filter(|(program, _)| is_here(program)) {
         let environment = with_guard();
-        let loose = format!("{}; {WAIT}", LOOSE.replace("START", start));
+        loose(&environment, way);
         let agent = fake_agent(&environment, "codex");
-        let line = format!("\"{}\" \"$loose\"", agent.display());
-        let line = format!("loose=$(cat loose)\n{line}");
-        write(&environment.project().join("loose"), &loose, 0o644);
+        // In a session of its own, as below a terminal or a service.
+        let line = format!("setsid --wait \"{}\" \"$(cat loose)\"", agent.display());
         let Some(ran) = under_own_init(&environment, &line) else { return };
-        assert_eq!(ran.code, 0, "{start}: {ran:?}");
+        assert_eq!(ran.code, 0, "{way}: {ran:?}");
         let said = |file: &str| std::fs::read_to_string(environment.project().join(file)).unwrap();
-        assert_eq!(said("code"), "1\n", "{start}: {}", said("out"));
+        assert_eq!(said("code"), "1\n", "{way}: {}", said("out"));
         assert!(said("out").contains("this is a session of Codex (process "), "{}", said("out"));
         assert!(said("out").contains("is in the same control group"), "{}", said("out"));
         assert_eq!(commands(&environment)[0].1, "refused");
@@ -257,13 +380,56 @@ fn an_agent_is_recognised_after_it_cut_the_command_loose() {
 }
 
 #[test]
-fn a_script_that_runs_by_itself_is_a_persons_where_no_agent_lives() {
+fn an_agent_is_recognised_after_it_cut_the_command_loose_in_its_terminal() {
+    if !is_here("script") || !has_terminals() {
+        return;
+    }
     let environment = with_guard();
-    let loose = format!("{}; {WAIT}", LOOSE.replace("START", "setsid --fork"));
-    let Some(ran) = under_own_init(&environment, &loose) else { return };
+    loose(&environment, "sh -c './job &'");
+    let agent = fake_agent(&environment, "codex");
+    // The leader of the terminal's session starts the agent, as a person's shell does.
+    let leader = format!("#!/bin/sh\n\"{}\" \"$(cat loose)\"\nexit $?\n", agent.display());
+    write(&environment.project().join("leader"), leader, 0o755);
+    let line = "script --quiet --return --command ./leader /dev/null < /dev/null";
+    let Some(ran) = under_own_init(&environment, line) else { return };
+    let said = |file: &str| std::fs::read_to_string(environment.project().join(file));
+    assert_eq!(said("code").ok().as_deref(), Some("1\n"), "{ran:?}: {:?}", said("out"));
+    assert!(said("out").unwrap().contains("is in the same control group"), "{:?}", said("out"));
+    // What a person types there is a person's.
+    write(&environment.project().join("leader"), "#!/bin/sh\n./job\nexit $?\n", 0o755);
+    std::fs::remove_file(environment.project().join("code")).unwrap();
+    let Some(ran) = under_own_init(&environment, line) else { return };
+    assert_eq!(said("code").ok().as_deref(), Some("0\n"), "{ran:?}: {:?}", said("out"));
+}
+
+#[test]
+fn a_script_that_runs_by_itself_is_a_persons_where_no_agent_lives() {
+    for (_, way) in WAYS.into_iter().filter(|(program, _)| is_here(program)) {
+        let environment = with_guard();
+        let line = loose(&environment, way);
+        let Some(ran) = under_own_init(&environment, &line) else { return };
+        assert_eq!(ran.code, 0, "{way}: {ran:?}");
+        let said = std::fs::read_to_string(environment.project().join("code")).unwrap();
+        assert_eq!(said, "0\n", "{way}");
+        assert_eq!(commands(&environment)[0].1, "done");
+    }
+}
+
+#[test]
+fn a_script_of_an_older_service_is_a_persons_beside_an_agent() {
+    let environment = with_guard();
+    let agent = fake_agent(&environment, "codex");
+    loose(&environment, "true");
+    // The service waits until the agent lives, and runs the script then. The system counts the times
+    // at which processes start in hundredths of a second.
+    let line = format!(
+        "setsid --fork sh -c 'sleep 0.05; touch serves; until [ -e lives ]; do sleep 0.02; done; ./job'\n\
+         timeout 60 sh -c 'until [ -e serves ]; do sleep 0.02; done'\n\
+         setsid --wait \"{}\" \"touch lives; {WAIT}\"",
+        agent.display(),
+    );
+    let Some(ran) = under_own_init(&environment, &line) else { return };
     assert_eq!(ran.code, 0, "{ran:?}");
-    let said = std::fs::read_to_string(environment.project().join("code")).unwrap();
-    assert_eq!(said, "0\n");
     assert_eq!(commands(&environment)[0].1, "done");
 }
 

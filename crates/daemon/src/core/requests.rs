@@ -24,18 +24,22 @@ impl Core {
         process: Option<u32>,
         answer: oneshot::Sender<Response>,
     ) {
+        if let Some(refused) = self.refuse_agent(&request, process) {
+            let _ = answer.send(refused);
+            return;
+        }
         let response = match request {
             Request::Ask(ask) => return self.ask(*ask, answer),
             Request::Status => Response::Status(Box::new(self.status())),
             Request::Agents => Response::Agents(self.agents()),
             Request::Decisions => Response::Decisions(self.decisions()),
-            Request::Resolve(resolve) => self.resolve_for(resolve, process),
-            Request::Claim(order) => self.claim(&order, process),
-            Request::Release(order) => self.release(&order, process),
+            Request::Resolve(resolve) => self.resolve_for(resolve, process.map(caller::caller)),
+            Request::Claim(order) => self.claim(&order, process.map(caller::caller)),
+            Request::Release(order) => self.release(&order, process.map(caller::caller)),
             Request::Standing => {
                 Response::Standing(self.state.inquiries.standing().cloned().collect())
             }
-            Request::Revoke(order) => self.revoke(&order, process),
+            Request::Revoke(order) => self.revoke(&order, process.map(caller::caller)),
             Request::Rename { agent, name, by } => self.rename(&agent, name, by),
             Request::Pipelines => Response::Pipelines(self.pipeline_views()),
             Request::Pipeline { id } => self.pipeline_view(&id),
@@ -145,29 +149,33 @@ impl Core {
         }
     }
 
-    /// Refuses what only a person may do, if an agent wants it. Returns who wants it.
-    fn person_at(
-        &self,
-        command: &str,
-        process: Option<u32>,
-    ) -> Result<Option<CallerProcess>, Response> {
-        let caller = process.map(caller::caller);
-        let Some(agent) = process.and_then(|process| self.agent_above(process)) else {
-            return Ok(caller);
+    /// Refuses what only a person may want, if an agent wants it.
+    fn refuse_agent(&self, request: &Request, process: Option<u32>) -> Option<Response> {
+        let (name, about) = match request {
+            Request::Resolve(Resolve { id, choice, .. }) => {
+                ("decision resolve", format!("{id} {choice}"))
+            }
+            Request::Claim(order) => ("decision claim", order.id.clone()),
+            Request::Release(order) => ("decision release", order.id.clone()),
+            Request::Revoke(order) => ("decision revoke", order.id.clone()),
+            // Our own program has asked whether a person trusts what is to be run. The plan says
+            // nothing of that: anybody else could write any command into it.
+            Request::RunPipeline(run) if !process.is_some_and(caller::is_our_program) => {
+                ("pipeline run", run.plan.name.clone())
+            }
+            Request::ResumePipeline(order) => ("pipeline resume", order.id.clone()),
+            Request::Send(send) => ("agent send", send.agent.clone()),
+            _ => return None,
         };
+        let process = process?;
+        let agent = self.agent_above(process)?;
         let why = format!("only a person may do this, and this is a session of {agent}");
-        if let Some(caller) = caller {
-            self.refused(command, &why, &caller);
-        }
-        Err(Response::Refused(refusal(RefusalCode::NotAPerson, &why)))
+        self.refused(name, &about, &why, &caller::caller(process));
+        Some(Response::Refused(refusal(RefusalCode::NotAPerson, &why)))
     }
 
-    fn resolve_for(&mut self, resolve: Resolve, process: Option<u32>) -> Response {
+    fn resolve_for(&mut self, resolve: Resolve, caller: Option<CallerProcess>) -> Response {
         let Resolve { id, choice, more, message, by, again } = resolve;
-        let caller = match self.person_at(&format!("decision resolve {id} {choice}"), process) {
-            Ok(caller) => caller,
-            Err(refused) => return refused,
-        };
         let now = anyhook_engine::now();
         let found = self.find_decision(&id).and_then(|held| {
             self.state.inquiries.answer(held.inquiry.id.as_str(), &choice, &more, message, by, now)
@@ -221,11 +229,11 @@ impl Core {
         }
     }
 
-    fn claim(&mut self, order: &ClaimOrder, process: Option<u32>) -> Response {
-        self.order_about(order, "decision claim", process, Happening::DecisionClaimed)
+    fn claim(&mut self, order: &ClaimOrder, process: Option<CallerProcess>) -> Response {
+        self.order_about(order, process, Happening::DecisionClaimed)
     }
 
-    fn release(&mut self, order: &ClaimOrder, process: Option<u32>) -> Response {
+    fn release(&mut self, order: &ClaimOrder, process: Option<CallerProcess>) -> Response {
         if let Ok(held) = self.find_decision(&order.id)
             && held.resolution.is_none()
             && held.claimed.is_none()
@@ -233,21 +241,16 @@ impl Core {
             let why = format!("nobody has claimed decision {}", held.inquiry.id);
             return Response::Refused(refusal(RefusalCode::NotNow, &why));
         }
-        self.order_about(order, "decision release", process, Happening::DecisionReleased)
+        self.order_about(order, process, Happening::DecisionReleased)
     }
 
     /// Stores what a person says of an open decision, and answers with what it is then.
     fn order_about(
         &mut self,
         order: &ClaimOrder,
-        command: &str,
-        process: Option<u32>,
+        process: Option<CallerProcess>,
         happening: fn(Claim) -> Happening,
     ) -> Response {
-        let process = match self.person_at(&format!("{command} {}", order.id), process) {
-            Ok(process) => process,
-            Err(refused) => return refused,
-        };
         let (id, agent) = match self.find_decision(&order.id) {
             Ok(Held { resolution: Some(made), .. }) => {
                 return refuse(&AnswerError::AlreadyResolved(Box::new(made.clone())));
@@ -266,11 +269,7 @@ impl Core {
         }
     }
 
-    fn revoke(&mut self, order: &ClaimOrder, process: Option<u32>) -> Response {
-        let process = match self.person_at(&format!("decision revoke {}", order.id), process) {
-            Ok(process) => process,
-            Err(refused) => return refused,
-        };
+    fn revoke(&mut self, order: &ClaimOrder, process: Option<CallerProcess>) -> Response {
         let begins = |standing: &&Standing| {
             !order.id.is_empty() && standing.id.as_str().starts_with(&order.id)
         };
@@ -357,10 +356,10 @@ impl Core {
     }
 
     /// Has it journaled that a request was refused, and whose it was.
-    fn refused(&self, command: &str, why: &str, caller: &CallerProcess) {
+    fn refused(&self, name: &str, about: &str, why: &str, caller: &CallerProcess) {
+        let command = format!("{name} {about}");
         tracing::warn!("refused `{command}` of {caller}: {why}");
-        let words: Vec<&str> = command.split(' ').take(2).collect();
-        let kind = EventKind::Other(format!("command:{}", words.join("_")));
+        let kind = EventKind::Other(format!("command:{}", name.replace(' ', "_")));
         let (id, now) = (anyhook_engine::new_id(), anyhook_engine::now());
         let mut record = Record::new(id, now, "anyhook", kind);
         record.about = Some(format!("{command}: refused: {why}"));

@@ -62,7 +62,8 @@ impl Inherits {
         env::vars_os().filter(|(name, _)| self.has(name)).collect()
     }
 
-    fn has(&self, name: &OsStr) -> bool {
+    /// Tells whether a process gets this variable.
+    pub fn has(&self, name: &OsStr) -> bool {
         let bytes = name.as_bytes();
         // A hook inside a hook must not take the outer one's tool for its own.
         let is_of_outer_hook = bytes == b"ANYHOOK_TOOL" || bytes == MARK.as_bytes();

@@ -24,7 +24,7 @@ use crate::launch::{self, Launch};
 use crate::log::{LogHomes, LogPlace, LogSays, LogState};
 use crate::tool::{self, OtherTool, Tool};
 use crate::wiring::{
-    Call, Displaced, Edits, Injection, Inspection, Scope, SettingsError, Start, Texts,
+    Call, Displaced, Edits, Injection, Inspection, Scope, SettingsError, Start, Texts, folders_in,
 };
 
 /// OpenCode.
@@ -159,6 +159,8 @@ impl Agent for OpenCode {
         match texts.get(&path).and_then(|text| binary_of(text)) {
             Some(binary) => {
                 found.ours.push(binary);
+                let arguments = texts.get(&path).map(|text| arguments_of(text));
+                found.plugin_folders = folders_in(&arguments.unwrap_or_default());
                 if !texts.get(&path).is_some_and(|text| text.contains("\"--state\"")) {
                     found.outdated.push("all".to_owned());
                 }
@@ -285,6 +287,13 @@ fn folder(scope: &Scope) -> PathBuf {
 
 fn is_our_plugin(text: &str) -> bool {
     text.starts_with("// anyhook for OpenCode")
+}
+
+/// Returns the arguments a plugin of ours calls its program with.
+fn arguments_of(text: &str) -> Vec<String> {
+    let line = text.lines().find_map(|line| line.strip_prefix("const ARGUMENTS = "));
+    let read = line.map(|line| serde_json::from_str(line.trim_end_matches(';')));
+    read.and_then(Result::ok).unwrap_or_default()
 }
 
 /// Returns the program a plugin of ours calls.

@@ -85,6 +85,9 @@ impl Call {
 /// The option that says, before the event is read, that it is a tool's.
 pub const TOOL_EVENT: &str = "--tool-event";
 
+/// The options that name our folders.
+pub(super) const FOLDER_OPTIONS: [&str; 3] = ["--home", "--config", "--state"];
+
 /// How an entry of ours is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
@@ -110,6 +113,23 @@ pub fn program_of(command: &str) -> Option<PathBuf> {
         }
         None => split(command).map(|(program, _)| PathBuf::from(program)),
     }
+}
+
+/// Returns the folders that one of our command lines names, by their options; none of a line that
+/// names none.
+pub fn folders_of(command: &str) -> Vec<(&'static str, PathBuf)> {
+    let words = words(command).unwrap_or_default();
+    folders_in(&words)
+}
+
+/// Returns the folders that arguments of ours name, by their options.
+pub(crate) fn folders_in(words: &[String]) -> Vec<(&'static str, PathBuf)> {
+    let named = words.iter().zip(words.iter().skip(1)).filter_map(|(option, folder)| {
+        let option = FOLDER_OPTIONS.into_iter().find(|known| known == option)?;
+        let folder = PathBuf::from(folder);
+        folder.is_absolute().then_some((option, folder))
+    });
+    named.collect()
 }
 
 /// Returns how a command line of ours for this host is written; none if it is not ours.
@@ -153,7 +173,7 @@ fn form<'words>(
     while let Some(word) = words.next() {
         match word {
             "--deadline-ms" => drop(words.next()?),
-            "--home" | "--config" | "--state" => {
+            word if FOLDER_OPTIONS.contains(&word) => {
                 words.next()?;
                 form.names_folders = true;
             }

@@ -7,7 +7,8 @@ mod injection;
 pub mod json_hooks;
 mod settings;
 
-pub use entry::{Form, Unanswered, form_of, is_ours, program_of};
+pub(crate) use entry::folders_in;
+pub use entry::{Form, Unanswered, folders_of, form_of, is_ours, program_of};
 pub use injection::{Displaced, Emission, Injection, Start};
 
 pub(crate) use injection::PERMISSION_SECONDS;
@@ -60,6 +61,20 @@ pub struct Inspection {
     pub stale: Vec<String>,
     /// Entries of an earlier version, by which the agent calls us: wiring us in again renews them.
     pub outdated: Vec<String>,
+    /// Our folders that a plugin of ours names, by their options.
+    pub(crate) plugin_folders: Vec<(&'static str, PathBuf)>,
+}
+
+impl Inspection {
+    /// Returns our folders as `install` wrote them into the agent's settings: an option such as
+    /// `--state`, and the folder.
+    pub fn folders(&self) -> Vec<(&'static str, PathBuf)> {
+        let mut folders = self.plugin_folders.clone();
+        folders.extend(self.ours.iter().flat_map(|command| folders_of(command)));
+        folders.sort_unstable();
+        folders.dedup();
+        folders
+    }
 }
 
 /// What keeps an agent from calling us.

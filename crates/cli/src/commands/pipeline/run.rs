@@ -64,10 +64,8 @@ pub fn run(arguments: RunPipelineArgs, environment: &Environment, out: &mut Out)
         out.json(&plan)?;
         return Ok(exit_code::OK);
     }
-    if let Some(runbook) = Foreign::of(Path::new(&plan.runbook), &text, environment) {
-        trust::before_it_runs(runbook, environment)?;
-    }
-    let run = RunPipeline { plan, environment: variables_for_agents(), by: person() };
+    trust::before_it_runs(Foreign::of(Path::new(&plan.runbook), &text, environment), environment)?;
+    let run = RunPipeline { plan, environment: variables_for_agents(environment), by: person() };
     let request = Request::RunPipeline(Box::new(run));
     let Response::Pipeline(pipeline) = connect(environment)?.request(&request)? else {
         return Err(ClientError::NoAnswer.into());

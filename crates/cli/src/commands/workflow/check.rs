@@ -67,6 +67,7 @@ fn schemas(written: &Written, environment: &Environment) -> Vec<Finding> {
         root: environment.project_root(),
         definition: written.reading.definition.clone(),
         file: Some(written.file.clone()),
+        text: Some(written.text.clone()),
     };
     let wrong = schema_files(&project.definition).filter_map(|file| {
         let (why, hint) = match project.read_text(&file.text) {

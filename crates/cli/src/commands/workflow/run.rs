@@ -36,9 +36,11 @@ use self::orders::Orders;
 use self::plan::{Starter, work_of};
 use self::progress::Progress;
 use super::report::report;
-use crate::commands::Ended;
+use crate::commands::{Ended, trust};
 use crate::environment::Environment;
 use crate::error::Trouble;
+use crate::person::{agent_above, only_a_person};
+use crate::runbooks::Foreign;
 use crate::ui::{Out, Tone};
 use crate::workflow::gate::{Gate, LOOK_EVERY, Question};
 use crate::workflow::project::Project;
@@ -65,6 +67,9 @@ pub struct RunArgs {
 
 pub fn run(arguments: &RunArgs, environment: &Environment, out: &mut Out) -> Ended {
     let project = Project::find(environment)?;
+    if !arguments.dry_run {
+        check_caller(arguments, &project, environment)?;
+    }
     let state = project.begun()?;
     let starter = Starter { project: &project, environment, with: arguments.with.as_deref() };
     if arguments.dry_run {
@@ -108,6 +113,31 @@ pub fn run(arguments: &RunArgs, environment: &Environment, out: &mut Out) -> End
         return Ok(ended::code(&state));
     }
     ended::tell(&project, &state, out)
+}
+
+/// Refuses an agent's own commands: its hooks would see nothing of what the daemon starts by them.
+fn check_caller(
+    arguments: &RunArgs,
+    project: &Project,
+    environment: &Environment,
+) -> Result<(), Trouble> {
+    if agent_above(environment).is_none() {
+        return Ok(());
+    }
+    if arguments.with.is_some() {
+        return only_a_person("workflow run", environment);
+    }
+    let definition = &project.definition;
+    let has_commands =
+        definition.run.is_some() || definition.agents.iter().any(|agent| agent.run.is_some());
+    match (&project.file, &project.text) {
+        (Some(file), Some(text)) if has_commands => {
+            let workflow = Foreign::of(file, text, environment);
+            trust::before_an_agent_runs_it("workflow run", &workflow, environment)
+        }
+        // Agents' programs, which `install` knows where to find.
+        _ => Ok(()),
+    }
 }
 
 /// Prints who would be started.

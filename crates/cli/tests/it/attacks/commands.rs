@@ -9,7 +9,7 @@ use super::world::{EVIL, Host, SHELL_GUARD, World, denying};
 use super::{Attempt, Outcome, Seen};
 
 /// Commands that loosen, as they are typed.
-const LOOSENING: [&str; 15] = [
+const LOOSENING: [&str; 19] = [
     "trust --all",
     "trust theirs",
     "untrust --all",
@@ -25,6 +25,10 @@ const LOOSENING: [&str; 15] = [
     "install codex",
     "agent attach 7k2m",
     "pipeline run esc",
+    "pipeline run mine",
+    "pipeline resume 7k2m",
+    "agent send 7k2m !rm",
+    "workflow run --with true",
 ];
 
 /// The variables by which agents' shells are known.
@@ -71,6 +75,13 @@ fn world() -> World {
         "[[pipeline.esc.step]]\nname = \"one\"\nrun = \"touch escaped\"\n",
         0o644,
     );
+    for folder in [".config", "other"] {
+        write(
+            &world.env.home().join(folder).join("agents/runbooks/mine.toml"),
+            "[[pipeline.mine.step]]\nname = \"one\"\nrun = \"touch escaped\"\n",
+            0o644,
+        );
+    }
     world
 }
 
@@ -91,7 +102,9 @@ fn refused(world: &World, ran: &Ran) -> Seen {
     if ran.code == 0 {
         return Err(format!("it was done: {text}"));
     }
-    if !text.contains("is refused: only a person may do this") {
+    if !text.contains("is refused: only a person may do this")
+        && !text.contains("is refused: there is no terminal")
+    {
         return Err(format!("it failed for another reason: {text}"));
     }
     let guarded = world.shell(Host::Claude, EVIL).verdict()?;
@@ -110,6 +123,52 @@ fn by_variable(command: &str, name: &str, value: &str) -> Seen {
     world.is_guarded(Host::Claude)?;
     let mut shell = shell(&world, &format!("$anyhook {command}"));
     shell.env(name, value);
+    refused(&world, &run(shell, b""))
+}
+
+/// A command with variables that lead elsewhere, in an agent's session.
+fn by_environment(line: &str) -> Seen {
+    let world = world();
+    world.is_guarded(Host::Claude)?;
+    let mut shell = shell(&world, line);
+    shell.env("CLAUDECODE", "1");
+    refused(&world, &run(shell, b""))
+}
+
+/// A command without a terminal, where a person's settings require one.
+fn without_terminal(settings: &str, line: &str) -> Seen {
+    let world = world();
+    world.is_guarded(Host::Claude)?;
+    write(&world.env.home().join(".config/agents/anyhook.toml"), settings, 0o644);
+    refused(&world, &run(shell(&world, line), b""))
+}
+
+/// A command that an agent cut loose from all its processes and variables.
+fn cut_loose(start: &str, command: &str) -> Seen {
+    let world = world();
+    world.is_guarded(Host::Claude)?;
+    let program = world.env.command(&[]).get_program().to_string_lossy().into_owned();
+    let job = format!(
+        "#!/bin/sh\n{program} {command} > out 2>&1; echo $? > code.new; mv code.new code\n"
+    );
+    let home = world.env.home().display().to_string();
+    let loose = format!(
+        "env -i HOME=\"$HOME\" PATH=\"$PATH\" ANYHOOK_PASSWD_HOME='{home}' {start} < /dev/null\n\
+         timeout 60 sh -c 'until [ -e code ]; do sleep 0.02; done'\n"
+    );
+    // Written by another process, as in `by_process`.
+    for (file, text) in [
+        ("job", job.as_str()),
+        ("loose", &loose),
+        ("codex", "#!/bin/sh\nsh -c \"$1\"\ncode=$?\nexit $code\n"),
+    ] {
+        let mut writer = Command::new("sh");
+        writer.args(["-c", "cat > \"$0\" && chmod +x \"$0\""]).arg(world.project().join(file));
+        assert_eq!(run(writer, text.as_bytes()).code, 0);
+    }
+    let init = "setsid --wait ./codex \"$(cat loose)\"\ncat out\nexit $(cat code)";
+    let mut shell = shell(&world, "exec unshare -pf --mount-proc sh -c \"$init\"");
+    shell.env("init", init).env_remove("ANYHOOK_TOP_PROCESS");
     refused(&world, &run(shell, b""))
 }
 
@@ -180,6 +239,53 @@ pub fn list() -> Vec<Attempt> {
             let run = move || by_process(agent, disguise, command);
             list.push(Attempt::new(what, how, Outcome::Refused, run));
         }
+    }
+    for line in [
+        "XDG_CONFIG_HOME=\"$HOME/other\" $anyhook pipeline run mine",
+        "$anyhook pipeline run mine --runbook \"$HOME/other/agents/runbooks/mine.toml\"",
+        "XDG_STATE_HOME=\"$HOME/other\" $anyhook pipeline run mine",
+        "XDG_STATE_HOME=\"$HOME/other\" $anyhook remove sentry",
+        "XDG_STATE_HOME=\"$HOME/other\" $anyhook trust --all",
+        "HOME=\"$HOME/other\" $anyhook untrust --all",
+    ] {
+        let how = format!("`CLAUDECODE=1 {}`", line.replace("$anyhook", "anyhook"));
+        let what = "A command that loosens is run with folders of the agent's own";
+        list.push(Attempt::new(what, how, Outcome::Refused, move || by_environment(line)));
+    }
+    let required = "[person]\nterminal = \"required\"\n";
+    for (settings, variables) in [
+        (required, ""),
+        (required, "XDG_CONFIG_HOME=/nx "),
+        (required, "HOME=\"$HOME/other\" "),
+        (required, "XDG_CONFIG_HOME=/nx XDG_STATE_HOME=\"$HOME/other\" "),
+        ("[person]\nterminal = \"Required\"\n", ""),
+        ("[person]\nterminal = \"requird\"\n", ""),
+        ("[Person]\nterminal = \"required\"\n", ""),
+        ("[person\n", ""),
+    ] {
+        let line = format!("{variables}setsid --wait $anyhook trust --all");
+        let rule = settings.trim_end().replace('\n', " ");
+        let how = format!("`{}`, with `{rule}`", line.replace("$anyhook", "anyhook"));
+        let what = "The rule that a terminal is required is got around";
+        let run = move || without_terminal(settings, &line);
+        list.push(Attempt::new(what, how, Outcome::Refused, run));
+    }
+    for (number, start) in [
+        "setsid --fork ./job",
+        "setsid --fork xargs ./job",
+        "setsid --fork find job -exec ./{} ';'",
+        "setsid --fork awk 'BEGIN { system(\"./job\") }'",
+        "setsid --fork python3 -c 'import subprocess; subprocess.call([\"./job\"])'",
+        "sh -c './job &'",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let command = ["trust --all", "untrust --all", "remove sentry"][number % 3];
+        let how = format!("`anyhook {command}` by `env -i … {start}`");
+        let what = "An agent cuts a command that loosens loose from itself";
+        let run = move || cut_loose(start, command);
+        list.push(Attempt::new(what, how, Outcome::Refused, run).only_as_root());
     }
     for (what, line, name) in [
         (

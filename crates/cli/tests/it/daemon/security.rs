@@ -84,6 +84,51 @@ print(os.getpid(), receive()['refused']['message'])
 }
 
 #[test]
+fn an_agent_that_speaks_to_it_itself_runs_and_types_nothing() {
+    let environment = started();
+    let runbook = environment.home().join(".config/agents/runbooks/own.hcl");
+    let text = "pipeline \"own\" {\n  step \"a\" {\n    run = \"touch ran\"\n  }\n}\n";
+    write(&runbook, text, 0o644);
+    // What a person trusted is no pass for another plan under its name.
+    assert_eq!(environment.run(&["trust", &runbook.to_string_lossy()]).code, 0);
+    let plan = environment.run(&["pipeline", "run", "own", "--dry-run"]);
+    assert_eq!(plan.code, 0, "{plan:?}");
+    let file = environment.root().join("plan.json");
+    write(&file, &plan.stdout, 0o644);
+    let code = format!(
+        "
+import ctypes
+ctypes.CDLL(None).prctl(15, b'codex', 0, 0, 0)
+frame({{'protocol': 1, 'anyhook': 'x'}})
+receive()
+plan = json.load(open('{}'))
+order = {{'id': '7k2m9x4q', 'environment': {{}}, 'by': 'ann'}}
+for request in [
+    {{'run_pipeline': {{'plan': plan, 'environment': {{}}, 'by': 'ann'}}}},
+    {{'resume_pipeline': order}},
+    {{'send': {{'agent': '7k2m', 'text': 'x', 'by': 'ann'}}}},
+]:
+    frame(request)
+    print(receive()['refused']['code'])
+",
+        file.display()
+    );
+    assert_eq!(say(&environment, None, &code), "not_a_person\n".repeat(3));
+    let refused = || {
+        let records = environment.all_records();
+        let events = records.iter().map(|record| record["event"].as_str().unwrap().to_owned());
+        events.filter(|event| event != "command:trust").collect::<Vec<_>>()
+    };
+    wait_until("the refusals in the journal", || refused().len() == 3);
+    assert_eq!(
+        refused(),
+        ["command:pipeline_run", "command:pipeline_resume", "command:agent_send"]
+    );
+    let all = environment.run(&["pipeline", "list", "--all", "--json"]).json();
+    assert_eq!(all.as_array().unwrap().len(), 0, "nothing has begun");
+}
+
+#[test]
 fn a_daemon_of_somebody_else_is_not_believed() {
     let environment = environment();
     let folder = environment.state().join("daemon");

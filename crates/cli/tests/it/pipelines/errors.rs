@@ -116,6 +116,48 @@ fn the_users_own_runbooks_need_no_trust() {
 }
 
 #[test]
+fn in_an_agents_session_every_runbook_needs_trust() {
+    let world = World::new("");
+    let text = "pipeline \"mine\" {\n  step \"a\" {\n    run = \"uname > ran\"\n  }\n}\n";
+    let (home, project) = (world.environment.home(), world.environment.project());
+    let own = home.join(".config/agents/runbooks/mine.hcl");
+    let agents = home.join("agents-own/agents/runbooks/mine.hcl");
+    let as_agent = |variables: &[(&str, String)]| {
+        let mut command = world.environment.command(&["pipeline", "run", "mine", "--json"]);
+        command.env("CLAUDECODE", "1").envs(variables.iter().map(|(name, value)| (name, value)));
+        anyhook_testkit::run(command, b"")
+    };
+    let elsewhere = ("XDG_CONFIG_HOME", home.join("agents-own").display().to_string());
+    for (file, variables) in [(&own, &[][..]), (&agents, &[elsewhere])] {
+        write(file, text, 0o644);
+        let ran = as_agent(variables);
+        assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{ran:?}");
+        assert!(ran.stderr.contains("`anyhook pipeline run` is refused: only a person"), "{ran:?}");
+        let hint = format!("anyhook trust ~/{}", file.strip_prefix(&home).unwrap().display());
+        assert!(ran.stderr.contains(&hint), "{ran:?}");
+    }
+    assert_eq!(world.run(&["install", "claude-code"]).code, 0);
+    let ran = world.run(&["trust", &own.to_string_lossy()]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    // An agent's trust is not a person's.
+    let theirs = ("XDG_STATE_HOME", home.join("agents-own").display().to_string());
+    let store = TrustStore::new(&home.join("agents-own/anyhook"));
+    store.trust_file(&agents, text.as_bytes(), now()).unwrap();
+    let elsewhere = ("XDG_CONFIG_HOME", home.join("agents-own").display().to_string());
+    assert_eq!(as_agent(&[theirs, elsewhere]).code, 1);
+    // What a person trusted runs with the programs that a person has, and not with the agent's.
+    let evil = home.join("evil");
+    write(&evil.join("uname"), "#!/bin/sh\ntouch escaped\n", 0o755);
+    let path = std::env::var("PATH").unwrap();
+    let ran = as_agent(&[("PATH", format!("{}:{path}", evil.display()))]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    world.wait_phase(ran.json()["id"].as_str().unwrap(), "completed");
+    assert!(!project.join("escaped").exists() && project.join("ran").exists());
+    write(&own, text.replace("uname", "true"), 0o644);
+    assert_eq!(as_agent(&[]).code, 1, "it has changed");
+}
+
+#[test]
 fn no_tmux() {
     let world = World::new(RUNBOOK);
     let mut command: Command = world.environment.command(&["pipeline", "run", "seated"]);

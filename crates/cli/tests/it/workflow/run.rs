@@ -48,6 +48,39 @@ if stage.endswith("_implementation"):
 }
 
 #[test]
+fn an_agent_does_not_say_what_is_started() {
+    let crew = Crew::new("");
+    let as_agent = |arguments: &[&str]| {
+        let mut command = crew.desk.environment.command(arguments);
+        command.env("CLAUDECODE", "1");
+        run(command, b"")
+    };
+    let refused = |arguments: &[&str]| {
+        let ran = as_agent(arguments);
+        assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{ran:?}");
+        assert!(ran.stderr.contains("`anyhook workflow run` is refused: only a person"), "{ran:?}");
+        ran.stderr
+    };
+    refused(&["workflow", "run", "--with", "./worker"]);
+    let file = crew.desk.path(".agents/workflow.toml");
+    let text = anyhook_flow::workflow::definition::DEFAULT;
+    let text = text.replace("# run = \"claude\"", "run = \"./worker\"");
+    write(&file, &text, 0o644);
+    let said = refused(&["workflow", "run"]);
+    assert!(said.contains("anyhook trust .agents/workflow.toml"), "{said}");
+    assert_eq!(as_agent(&["workflow", "run", "--dry-run"]).code, 0, "nothing is started");
+    let trusted = crew.desk.environment.run(&["trust", "workflow.toml"]);
+    assert_eq!(trusted.code, 0, "{trusted:?}");
+    assert!(trusted.stdout.contains("run = \"./worker\""), "{trusted:?}");
+    // What a person trusted, an agent may run.
+    let ran = as_agent(&["workflow", "run"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(crew.said(), ["requirements 1 began", "requirements 1 hands in"]);
+    write(&file, text + "# changed\n", 0o644);
+    refused(&["workflow", "run"]);
+}
+
+#[test]
 fn killed_it_is_taken_up_and_nobody_is_started_twice() {
     let crew = Crew::new(WAITS);
     for _ in 0..2 {

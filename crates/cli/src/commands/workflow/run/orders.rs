@@ -72,7 +72,8 @@ impl<'all> Orders<'all> {
 
     /// Begins a pipeline. None if the daemon is away: it may have begun all the same.
     pub fn begin(&mut self, plan: Plan) -> Result<Option<PipelineView>, Trouble> {
-        let run = RunPipeline { plan, environment: variables_for_agents(), by: person() };
+        let environment = variables_for_agents(self.environment);
+        let run = RunPipeline { plan, environment, by: person() };
         match self.request(&Request::RunPipeline(Box::new(run)))? {
             Some(Response::Pipeline(pipeline)) => Ok(Some(*pipeline)),
             Some(_) => Err(ClientError::NoAnswer.into()),

@@ -75,8 +75,8 @@ impl Starter<'_> {
         let run = self.command(&work.agent)?;
         let root = self.project.root.to_string_lossy().into_owned();
         let file = self.project.file.as_ref();
-        let text = file.and_then(|file| std::fs::read_to_string(file).ok());
-        let digest = sha256_hex(text.as_deref().unwrap_or(DEFAULT).as_bytes());
+        let text = self.project.text.as_deref().unwrap_or(DEFAULT);
+        let digest = sha256_hex(text.as_bytes());
         let agent = AgentPlan {
             name: work.agent.clone(),
             host: launch::of_command(&run).map(str::to_owned),
@@ -133,7 +133,7 @@ impl Starter<'_> {
     /// Returns a text in which commands of ours can be run. Where we are not on the `PATH` they have
     /// our whole path: agents' shells may set the variable anew.
     fn runnable(&self, text: &str) -> String {
-        let path = variables_for_agents().remove("PATH").unwrap_or_default();
+        let path = variables_for_agents(self.environment).remove("PATH").unwrap_or_default();
         let is_there = std::env::split_paths(&path).any(|folder| folder.join("anyhook").is_file());
         match &self.environment.places.binary {
             Some(binary) if !is_there => {

@@ -1,0 +1,149 @@
+//! Where anyhook keeps its things for this user, whatever the caller's environment says.
+//!
+//! `HOME` and `XDG_*` are the caller's to set, and a caller may be an agent. What guards against agents
+//! is therefore also looked for below the home folder that the password database names, and in the
+//! folders that `install` wrote into agents' settings there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhook_engine::Places;
+use anyhook_hosts::AGENTS;
+use anyhook_hosts::wiring::Scope;
+
+use crate::agents;
+use crate::environment::{Environment, passwd_home_of_tests};
+
+/// The users of this system.
+const PASSWD: &str = "/etc/passwd";
+/// Asks the other databases of users, such as LDAP.
+const GETENT: &str = "/usr/bin/getent";
+
+/// The folders of one user.
+#[derive(Debug, Default)]
+pub struct KnownPlaces {
+    /// The user's level: the environment's first.
+    pub users: Vec<PathBuf>,
+    /// What is remembered: the environment's first; others only if they are there.
+    pub states: Vec<PathBuf>,
+    /// The state folders that are there and that no variable of the caller chose.
+    fixed_states: Vec<PathBuf>,
+}
+
+impl KnownPlaces {
+    /// Finds them all.
+    pub fn find(environment: &Environment) -> Self {
+        let places = &environment.places;
+        let mut known = Self::default();
+        known.users.extend(places.user.clone());
+        known.states.extend(places.state.clone());
+        let passwd_home = passwd_home();
+        if let Some(home) = &passwd_home {
+            add(&mut known.users, home.join(".config/agents"));
+            known.add_state(home.join(".local/state/anyhook"), true);
+            known.add_installed(&plain_scope(home), true);
+        }
+        if let Some(home) = &places.home
+            && passwd_home.as_ref() != Some(home)
+        {
+            known.add_installed(&plain_scope(home), false);
+        }
+        if let Ok(scope) = agents::scope(environment, false) {
+            known.add_installed(&scope, false);
+        }
+        known
+    }
+
+    /// Returns the state folders whose word counts where the caller is an agent: those that its
+    /// environment did not choose, if there are any.
+    pub fn trusted_states(&self) -> &[PathBuf] {
+        if self.fixed_states.is_empty() { &self.states } else { &self.fixed_states }
+    }
+
+    /// Returns the state folders beside that of the environment.
+    pub fn other_states(&self, places: &Places) -> impl Iterator<Item = &PathBuf> {
+        let own = places.state.clone();
+        self.states.iter().filter(move |state| Some(*state) != own.as_ref())
+    }
+
+    /// Adds the folders that `install` wrote into the user's settings of each agent.
+    fn add_installed(&mut self, scope: &Scope, is_fixed: bool) {
+        // Settings that cannot be read name nothing; `doctor` says what is wrong with them.
+        let found = AGENTS.into_iter().filter_map(|agent| agents::inspect(agent, scope).ok());
+        for (option, folder) in found.flat_map(|found| found.folders()) {
+            match option {
+                "--config" => add(&mut self.users, folder),
+                "--state" => self.add_state(folder, is_fixed),
+                _ => {}
+            }
+        }
+    }
+
+    fn add_state(&mut self, folder: PathBuf, is_fixed: bool) {
+        if !folder.is_dir() {
+            return;
+        }
+        if is_fixed {
+            add(&mut self.fixed_states, folder.clone());
+        }
+        add(&mut self.states, folder);
+    }
+}
+
+/// Adds a folder, unless it is there by this name or another.
+fn add(folders: &mut Vec<PathBuf>, folder: PathBuf) {
+    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let new = real(&folder);
+    if folders.iter().all(|known| real(known) != new) {
+        folders.push(folder);
+    }
+}
+
+/// Returns where agents' settings are if no variable says so.
+fn plain_scope(home: &Path) -> Scope {
+    Scope {
+        home: home.to_owned(),
+        config_home: home.join(".config"),
+        project: None,
+        variables: std::collections::BTreeMap::new(),
+    }
+}
+
+/// Returns the home folder that the password database names for whoever runs us.
+fn passwd_home() -> Option<PathBuf> {
+    if let Some(home) = passwd_home_of_tests() {
+        return Some(home);
+    }
+    let user = rustix::process::getuid().as_raw();
+    let local = fs::read_to_string(PASSWD).ok().and_then(|text| home_in(&text, user));
+    local.or_else(|| {
+        let mut getent = Command::new(GETENT);
+        getent.args(["passwd", &user.to_string()]).env_clear();
+        let told = getent.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+        home_in(&String::from_utf8_lossy(&told.stdout), user)
+    })
+}
+
+/// Finds the home folder of a user in a text like `/etc/passwd`.
+fn home_in(text: &str, user: u32) -> Option<PathBuf> {
+    text.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split(':').collect();
+        let is_meant = fields.get(2)?.parse() == Ok(user);
+        let home = Path::new(fields.get(5)?);
+        (is_meant && home.is_absolute()).then(|| home.to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_home_is_in_the_sixth_field() {
+        let text = "root:x:0:0:root:/root:/bin/bash\n# no user\nann:x:1000:1000:Ann,,,:/home/ann:/bin/sh\nodd:x:7:7::relative:/bin/sh\n";
+        assert_eq!(home_in(text, 0), Some("/root".into()));
+        assert_eq!(home_in(text, 1000), Some("/home/ann".into()));
+        assert_eq!((home_in(text, 7), home_in(text, 8)), (None, None));
+    }
+}
