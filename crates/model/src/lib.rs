@@ -46,7 +46,7 @@ pub use alarm::{Alarm, AlarmKind};
 pub use bus::Happening;
 pub use decision::{Decision, Effect};
 pub use event::{Event, ToolCall};
-pub use file_path::{CallForms, FilePath};
+pub use file_path::{CallForms, FilePath, OtherName};
 pub use hook::{EnvAccess, FailMode, HookDefinition, Matcher, Mode, StdoutUse, Trigger};
 pub use host::{Caller, DecodeError, Host, LateRefusal, Lost, Reply};
 pub use id::RecordId;
