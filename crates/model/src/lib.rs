@@ -30,6 +30,8 @@ pub mod nearest;
 pub mod notice;
 pub mod open_format;
 pub mod outcome;
+pub mod patch;
+pub mod patch_events;
 pub mod pipeline;
 pub mod reaction;
 pub mod record;
