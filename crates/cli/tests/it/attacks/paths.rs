@@ -148,7 +148,7 @@ pub fn list() -> Vec<Attempt> {
     }
     for host in Host::ALL {
         let (kind, pattern) = PATTERNS[host as usize % 2];
-        let edits = host as usize % 2 == 0;
+        let edits = (host as usize).is_multiple_of(2);
         let verb = if edits { "edit" } else { "write" };
         let how = format!(
             "`ln protected/secret.txt twin.txt`, then {verb} it, as `{}`; the guard's pattern is \
