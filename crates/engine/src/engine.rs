@@ -246,6 +246,11 @@ impl Engine {
             Ok(read) => read,
             Err(error) => return self.refuse(host, &error, &payload, caller),
         };
+        if let Some(event) = events.first().filter(|event| event.doubt == Some(Doubt::UnknownEvent))
+            && let Some(reply) = self.refuse_unknown(host, event, &payload)
+        {
+            return reply;
+        }
         if let (Some(tell), Some(event)) = (self.tell_kind, events.first()) {
             tell(&event.kind);
         }
@@ -405,20 +410,37 @@ impl Engine {
         let roots = self.unpinned(&event, event.project_dir.clone());
         let scene = self.scene(roots, &event.work_dir, Reading::WhatMayRun);
         // Who speaks the open format is told what is wrong with an event, unless it may be a call.
-        let speaks_open_format = host.id() == OpenFormat.id();
-        let is_guard = |standing: &Standing| {
-            let hook = &standing.hook;
-            let triggers = &hook.definition.triggers;
-            let is_for_tools = triggers.iter().any(|trigger| trigger.kind.takes_input_change());
-            standing.out.is_none()
-                && (is_for_tools || !speaks_open_format)
-                && hook.blocks_on_failure()
-                && hook.definition.mode == Mode::Enforce
-        };
-        let guarded = scene.installed.hooks.iter().any(is_guard);
+        let for_tools = host.id() == OpenFormat.id();
+        let guarded = scene.installed.hooks.iter().any(|standing| is_guard(standing, for_tools));
+        event.project_dir = scene.root;
+        self.refuse_as(host, error, payload, event, guarded)
+    }
+
+    /// Refuses a tool call whose event has a name that nobody knows, where a guard of tool calls is
+    /// installed: it is due at no such event.
+    fn refuse_unknown(&self, host: &dyn Host, event: &Event, payload: &[u8]) -> Option<Reply> {
+        let scene = self.scene(self.known_roots(event), &event.work_dir, Reading::WhatMayRun);
+        if !scene.installed.hooks.iter().any(|standing| is_guard(standing, true)) {
+            return None;
+        }
+        let error = DecodeError::UnknownEvent(shorten(&event.kind.to_string(), 100));
+        let mut refused = Event::new(event.kind.clone(), host.id(), &event.work_dir, event.at);
+        refused.session.clone_from(&event.session);
+        refused.project_dir = scene.root;
+        Some(self.refuse_as(host, &error, payload, refused, true))
+    }
+
+    /// Answers a payload that no hook was asked about, and journals it.
+    fn refuse_as(
+        &self,
+        host: &dyn Host,
+        error: &DecodeError,
+        payload: &[u8],
+        event: Event,
+        guarded: bool,
+    ) -> Reply {
         let mut reply = host.refuse(error, guarded);
         reply.blocks = guarded;
-        event.project_dir = scene.root;
         let mut verdict = Verdict { warnings: vec![error.to_string()], ..Verdict::default() };
         verdict.effect = (reply.exit_code == exit_code::BLOCKED).then_some(Effect::Deny);
         let finished = Finished { verdict, ..Finished::of(event) };
@@ -671,13 +693,17 @@ impl Engine {
         if let Some(state) = &self.places.state {
             finished.runs.iter().for_each(|run| failure_streak::remember(state, run));
         }
-        if let EventKind::Other(name) = &finished.event.kind
-            && let Some(meant) = EventKind::slip_of(name)
+        let meant = match &finished.event.kind {
+            EventKind::Other(name) => Some((name, EventKind::slip_of(name))),
+            _ => None,
+        };
+        if let Some((name, meant)) = meant
+            && (meant.is_some() || finished.event.doubt == Some(Doubt::UnknownEvent))
         {
-            let hint = if meant == name {
-                "it is another agent's event".to_owned()
-            } else {
-                format!("did you mean `{meant}`?")
+            let hint = match meant {
+                Some(meant) if meant == name => "it is another agent's event".to_owned(),
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => "it carries a tool call that no hook was asked about".to_owned(),
             };
             let name = shorten(name, 100);
             let warning = format!("unknown event `{name}`, so no hook ran: {hint}");
@@ -982,6 +1008,17 @@ impl Engine {
     }
 }
 
+/// Tells whether a hook stops what it cannot decide; `for_tools` is for tool calls only.
+fn is_guard(standing: &Standing, for_tools: bool) -> bool {
+    let hook = &standing.hook;
+    let triggers = &hook.definition.triggers;
+    let is_for_tools = || triggers.iter().any(|trigger| trigger.kind.takes_input_change());
+    standing.out.is_none()
+        && (!for_tools || is_for_tools())
+        && hook.blocks_on_failure()
+        && hook.definition.mode == Mode::Enforce
+}
+
 /// Denies a call that a guard did not see as it is: one that blocks on failure must not be passed by.
 fn deny_doubtful(scene: &Scene, finished: &mut Finished) {
     let event = &finished.event;
@@ -994,7 +1031,7 @@ fn deny_doubtful(scene: &Scene, finished: &mut Finished) {
         let definition = &step.hook.definition;
         let decides = definition.mode == Mode::Enforce && !definition.is_async;
         // A guard that took the call although it has no name has decided about it.
-        let was_passed = doubt == Doubt::Cut || step.mismatch(event).is_some();
+        let was_passed = doubt != Doubt::Unnamed || step.mismatch(event).is_some();
         decides && step.hook.blocks_on_failure() && was_passed
     });
     if let Some(guard) = guard {

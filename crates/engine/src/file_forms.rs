@@ -5,18 +5,25 @@
 //! needs the disk, and happens when a hook with a pattern is due, or one is about to read the event.
 //!
 //! The work is linear in the length of the paths: an existing path is opened once, and of another
-//! the longest part that exists is found by halving.
+//! the longest part that exists is found by halving. A file with hard links is also looked for under
+//! its other names in the project, in a limited number of folder entries.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
-use anyhook_model::{CallForms, Event, FilePath, ToolCall, tools};
+use anyhook_model::{CallForms, Event, FilePath, OtherName, ToolCall, tools};
 use serde_json::Value;
 
 /// So many paths of a call are looked at. Of a call with more, every pattern matches.
 const MOST_PATHS: usize = 1000;
 /// So many links are followed, as by the system itself.
 const MOST_LINKS: usize = 40;
+/// So many entries of folders are looked at for a file's other names. Reading them takes some ten
+/// milliseconds.
+const MOST_ENTRIES: usize = 20_000;
+/// Folders that are not searched: they hold many files with hard links that nobody guards by a name
+/// of their own.
+const NOT_SEARCHED: [&str; 3] = [".git", "node_modules", "target"];
 
 /// Finds out the forms of an event's call, once.
 pub fn resolve(event: &Event) {
@@ -26,13 +33,17 @@ pub fn resolve(event: &Event) {
 }
 
 fn forms(event: &Event, call: &ToolCall) -> CallForms {
-    let mut forms = CallForms { commands: command_lines(call), ..CallForms::default() };
+    let is_shell = call.name == "Shell" || call.also.contains(&"Shell");
+    let commands = if is_shell { tools::command_lines(&call.input) } else { Vec::new() };
+    let mut forms = CallForms { commands, ..CallForms::default() };
     let listed = call.files.as_array().into_iter().flatten().filter_map(Value::as_str);
     let names = std::iter::once(call.name.as_str()).chain(call.also.iter().copied());
     let in_fields = names.flat_map(|name| tools::paths(name, &call.input));
+    let seeming = tools::seeming_paths(&call.name, &call.input).texts;
     let mut seen = HashSet::new();
-    let mut place = Place { work_dir: &event.work_dir, root: None, real_root: None };
-    for given in listed.chain(in_fields).filter(|given| seen.insert(*given)) {
+    let mut place =
+        Place { work_dir: &event.work_dir, root: None, real_root: None, linked: Vec::new() };
+    for given in listed.chain(in_fields).chain(seeming).filter(|given| seen.insert(*given)) {
         if forms.files.len() >= MOST_PATHS {
             forms.is_cut = true;
             break;
@@ -44,20 +55,8 @@ fn forms(event: &Event, call: &ToolCall) -> CallForms {
             place.add(&mut forms.files, given, &reading);
         }
     }
+    place.add_other_names(&mut forms.files);
     forms
-}
-
-/// Returns commands that are lists of words as one line each: a pattern is written for a line.
-fn command_lines(call: &ToolCall) -> Vec<String> {
-    let is_shell = call.name == "Shell" || call.also.contains(&"Shell");
-    let fields = call.input.as_object().filter(|_| is_shell).into_iter().flatten();
-    let lists = fields.filter_map(|(_, value)| value.as_array()).filter(|words| words.len() > 1);
-    lists
-        .filter_map(|words| {
-            let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
-            words.map(|words| words.join(" "))
-        })
-        .collect()
 }
 
 /// Returns the paths an agent may take a text for: agents are known to take blanks off its ends and
@@ -84,6 +83,15 @@ struct Place<'event> {
     root: Option<String>,
     /// The same with links resolved, once it is needed.
     real_root: Option<String>,
+    /// Which of the files have hard links, and what they are.
+    linked: Vec<(usize, FileId)>,
+}
+
+/// What makes a file the same under another name: the number of its device, and its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FileId {
+    device: u64,
+    inode: u64,
 }
 
 impl Place<'_> {
@@ -97,31 +105,108 @@ impl Place<'_> {
             text(self.work_dir) + "/" + reading
         };
         let path = normal(&absolute);
-        let (real, links) = real(&path);
+        let (real, at_real) = real(&path);
         // To the system `link/..` is where the link leads, and some agents leave it to the system.
         let by_system = absolute
             .split('/')
             .any(|part| part == "..")
             .then(|| self::real(&absolute))
             .filter(|(by_system, _)| *by_system != real);
-        files.push(self.file(given, path, real, links));
-        if let Some((real, links)) = by_system {
-            files.push(self.file(given, real.clone(), real, links));
+        self.add_file(files, given, path, real, at_real);
+        if let Some((real, at_real)) = by_system {
+            self.add_file(files, given, real.clone(), real, at_real);
         }
     }
 
-    fn file(&mut self, given: &str, path: String, real: String, links: Option<u64>) -> FilePath {
+    fn add_file(
+        &mut self,
+        files: &mut Vec<FilePath>,
+        given: &str,
+        path: String,
+        real: String,
+        at_real: Option<Names>,
+    ) {
         let relative = self.root.as_deref().and_then(|root| inside(&path, root));
         let real_relative = if real == path && relative.is_some() {
             relative.clone()
         } else {
-            let root = self.root.as_deref();
-            let real_root =
-                root.map(|root| self.real_root.get_or_insert_with(|| self::real(root).0));
-            real_root.and_then(|root| inside(&real, root))
+            self.real_root().and_then(|root| inside(&real, root))
         };
-        FilePath { path, given: given.to_owned(), relative, real, real_relative, links }
+        if let Some(names) = at_real.filter(|names| names.count > 1) {
+            self.linked.push((files.len(), names.id));
+        }
+        let (given, links) = (given.to_owned(), at_real.map(|names| names.count));
+        files.push(FilePath {
+            path,
+            given,
+            relative,
+            real,
+            real_relative,
+            links,
+            ..FilePath::default()
+        });
     }
+
+    fn real_root(&mut self) -> Option<&str> {
+        let root = self.root.as_deref()?;
+        Some(self.real_root.get_or_insert_with(|| real(root).0))
+    }
+
+    /// Finds the other names that files with hard links have in the project.
+    fn add_other_names(&mut self, files: &mut [FilePath]) {
+        if self.linked.is_empty() {
+            return;
+        }
+        let linked = std::mem::take(&mut self.linked);
+        for (index, _) in &linked {
+            let file = &mut files[*index];
+            file.unknown_names = file.links.unwrap_or_default().saturating_sub(1);
+        }
+        let Some(root) = self.real_root() else { return };
+        search(Path::new(root), MOST_ENTRIES, |path, inode| {
+            for (index, id) in linked.iter().filter(|(_, id)| id.inode == inode) {
+                let name = text(path);
+                let file = &mut files[*index];
+                // A number is that of a file only together with the device.
+                if file.real == name || id_of(path) != Some(*id) {
+                    continue;
+                }
+                let relative = inside(&name, root).unwrap_or_default();
+                file.other_names.push(OtherName { path: name, relative });
+                file.unknown_names = file.unknown_names.saturating_sub(1);
+            }
+            linked.iter().any(|(index, _)| files[*index].unknown_names > 0)
+        });
+    }
+}
+
+/// Walks through a folder, those nearest to its top first, and shows each file with its number, until
+/// `visit` has seen enough or so many entries were read.
+fn search(root: &Path, most: usize, mut visit: impl FnMut(&Path, u64) -> bool) {
+    use std::os::unix::fs::DirEntryExt;
+    let mut folders = VecDeque::from([root.to_owned()]);
+    let mut left = most;
+    while let Some(folder) = folders.pop_front() {
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        for entry in entries.flatten() {
+            let Some(fewer) = left.checked_sub(1) else { return };
+            left = fewer;
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() {
+                if !NOT_SEARCHED.iter().any(|name| entry.file_name() == *name) {
+                    folders.push_back(entry.path());
+                }
+            } else if kind.is_file() && !visit(&entry.path(), entry.ino()) {
+                return;
+            }
+        }
+    }
+}
+
+fn id_of(path: &Path) -> Option<FileId> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = std::fs::symlink_metadata(path).ok()?;
+    Some(FileId { device: metadata.dev(), inode: metadata.ino() })
 }
 
 /// Returns the part of a path behind a folder's, if it is inside.
@@ -152,17 +237,17 @@ fn normal(path: &str) -> String {
     if normal.is_empty() { "/".to_owned() } else { normal }
 }
 
-/// Returns where an absolute path leads, and how many names the file there has if it exists.
+/// Returns where an absolute path leads, and the names of the file there if it exists.
 ///
 /// Of a path that does not exist, the part that does is resolved, and a link that leads nowhere yet
 /// is followed: who writes there makes the file it names.
-fn real(path: &str) -> (String, Option<u64>) {
+fn real(path: &str) -> (String, Option<Names>) {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
         let (existing, found) = longest_existing(&path);
         let rest = path[existing..].trim_start_matches('/');
         if rest.is_empty() {
-            return (text(&found.path), found.links);
+            return (text(&found.path), found.names);
         }
         let (next, behind) = rest.split_once('/').unwrap_or((rest, ""));
         let Ok(target) = std::fs::read_link(found.path.join(next)) else {
@@ -195,7 +280,7 @@ fn longest_existing(path: &str) -> (usize, Found) {
     let exists = |end: &usize| find(&whole[..*end]).is_some();
     let count = ends.partition_point(exists);
     let end = count.checked_sub(1).map_or(0, |last| ends[last]);
-    let root = || Found { path: PathBuf::from("/"), links: None };
+    let root = || Found { path: PathBuf::from("/"), names: None };
     (end, find(&whole[..end]).unwrap_or_else(root))
 }
 
@@ -203,8 +288,15 @@ fn longest_existing(path: &str) -> (usize, Found) {
 struct Found {
     /// Where it leads.
     path: PathBuf,
-    /// How many names it has, if it is a file.
-    links: Option<u64>,
+    /// The names it has, if it is a file.
+    names: Option<Names>,
+}
+
+/// How many names a file has, and which file it is.
+#[derive(Clone, Copy, Debug)]
+struct Names {
+    count: u64,
+    id: FileId,
 }
 
 /// Finds out where a path leads that exists; the empty one is the root of the disk.
@@ -220,8 +312,12 @@ fn find(path: &str) -> Option<Found> {
     let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
     let real = std::fs::read_link(format!("/proc/self/fd/{}", handle.as_raw_fd()));
     let path = real.or_else(|_| std::fs::canonicalize(path)).ok()?;
-    #[allow(clippy::unnecessary_cast, reason = "its type differs between machines")]
-    Some(Found { path, links: is_file.then_some(stat.st_nlink as u64) })
+    #[allow(clippy::unnecessary_cast, reason = "their types differ between machines")]
+    let names = Names {
+        count: stat.st_nlink as u64,
+        id: FileId { device: stat.st_dev as u64, inode: stat.st_ino as u64 },
+    };
+    Some(Found { path, names: is_file.then_some(names) })
 }
 
 /// Finds out where a path leads that exists; the empty one is the root of the disk.
@@ -230,7 +326,9 @@ fn find(path: &str) -> Option<Found> {
     use std::os::unix::fs::MetadataExt;
     let path = std::fs::canonicalize(if path.is_empty() { "/" } else { path }).ok()?;
     let metadata = std::fs::metadata(&path).ok()?;
-    Some(Found { links: metadata.is_file().then(|| metadata.nlink()), path })
+    let id = FileId { device: metadata.dev(), inode: metadata.ino() };
+    let names = metadata.is_file().then(|| Names { count: metadata.nlink(), id });
+    Some(Found { names, path })
 }
 
 fn text(path: &Path) -> String {
@@ -300,6 +398,7 @@ mod tests {
                 real: file.clone(),
                 real_relative: Some("vendor/secret.txt".to_owned()),
                 links: Some(1),
+                ..FilePath::default()
             };
             // What is missing for the system is there for an agent that goes by the text.
             let found = files.iter().find(|file| file.path == expected.path).unwrap_or(last);
@@ -363,6 +462,62 @@ mod tests {
         let call = event.tool.unwrap();
         let found: Vec<_> = call.forms.get().unwrap().files.iter().map(|file| file.links).collect();
         assert_eq!(found, [None, Some(2)]);
+    }
+
+    #[test]
+    fn a_file_with_hard_links_is_known_by_its_other_names() {
+        let (scratch, root) = project();
+        let secret = root.join("vendor/secret.txt");
+        fs::hard_link(&secret, root.join("src/twin")).unwrap();
+        fs::hard_link(&secret, root.join("src/third")).unwrap();
+        let forms = of(&root, "twin");
+        let mut names: Vec<_> =
+            forms.files[0].other_names.iter().map(|name| name.relative.as_str()).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["src/third", "vendor/secret.txt"]);
+        assert_eq!(forms.files[0].unknown_names, 0);
+        let path = secret.to_string_lossy();
+        assert!(forms.texts().any(|text| text == "vendor/secret.txt"));
+        assert!(forms.texts().any(|text| text == path) && forms.listed().any(|text| text == path));
+        // Names that are not found are counted.
+        fs::hard_link(&secret, scratch.path().join("outside")).unwrap();
+        fs::create_dir(root.join("node_modules")).unwrap();
+        fs::hard_link(&secret, root.join("node_modules/fifth")).unwrap();
+        assert_eq!(of(&root, "twin").files[0].unknown_names, 2);
+        assert!(of(&root, "plain").files[0].other_names.is_empty());
+    }
+
+    #[test]
+    fn a_search_ends_after_so_many_entries() {
+        let (_scratch, root) = project();
+        for number in 0..50 {
+            fs::write(root.join(format!("src/{number}")), "").unwrap();
+        }
+        for (most, expected) in [(0, 0), (10, 7), (1000, 51)] {
+            let mut seen = 0;
+            search(&root, most, |_, _| {
+                seen += 1;
+                true
+            });
+            // `vendor`, `src` and `vendor/deep` are entries, too.
+            assert!(seen >= expected && seen <= most, "{most}: {seen}");
+        }
+    }
+
+    #[test]
+    fn the_paths_of_any_tool_have_their_forms() {
+        let (_scratch, root) = project();
+        for input in [
+            json!({"path": "../vendor//secret.txt"}),
+            json!({"include": ["../vendor/./secret.txt"]}),
+            json!({"files": [{"filePath": "../vendor/deep/../secret.txt"}]}),
+        ] {
+            let mut event = event(&root, "");
+            event.tool = Some(ToolCall::new("mcp__fs__write", input.clone()));
+            resolve(&event);
+            let forms = event.tool.unwrap().forms.get().unwrap().clone();
+            assert!(forms.texts().any(|text| text == "vendor/secret.txt"), "{input}");
+        }
     }
 
     #[test]

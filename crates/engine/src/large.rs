@@ -11,7 +11,7 @@
 use std::cell::OnceCell;
 
 use anyhook_model::json::{Abridged, Cut, Role, abridge};
-use anyhook_model::{Caller, DecodeError, Event, EventKind, Host, ToolCall};
+use anyhook_model::{Caller, DecodeError, Event, EventKind, Host, ToolCall, tools};
 use serde_json::Value;
 
 use crate::about::{LONG, about};
@@ -83,9 +83,17 @@ impl Engine {
         }
         // What a path leads to follows from all of it, and a patch may be in what was left out.
         let paths = call.files.as_array().into_iter().flatten().filter_map(Value::as_str);
-        let is_cut = paths.into_iter().any(|path| path.len() >= LONG)
+        let seeming = tools::seeming_paths(&call.name, &call.input);
+        let is_cut = paths.chain(seeming.texts).any(|path| path.len() >= LONG)
             || cuts.iter().any(|cut| cut.raw.contains("*** "));
-        if is_cut {
+        // Of a list only the beginning is there: what follows may be a path or a command by the name
+        // of its field.
+        let are_fields_cut = cuts.iter().any(|cut| {
+            cut.role != Role::Other
+                && cut.head().is_none()
+                && (seeming.is_list || has_field(cut.raw))
+        });
+        if is_cut || are_fields_cut {
             return None;
         }
         let roots = self.known_roots(&event);
@@ -117,6 +125,11 @@ fn leaves<'call>(call: &'call ToolCall, cuts: &[Cut<'call>]) -> Leaves<'call> {
         leaves.add_json_string(cut.raw);
     }
     leaves
+}
+
+/// Tells whether what was left out may hold a field with a name.
+fn has_field(raw: &str) -> bool {
+    raw.contains('{')
 }
 
 /// Tells whether a hook may have its turn.

@@ -281,6 +281,42 @@ proptest! {
     }
 }
 
+#[test]
+fn what_is_late_in_a_long_list_is_still_a_path_or_a_command() {
+    let filler: Vec<Value> = (0..3_000).map(|number| json!(format!("filler {number}"))).collect();
+    let with = |last: Value| -> Value { filler.iter().cloned().chain([last]).collect() };
+    let guards = [
+        Guard {
+            trigger: "before_tool",
+            tool: None,
+            pattern: Some("^vendor/a$"),
+            script: "echo no >&2; exit 2",
+        },
+        Guard {
+            trigger: "before_tool",
+            tool: Some("Shell"),
+            pattern: None,
+            script: "echo no >&2; exit 2",
+        },
+    ];
+    for input in [
+        json!({"paths": with(json!("./vendor//a"))}),
+        json!({"items": with(json!({"path": "./vendor//a"}))}),
+        json!({"items": with(json!({"command": "ls"}))}),
+        json!({"path": "./".repeat(20_000) + "vendor/a"}),
+    ] {
+        let payload = json!({
+            "event_type": "before_tool", "session_id": "s", "tool_name": "Frobnicate",
+            "tool_input": input, "tool_use_id": "t",
+        });
+        let world = tempfile::tempdir().unwrap();
+        install(&guards, &world.path().join("home"));
+        fs::create_dir(world.path().join(".git")).unwrap();
+        let (reply, _) = answer(&OpenFormat, &payload.to_string(), world.path(), "part", 0);
+        assert_eq!(reply.exit_code, 2, "{}", &payload.to_string()[..200]);
+    }
+}
+
 /// The open format, which notes how much it is given to read.
 #[derive(Default)]
 struct Watched(Mutex<Vec<usize>>);

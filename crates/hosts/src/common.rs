@@ -1,9 +1,10 @@
 //! Decoding the payloads of Claude Code and of the hosts that follow its shape.
 
-use anyhook_model::{Caller, DecodeError, Event, EventKind};
+use anyhook_model::event::Doubt;
+use anyhook_model::open_format::carries_call;
+use anyhook_model::{Caller, DecodeError, Event, EventKind, patch_events};
 use serde_json::{Value, json};
 
-use crate::patch_events;
 use crate::payload::{CUT, Payload, assistant_message, repeated_id, stop_events};
 use crate::tool::{self, OtherTool, Tool};
 
@@ -41,10 +42,11 @@ impl Common {
     ) -> Result<Vec<Event>, DecodeError> {
         let mut payload = Payload::read(bytes)?;
         let (native, mut event) = payload.begin(self.host, caller)?;
-        match kind_of(&native) {
+        match kind_of(&native).or_else(|| EventKind::of_agent_alike(&native, &kind_of)) {
             Some(kind) => event.kind = kind,
             // Half a name may be that of a tool's event.
             None if payload.cut => return Err(DecodeError::NotJson(CUT.to_owned())),
+            None if carries_call(&payload.fields) => event.doubt = Some(Doubt::UnknownEvent),
             None => {}
         }
         self.own_fields(&mut event, &mut payload);
@@ -55,7 +57,7 @@ impl Common {
         event.raw = payload.fields;
         Ok(match event.kind {
             EventKind::BeforeStop => stop_events(event),
-            _ => patch_events::of_shell(event),
+            _ => patch_events::of_call(event),
         })
     }
 

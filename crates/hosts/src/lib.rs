@@ -16,8 +16,6 @@ pub mod happening;
 pub mod launch;
 pub mod log;
 pub mod opencode;
-pub mod patch;
-mod patch_events;
 pub mod payload;
 pub mod recognition;
 mod say;

@@ -1,7 +1,61 @@
 //! Names of events: what a host calls its own is known to whoever writes a `trigger`.
 
-use anyhook_hosts::AGENTS;
-use anyhook_model::{EventKind, Spelling};
+#![expect(clippy::unwrap_used, reason = "a test may")]
+
+use anyhook_hosts::{AGENTS, Agent};
+use anyhook_model::event::Doubt;
+use anyhook_model::{Caller, Event, EventKind, Spelling};
+use serde_json::json;
+
+/// What a host's event of a name is decoded to.
+fn decoded(agent: &dyn Agent, name: &str) -> Event {
+    let caller = Caller::new("/p", "2026-01-01T00:00:00Z".parse().unwrap());
+    let payload = if agent.id() == "opencode" {
+        json!({"hook": name, "input": {"tool": "bash"}, "output": {"args": {"command": "ls"}}})
+    } else {
+        json!({
+            "hook_event_name": name, "tool_name": "Bash", "tool_input": {"command": "ls"},
+            "prompt": "x", "trigger": "manual",
+        })
+    };
+    agent.decode(payload.to_string().as_bytes(), &caller).unwrap().remove(0)
+}
+
+#[test]
+fn an_event_is_read_in_any_case() {
+    for agent in AGENTS {
+        for native in agent.capabilities().iter().filter_map(|row| row.native) {
+            let kind = decoded(agent, native).kind;
+            if matches!(kind, EventKind::Other(_)) {
+                // What it is follows from more than its name.
+                continue;
+            }
+            for name in [
+                native.to_lowercase(),
+                native.to_uppercase(),
+                native.replace('.', "_"),
+                format!("{native}\u{200b}"),
+            ] {
+                assert_eq!(decoded(agent, &name).kind, kind, "{}: {name}", agent.id());
+            }
+        }
+        for name in ["Before_Tool", "before_tool_call", "pre_tool", "PreTool"] {
+            let event = decoded(agent, name);
+            assert_eq!(event.kind, EventKind::BeforeTool, "{}: {name}", agent.id());
+            let call = event.tool.unwrap();
+            assert!(call.names().any(|name| name == "Shell"), "{}: {name}", agent.id());
+        }
+    }
+}
+
+#[test]
+fn an_unknown_event_with_a_tool_call_is_a_doubt() {
+    for agent in AGENTS {
+        let event = decoded(agent, "on_frobnicate");
+        assert_eq!(event.doubt, Some(Doubt::UnknownEvent), "{}", agent.id());
+        assert_eq!(event.kind, EventKind::Other("on_frobnicate".to_owned()));
+    }
+}
 
 #[test]
 fn every_native_event_name_is_read_as_the_event_it_is_decoded_to() {

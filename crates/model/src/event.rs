@@ -77,6 +77,10 @@ pub enum Doubt {
     Cut,
     /// The tool has no name that can be read: no matcher can tell whether it is meant.
     Unnamed,
+    /// The event has a name that nobody knows and carries a tool call.
+    UnknownEvent,
+    /// A command that applies a patch changes its folder too often: its files may be anywhere.
+    Folders,
 }
 
 impl std::fmt::Display for Doubt {
@@ -84,6 +88,10 @@ impl std::fmt::Display for Doubt {
         formatter.write_str(match self {
             Self::Cut => "the agent's message was cut off",
             Self::Unnamed => "the agent's message does not name the tool",
+            Self::UnknownEvent => "the agent's message is of an unknown event",
+            Self::Folders => {
+                "the command changes its folder too often to tell which files it patches"
+            }
         })
     }
 }

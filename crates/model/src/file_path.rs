@@ -19,6 +19,27 @@ pub struct FilePath {
     pub real_relative: Option<String>,
     /// How many names the file has, if it exists: more than one are hard links.
     pub links: Option<u64>,
+    /// Its other names in the project, of a file with hard links.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub other_names: Vec<OtherName>,
+    /// How many of its names were not found: they are outside the project, in a folder that is not
+    /// searched, or the project has too many files.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unknown_names: u64,
+}
+
+/// Another name of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct OtherName {
+    /// Absolute, with links resolved.
+    pub path: String,
+    /// From the project's real folder on.
+    pub relative: String,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl FilePath {
@@ -27,7 +48,8 @@ impl FilePath {
         let real = Some(&self.real).filter(|real| **real != self.path);
         let inner = self.real_relative.as_ref().filter(|_| self.real_relative != self.relative);
         let further = [self.relative.as_ref(), real, inner].into_iter().flatten();
-        [&self.given, &self.path].into_iter().chain(further).map(String::as_str)
+        let others = self.other_names.iter().flat_map(|other| [&other.path, &other.relative]);
+        [&self.given, &self.path].into_iter().chain(further).chain(others).map(String::as_str)
     }
 }
 
@@ -48,11 +70,13 @@ impl CallForms {
         self.files.iter().flat_map(FilePath::texts).chain(self.commands.iter().map(String::as_str))
     }
 
-    /// Returns the files as an event lists them: absolute, each real path behind its own.
+    /// Returns the files as an event lists them: absolute, each real path and other name behind its
+    /// own.
     pub fn listed(&self) -> impl Iterator<Item = &str> {
         self.files.iter().flat_map(|file| {
             let real = Some(file.real.as_str()).filter(|real| *real != file.path);
-            std::iter::once(file.path.as_str()).chain(real)
+            let others = file.other_names.iter().map(|other| other.path.as_str());
+            std::iter::once(file.path.as_str()).chain(real).chain(others)
         })
     }
 }

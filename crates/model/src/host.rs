@@ -86,6 +86,9 @@ pub enum DecodeError {
     /// `event_type` is no text.
     #[error("`event_type` is not a string but {0}")]
     EventTypeNotText(&'static str),
+    /// The event has a name that nobody knows, and carries a tool call.
+    #[error("the event `{0}` is not known, and carries a tool call")]
+    UnknownEvent(String),
 }
 
 /// An agent's program: reads its payloads, words its answers. Pure functions both ways.

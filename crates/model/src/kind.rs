@@ -75,7 +75,7 @@ const NAMES: [(EventKind, &str, Option<&str>); 15] = [
 ///
 /// Gemini CLI's `AfterAgent` is its stop gate, not `after_agent`: letter by letter it is that
 /// agent's name, in any other case and form it is ours.
-const AGENT_NAMES: [(&str, EventKind); 61] = [
+const AGENT_NAMES: [(&str, EventKind); 65] = [
     ("PreToolUse", EventKind::BeforeTool),
     ("preToolUse", EventKind::BeforeTool),
     ("BeforeTool", EventKind::BeforeTool),
@@ -84,6 +84,8 @@ const AGENT_NAMES: [(&str, EventKind); 61] = [
     ("beforeShellExecution", EventKind::BeforeTool),
     ("beforeMCPExecution", EventKind::BeforeTool),
     ("beforeReadFile", EventKind::BeforeTool),
+    ("before_tool_call", EventKind::BeforeTool),
+    ("pre_tool", EventKind::BeforeTool),
     ("pre_run_command", EventKind::BeforeTool),
     ("pre_read_code", EventKind::BeforeTool),
     ("pre_write_code", EventKind::BeforeTool),
@@ -93,6 +95,8 @@ const AGENT_NAMES: [(&str, EventKind); 61] = [
     ("AfterTool", EventKind::AfterTool),
     ("tool.execute.after", EventKind::AfterTool),
     ("tool.result", EventKind::AfterTool),
+    ("after_tool_call", EventKind::AfterTool),
+    ("post_tool", EventKind::AfterTool),
     ("afterShellExecution", EventKind::AfterTool),
     ("afterMCPExecution", EventKind::AfterTool),
     ("afterFileEdit", EventKind::AfterTool),
@@ -179,19 +183,20 @@ impl EventKind {
     /// Reads a name in other than its exact form.
     #[cold]
     fn alike(name: &str) -> Option<(Self, Spelling)> {
-        fn letters(text: &str) -> impl Iterator<Item = u8> {
-            let is_between = |byte: &u8| matches!(byte, b'_' | b'-' | b'.' | b' ');
-            text.trim()
-                .bytes()
-                .filter(move |byte| !is_between(byte))
-                .map(|b| b.to_ascii_lowercase())
-        }
-        let is_name = |known: &&str| letters(known).eq(letters(name));
-        let ours = Self::all_names().find(is_name).and_then(Self::known);
+        let ours = Self::all_names().find(|known| are_alike(known, name)).and_then(Self::known);
         ours.or_else(|| {
-            let (_, kind) = AGENT_NAMES.iter().find(|(agent, _)| is_name(agent))?;
+            let (_, kind) = AGENT_NAMES.iter().find(|(agent, _)| are_alike(agent, name))?;
             Some((kind.clone(), Spelling::Canonical))
         })
+    }
+
+    /// Reads an agent's event in other than its exact form: first by the agent's own names, which
+    /// `own` knows, then as [`Self::in_any_spelling`] does.
+    #[cold]
+    pub fn of_agent_alike(name: &str, own: impl Fn(&str) -> Option<Self>) -> Option<Self> {
+        let alike = AGENT_NAMES.iter().filter(|(agent, _)| are_alike(agent, name));
+        let by_agent = alike.into_iter().find_map(|(agent, _)| own(agent));
+        by_agent.or_else(|| Some(Self::in_any_spelling(name)?.0))
     }
 
     /// Returns the event's name that `name` is a misspelling of.
@@ -270,6 +275,15 @@ impl EventKind {
             Self::Other(_) => &[],
         }
     }
+}
+
+/// Tells whether two names are the same but for case and what is between their words, which may be
+/// signs that nobody sees.
+pub fn are_alike(known: &str, name: &str) -> bool {
+    fn letters(text: &str) -> impl Iterator<Item = char> {
+        text.chars().filter(|letter| letter.is_alphanumeric()).map(|c| c.to_ascii_lowercase())
+    }
+    letters(known).eq(letters(name))
 }
 
 impl fmt::Display for EventKind {
@@ -362,6 +376,11 @@ mod tests {
             "pre_tool_use",
             "tool.execute.before",
             "beforeShellExecution",
+            "before_tool_call",
+            "BeforeToolCall",
+            "pre_tool",
+            "PreTool",
+            "before_tool\u{200b}",
         ] {
             assert_eq!(read(name), canonical(EventKind::BeforeTool), "{name}");
         }

@@ -9,6 +9,7 @@ use crate::file_path::LazyForms;
 use crate::host::{Caller, DecodeError, Host, Reply};
 use crate::json::{self, Object, PassedOn, Role, type_name};
 use crate::kind::EventKind;
+use crate::patch_events;
 use crate::serve::Said;
 use crate::tools;
 use crate::verdict::Verdict;
@@ -29,6 +30,7 @@ impl Host for OpenFormat {
         };
         let kind = match fields.shift_remove("event_type") {
             None => return Err(DecodeError::NoEventType),
+            Some(Value::String(name)) if name.is_empty() => return Err(DecodeError::NoEventType),
             Some(Value::String(name)) => EventKind::in_any_spelling(&name)
                 .map_or_else(|| EventKind::Other(name), |(kind, _)| kind),
             Some(other) => return Err(DecodeError::EventTypeNotText(type_name(&other))),
@@ -50,6 +52,8 @@ impl Host for OpenFormat {
             let is_named = fields.get("tool_name").and_then(Value::as_str);
             event.doubt = is_named.is_none_or(str::is_empty).then_some(Doubt::Unnamed);
             event.tool = Some(take_tool(&mut fields, read.mended));
+        } else if matches!(event.kind, EventKind::Other(_)) && carries_call(&fields) {
+            event.doubt = Some(Doubt::UnknownEvent);
         }
         for name in event.kind.own_fields() {
             if let Some(value) = fields.shift_remove(*name) {
@@ -57,7 +61,7 @@ impl Host for OpenFormat {
             }
         }
         event.raw = fields;
-        Ok(vec![event])
+        Ok(patch_events::of_call(event))
     }
 
     fn passed_on(&self) -> &'static [PassedOn] {
@@ -112,7 +116,9 @@ impl Host for OpenFormat {
             DecodeError::NotJson(_) | DecodeError::NotAnObject(_) | DecodeError::NotTaken(_) => {
                 "send one event as a JSON object on standard input"
             }
-            DecodeError::NoEventType | DecodeError::EventTypeNotText(_) => {
+            DecodeError::NoEventType
+            | DecodeError::EventTypeNotText(_)
+            | DecodeError::UnknownEvent(_) => {
                 "name the event, such as {\"event_type\": \"before_tool\"}"
             }
         };
@@ -122,6 +128,16 @@ impl Host for OpenFormat {
             ..Reply::default()
         }
     }
+}
+
+/// Tells whether the fields of an event are those of a tool call.
+pub fn carries_call(fields: &Object) -> bool {
+    let is_given = |name: &str| match fields.get(name) {
+        None | Some(Value::Null) => false,
+        Some(Value::String(text)) => !text.is_empty(),
+        Some(_) => true,
+    };
+    is_given("tool_name") || is_given("tool_input")
 }
 
 /// Takes the fields of a tool call out of the event's fields.
@@ -203,6 +219,35 @@ mod tests {
     }
 
     #[test]
+    fn an_unknown_event_with_a_call_is_a_doubt() {
+        let doubt = |payload: Value| decode(&payload.to_string()).doubt;
+        for field in ["tool_name", "tool_input"] {
+            let payload = json!({"event_type": "on_tool", field: "Shell"});
+            assert_eq!(doubt(payload), Some(Doubt::UnknownEvent));
+        }
+        assert_eq!(doubt(json!({"event_type": "worktree_create"})), None);
+        let empty = json!({"event_type": "worktree_create", "tool_name": "", "tool_input": null});
+        assert_eq!(doubt(empty), None);
+    }
+
+    #[test]
+    fn a_patch_is_an_event_for_each_file() {
+        let seen = |tool: &str, input: Value| -> Vec<(String, Value)> {
+            let payload =
+                json!({"event_type": "before_tool", "tool_name": tool, "tool_input": input});
+            let events = OpenFormat.decode(payload.to_string().as_bytes(), &caller()).unwrap();
+            let calls = events.into_iter().map(|event| event.tool.unwrap());
+            calls.map(|call| (call.name, call.files)).collect()
+        };
+        let patch = "*** Begin Patch\n*** Add File: vendor/x\n+a\n*** End Patch";
+        let write = ("WriteFile".to_owned(), json!(["vendor/x"]));
+        let command = format!("apply_patch <<'EOF'\n{patch}\nEOF");
+        let shell = ("Shell".to_owned(), Value::Null);
+        assert_eq!(seen("Shell", json!({"command": command})), [shell, write.clone()]);
+        assert_eq!(seen("apply_patch", json!({"patch": patch})), [write]);
+    }
+
+    #[test]
     fn offsets_become_utc() {
         let event =
             decode(r#"{"event_type": "session_end", "timestamp": "2024-01-15T12:30:00+02:00"}"#);
@@ -218,6 +263,7 @@ mod tests {
             ("", "not JSON"),
             ("[1]", "not a JSON object but an array"),
             ("{}", "no `event_type`"),
+            (r#"{"event_type": ""}"#, "no `event_type`"),
             (r#"{"event_type": 3}"#, "not a string but a number"),
         ] {
             let reply = refuse(payload);
@@ -249,7 +295,7 @@ mod tests {
     proptest! {
         #[test]
         fn unknown_events_and_fields_pass_through(
-            name in "[a-z_]{1,12}", key in "x_[a-z]{1,8}", text in ".{0,20}",
+            name in "[a-z_]{1,12}".prop_filter("an unknown name", |name| EventKind::in_any_spelling(name).is_none()), key in "x_[a-z]{1,8}", text in ".{0,20}",
         ) {
             let payload = json!({"event_type": name, key.clone(): text}).to_string();
             let shown: Value =

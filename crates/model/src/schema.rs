@@ -455,6 +455,18 @@ mod generated {
                     "real": text("With links resolved; of what does not exist, as far as it does."),
                     "real_relative": or_null("The real path from the project's real folder on, if it is inside."),
                     "links": {"type": ["integer", "null"], "description": "How many names the file has, if it exists: more than one are hard links."},
+                    "other_names": {
+                        "type": "array",
+                        "description": "The other names in the project of a file with hard links.",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "path": text("Absolute, with links resolved."),
+                                "relative": text("From the project's real folder on."),
+                            },
+                        },
+                    },
+                    "unknown_names": {"type": "integer", "description": "How many names of a file with hard links were not found; not there if all were."},
                 },
             },
         })

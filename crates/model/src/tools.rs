@@ -6,8 +6,6 @@
 
 use serde_json::Value;
 
-use crate::json::Object;
-
 /// A tool that several agents have, under one name.
 #[derive(Clone, Copy, Debug)]
 pub struct CanonicalTool {
@@ -232,18 +230,85 @@ pub const OTHER_TOOLS: &[&str] = &[
     "write_stdin",
 ];
 
-/// Fields in which a tool that no table knows carries a command.
-const COMMAND_FIELDS: [&str; 9] = [
+/// Fields of these tools that look like a command's and are not: what is in them is the tool's own.
+const OWN_FIELDS: [(&str, &str); 4] = [
+    ("SlashCommand", "command"),
+    ("Workflow", "script"),
+    ("apply_patch", "command"),
+    ("exec", "code"),
+];
+
+/// The last words of names of fields in which a tool that no table knows carries a command, such as
+/// `cmd`, `bash_command` and `shellScript`.
+const COMMAND_WORDS: [&str; 11] = [
     "command",
-    "cmd",
     "commands",
+    "cmd",
+    "cmds",
+    "cmdline",
+    "commandline",
     "command_line",
     "commandLine",
     "script",
     "shell",
     "argv",
-    "code",
 ];
+/// The same for words that mean a command only by themselves.
+const COMMAND_NAMES: [&str; 1] = ["code"];
+/// Fields that name a program, and those with its arguments: together they are a command.
+const PROGRAM_NAMES: [&str; 4] = ["program", "executable", "binary", "exe"];
+const ARGUMENT_NAMES: [&str; 4] = ["args", "arguments", "argv", "parameters"];
+
+/// The last words of names of fields that name a file or a folder, such as `path`, `notebook_path`
+/// and `filePath`.
+const PATH_WORDS: [&str; 21] = [
+    "path",
+    "paths",
+    "file",
+    "files",
+    "filepath",
+    "filepaths",
+    "filename",
+    "filenames",
+    "file_name",
+    "fileName",
+    "dir",
+    "dirs",
+    "directory",
+    "directories",
+    "folder",
+    "folders",
+    "source",
+    "destination",
+    "target",
+    "dest",
+    "uri",
+];
+
+/// Tells whether the last word of a field's name is this one, in any case: `_`, `-` and a capital
+/// letter begin a word.
+fn ends_with_word(name: &str, word: &str) -> bool {
+    let Some(start) = name.len().checked_sub(word.len()) else { return false };
+    let (name, word) = (name.as_bytes(), word.as_bytes());
+    if !name[start..].eq_ignore_ascii_case(word) {
+        return false;
+    }
+    let Some(before) = start.checked_sub(1).map(|at| name[at]) else { return true };
+    !before.is_ascii_alphanumeric()
+        || (name[start].is_ascii_uppercase() && !before.is_ascii_uppercase())
+}
+
+fn is_one_of(name: &str, names: &[&str]) -> bool {
+    names.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+fn is_command_field(name: &str) -> bool {
+    COMMAND_WORDS.iter().any(|word| ends_with_word(name, word)) || is_one_of(name, &COMMAND_NAMES)
+}
+
+fn is_path_field(name: &str) -> bool {
+    PATH_WORDS.iter().any(|word| ends_with_word(name, word))
+}
 
 /// Finds a canonical tool by its name or by an agent's own, in any case.
 pub fn find(name: &str) -> Option<&'static CanonicalTool> {
@@ -253,11 +318,19 @@ pub fn find(name: &str) -> Option<&'static CanonicalTool> {
     })
 }
 
-/// Returns the canonical names a call also goes by, beside its own; none for a tool that an agent's
-/// table knows to be another.
+/// Returns the canonical names a call also goes by, beside its own, whatever agent it is of.
+///
+/// A tool that is in some agent's table and carries a command in a field that the table does not
+/// know is no less a command: an agent of another kind may have a tool of that name.
 pub fn also_known_as(name: &str, input: &Value) -> &'static [&'static str] {
-    if OTHER_TOOLS.contains(&name) { &[] } else { unlisted(name, input) }
+    if !OTHER_TOOLS.contains(&name) {
+        return unlisted(name, input);
+    }
+    let own = OWN_FIELDS.iter().find(|(tool, _)| *tool == name).map(|(_, field)| *field);
+    if carries_command(input, own) { SHELL } else { &[] }
 }
+
+const SHELL: &[&str] = &["Shell"];
 
 /// Returns the canonical names a call also goes by whose tool is in no table of its host.
 ///
@@ -265,7 +338,6 @@ pub fn also_known_as(name: &str, input: &Value) -> &'static [&'static str] {
 /// carries a command counts as `Shell`: a guard of commands must see it. A move writes one file and
 /// deletes another.
 pub fn unlisted(name: &str, input: &Value) -> &'static [&'static str] {
-    const SHELL: &[&str] = &["Shell"];
     if name == "Shell" {
         return &[];
     }
@@ -280,24 +352,150 @@ pub fn unlisted(name: &str, input: &Value) -> &'static [&'static str] {
         }
         None => {}
     }
-    if input.as_object().is_some_and(has_command) { SHELL } else { &[] }
+    if carries_command(input, None) { SHELL } else { &[] }
 }
 
-fn has_command(input: &Object) -> bool {
-    input.iter().any(|(key, value)| {
-        let is_text = match value {
-            Value::String(text) => !text.is_empty(),
-            Value::Array(words) => words.first().is_some_and(Value::is_string),
-            _ => false,
-        };
-        is_text && COMMAND_FIELDS.iter().any(|field| field.eq_ignore_ascii_case(key))
-    })
+/// Tells whether an input carries a command, however deep; `own` is a field that never is one.
+fn carries_command(input: &Value, own: Option<&str>) -> bool {
+    let mut stack = vec![input];
+    while let Some(value) = stack.pop() {
+        match value {
+            Value::Object(fields) => {
+                let (mut has_program, mut has_arguments) = (false, false);
+                for (name, value) in fields {
+                    if is_command_field(name) && own != Some(name.as_str()) {
+                        if has_text(value) {
+                            return true;
+                        }
+                        continue;
+                    }
+                    has_program |= value.is_string() && is_one_of(name, &PROGRAM_NAMES);
+                    has_arguments |= is_one_of(name, &ARGUMENT_NAMES);
+                    stack.push(value);
+                }
+                if has_program && has_arguments {
+                    return true;
+                }
+            }
+            Value::Array(items) => stack.extend(items),
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Tells whether there is a text in a value that is not empty.
+fn has_text(value: &Value) -> bool {
+    let mut stack = vec![value];
+    while let Some(value) = stack.pop() {
+        match value {
+            Value::String(text) if !text.is_empty() => return true,
+            Value::Array(items) => stack.extend(items),
+            Value::Object(fields) => stack.extend(fields.values()),
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Returns the commands of an input that are given in parts, as one line each: lists of words, and
+/// commands whose arguments are in a field of their own. A pattern is written for a line.
+pub fn command_lines(input: &Value) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut stack = vec![input];
+    while let Some(value) = stack.pop() {
+        match value {
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    if is_container(value) {
+                        stack.push(value);
+                    }
+                    if is_one_of(name, &ARGUMENT_NAMES)
+                        && let Some(arguments) = words(value)
+                    {
+                        let programs = fields.iter().filter(|(name, _)| {
+                            is_command_field(name) || is_one_of(name, &PROGRAM_NAMES)
+                        });
+                        let programs = programs.filter_map(|(_, program)| program.as_str());
+                        lines.extend(programs.map(|program| format!("{program} {arguments}")));
+                    }
+                }
+            }
+            Value::Array(items) => {
+                if items.len() > 1 {
+                    lines.extend(words(value));
+                }
+                stack.extend(items.iter().filter(|item| is_container(item)));
+            }
+            _ => {}
+        }
+    }
+    lines
+}
+
+fn is_container(value: &Value) -> bool {
+    matches!(value, Value::Array(_) | Value::Object(_))
+}
+
+/// Returns a text, or a list of texts, as one line.
+fn words(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(words) => {
+            let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
+            words.map(|words| words.join(" "))
+        }
+        _ => None,
+    }
 }
 
 /// Returns the paths that a call's input names, by the fields of its tool.
 pub fn paths<'input>(name: &str, input: &'input Value) -> Vec<&'input str> {
     let Some(tool) = find(name).filter(|tool| !tool.paths.is_empty()) else { return Vec::new() };
     tool.paths.iter().filter_map(|field| input.get(field)?.as_str()).collect()
+}
+
+/// The paths that fields of an input seem to name.
+#[derive(Debug, Default)]
+pub struct SeemingPaths<'input> {
+    /// As they are written.
+    pub texts: Vec<&'input str>,
+    /// Whether some are in a list, which may be long.
+    pub is_list: bool,
+}
+
+/// Returns what is in fields whose names are those of paths, however deep, whatever the tool is.
+///
+/// Of a canonical tool that has no paths nothing is one: `source` of a web search is no file.
+pub fn seeming_paths<'input>(name: &str, input: &'input Value) -> SeemingPaths<'input> {
+    let mut found = SeemingPaths::default();
+    if find(name).is_some_and(|tool| tool.paths.is_empty() && tool.name != "Mcp") {
+        return found;
+    }
+    let mut stack = vec![(input, false, false)];
+    while let Some((value, is_path, is_in_list)) = stack.pop() {
+        match value {
+            Value::String(text) if is_path => {
+                found.texts.push(text.strip_prefix("file://").unwrap_or(text));
+                found.is_list |= is_in_list;
+            }
+            // The last comes first from the stack.
+            Value::Array(items) => {
+                stack.extend(items.iter().rev().map(|item| (item, is_path, true)));
+            }
+            Value::Object(fields) => {
+                stack.extend(fields.iter().rev().filter_map(|(name, value)| {
+                    // A single one is a search's filter of names.
+                    let is_include = value.is_array() && name.eq_ignore_ascii_case("include");
+                    let is_path = is_include || is_path_field(name);
+                    let is_worth = is_path || is_container(value);
+                    is_worth.then_some((value, is_path, is_in_list))
+                }));
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 /// Returns whether any supported agent has a tool of this name, or might: an MCP server's.
@@ -353,15 +551,95 @@ mod tests {
         assert_eq!(also("WriteFile", json!({})), [""; 0]);
         assert_eq!(also("bash", json!({})), ["Shell"]);
         assert_eq!(also("MoveFile", json!({})), ["MoveFile", "WriteFile", "DeleteFile"]);
-        for field in COMMAND_FIELDS {
-            assert_eq!(also("Frobnicate", json!({field: "rm -rf /"})), ["Shell"], "{field}");
-            assert_eq!(also("Mcp", json!({field: ["rm", "-rf"]})), ["Shell"], "{field}");
+        let more = ["code", "bash_command", "shellScript", "run-cmd", "COMMAND"];
+        for field in COMMAND_WORDS.into_iter().chain(more) {
+            for input in [
+                json!({field: "rm -rf /"}),
+                json!({field: ["rm", "-rf"]}),
+                json!({"params": {field: "rm"}}),
+                json!({"steps": [{"n": 1}, {field: [{"line": "rm"}]}]}),
+            ] {
+                for name in ["Frobnicate", "Mcp", "wait", "invalid", "skill"] {
+                    assert_eq!(also(name, input.clone()), ["Shell"], "{name} {input}");
+                }
+            }
         }
-        for input in [json!({"command": ""}), json!({"shell": true}), json!(null), json!("ls")] {
-            assert_eq!(also("Frobnicate", input), [""; 0]);
+        assert_eq!(also("exec", json!({"command": "rm"})), ["Shell"]);
+        assert_eq!(also("Frobnicate", json!({"program": "rm", "args": ["-rf"]})), ["Shell"]);
+        for input in [
+            json!({"command": ""}),
+            json!({"command": [null, {"line": ""}]}),
+            json!({"shell": true}),
+            json!({"program": "CS 101"}),
+            json!({"args": ["rm"]}),
+            json!({"transcript": "x", "exit_code": "1", "subcommander": "x"}),
+            json!(null),
+            json!("ls"),
+        ] {
+            assert_eq!(also("Frobnicate", input.clone()), [""; 0], "{input}");
         }
         // A known tool is what its table says.
         assert_eq!(also("Subagent", json!({"command": "/review"})), [""; 0]);
-        assert_eq!(also("Workflow", json!({"script": "x"})), [""; 0]);
+        for (name, field) in OWN_FIELDS {
+            assert_eq!(also(name, json!({field: "x"})), [""; 0], "{name}");
+        }
+    }
+
+    #[test]
+    fn commands_in_parts_are_lines() {
+        for input in [
+            json!({"command": ["rm", "-rf", "/"]}),
+            json!({"command": "rm", "args": ["-rf", "/"]}),
+            json!({"arguments": "-rf /", "program": "rm"}),
+            json!({"params": {"commands": [{"cmd": "rm", "args": ["-rf", "/"]}]}}),
+        ] {
+            assert!(command_lines(&input).contains(&"rm -rf /".to_owned()), "{input}");
+        }
+        assert_eq!(command_lines(&json!({"command": "ls", "n": [1, 2]})), [""; 0]);
+        assert_eq!(command_lines(&json!({"command": ["ls"]})), [""; 0]);
+    }
+
+    #[test]
+    fn paths_are_known_by_the_names_of_their_fields() {
+        let seen = |name: &str, input: Value| -> Vec<String> {
+            seeming_paths(name, &input).texts.into_iter().map(str::to_owned).collect()
+        };
+        for field in [
+            "path",
+            "file_path",
+            "filePath",
+            "dir_path",
+            "notebook_path",
+            "absolutePath",
+            "PATH",
+            "source",
+            "destination",
+            "uri",
+            "filename",
+            "output-file",
+            "directory",
+        ] {
+            assert_eq!(seen("Frobnicate", json!({field: "a"})), ["a"], "{field}");
+            assert_eq!(seen("Mcp", json!({"x": [{field: "a"}]})), ["a"], "{field}");
+        }
+        let lists = json!({"include": ["a", "b"], "paths": ["c"], "files": [{"path": "d"}]});
+        assert_eq!(seen("read_many_files", lists.clone()), ["a", "b", "c", "d"]);
+        assert!(seeming_paths("read_many_files", &lists).is_list);
+        assert!(!seeming_paths("LSP", &json!({"filePath": "a"})).is_list);
+        assert_eq!(seen("Frobnicate", json!({"uri": "file:///p/a"})), ["/p/a"]);
+        assert_eq!(seen("Grep", json!({"include": "*.rs", "profile": "x"})), [""; 0]);
+        assert_eq!(seen("Shell", json!({"path": "x"})), [""; 0]);
+    }
+
+    #[test]
+    fn deep_inputs_are_looked_through() {
+        let mut deep = json!({"command": "rm", "path": "a"});
+        for _ in 0..100_000 {
+            deep = Value::Array(vec![deep]);
+        }
+        assert_eq!(also_known_as("Frobnicate", &deep), ["Shell"]);
+        assert_eq!(seeming_paths("Frobnicate", &deep).texts, ["a"]);
+        // Dropping it level by level would need as deep a stack.
+        std::mem::forget(deep);
     }
 }

@@ -56,6 +56,9 @@ pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
                 saying.lose("deny", "a line in the journal");
             }
             saying.lose_context(verdict);
+            if matches!(event.kind, EventKind::Other(_)) {
+                saying.warn(verdict);
+            }
         }
     }
     saying.reply(native)

@@ -188,7 +188,7 @@ pub const QUIRKS: &[Quirk] = &[
     Quirk {
         id: "codex-project-switch",
         versions: "0.166.0",
-        behaviour: "[features] hooks = false in a trusted project's config.toml switches the user's hooks off, too",
+        behaviour: "[features] hooks = false, or its older name codex_hooks = false, in a trusted project's config.toml switches the user's hooks off, too",
         mitigation: "doctor, hosts and install read the project's settings and say so",
         evidence: "run",
     },

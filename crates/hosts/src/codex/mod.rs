@@ -152,8 +152,9 @@ impl Agent for Codex {
         let config_text = texts.get(&config).map(String::as_str).unwrap_or_default();
         let own = own_config(scope);
         let own_text = texts.get(&own).map(String::as_str).unwrap_or_default();
-        if codex_trust::switched_off(&own, own_text)? {
-            found.obstacles.push(Obstacle::setting("[features] hooks = false", &own));
+        if let Some(feature) = codex_trust::switched_off(&own, own_text)? {
+            let setting = format!("[features] {feature} = false");
+            found.obstacles.push(Obstacle::setting(&setting, &own));
         }
         if let Some(hooks) = texts.get(&file.path) {
             for (key, hash) in our_hashes(&file.path, hooks)? {

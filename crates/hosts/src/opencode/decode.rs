@@ -1,11 +1,12 @@
 //! What our plugin sends, as events.
 
+use anyhook_model::event::Doubt;
 use anyhook_model::json::{PassedOn, Role};
-use anyhook_model::{Caller, DecodeError, Event, EventKind};
+use anyhook_model::kind::are_alike;
+use anyhook_model::{Caller, DecodeError, Event, EventKind, patch_events};
 use serde_json::{Value, json};
 
 use super::facts::{OTHER_TOOLS, TOOLS};
-use crate::patch_events;
 use crate::payload::{CUT, Payload, path, repeated_id, stop_events};
 use crate::tool;
 
@@ -34,9 +35,10 @@ pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> 
         event.agent = event.session.replace(parent.clone());
     }
     let is_subagent = parent.is_some();
-    match hook.as_str() {
+    let hook = if HOOKS.contains(&hook.as_str()) { &hook } else { meant(&hook) };
+    match hook {
         "chat.message" => prompt(&mut event, &payload),
-        "tool.execute.before" | "tool.execute.after" => call(&mut event, &payload, &hook),
+        "tool.execute.before" | "tool.execute.after" => call(&mut event, &payload, hook),
         "message.part.updated" => failed_call(&mut event, &payload),
         "session.created" => created(&mut event, &payload),
         "session.idle" if is_subagent => event.kind = EventKind::SubagentStop,
@@ -54,6 +56,7 @@ pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> 
                 .cloned();
             event.data.insert("message".to_owned(), asked.unwrap_or_default());
         }
+        _ if carries_call(&payload) => event.doubt = Some(Doubt::UnknownEvent),
         _ => {}
     }
     if payload.mended
@@ -70,16 +73,44 @@ pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> 
         _ => {}
     }
     event.raw = payload.fields;
-    let is_patch = event
-        .tool
-        .as_ref()
-        .and_then(|tool| tool.native.as_ref())
-        .is_some_and(|native| native.tool_name == "apply_patch");
     Ok(match event.kind {
         EventKind::BeforeStop => stop_events(event),
-        _ if is_patch => patch_events::split(event, "patchText"),
-        _ => patch_events::of_shell(event),
+        _ => patch_events::of_call(event),
     })
+}
+
+/// The names of what our plugin sends.
+const HOOKS: [&str; 10] = [
+    "tool.execute.before",
+    "tool.execute.after",
+    "chat.message",
+    "message.part.updated",
+    "session.created",
+    "session.idle",
+    "session.deleted",
+    "experimental.session.compacting",
+    "session.compacted",
+    "permission.asked",
+];
+
+/// Returns the name that is meant by one in another case or of another agent.
+#[cold]
+fn meant(name: &str) -> &str {
+    if let Some(known) = HOOKS.iter().find(|known| are_alike(known, name)) {
+        return known;
+    }
+    match EventKind::in_any_spelling(name) {
+        Some((EventKind::BeforeTool, _)) => "tool.execute.before",
+        Some((EventKind::AfterTool, _)) => "tool.execute.after",
+        _ => name,
+    }
+}
+
+/// Tells whether a payload of an unknown name is that of a tool call.
+fn carries_call(payload: &Payload) -> bool {
+    let is_given =
+        |part: &str, name: &str| field(payload, part, name).is_some_and(|value| !value.is_null());
+    is_given("input", "tool") || is_given("output", "args") || is_given("input", "args")
 }
 
 fn session(payload: &Payload) -> Option<String> {

@@ -119,11 +119,17 @@ pub fn untrust(
     Ok(document.to_string())
 }
 
-/// Tells whether hooks are switched off in `config.toml`.
-pub fn switched_off(path: &Path, text: &str) -> Result<bool, SettingsError> {
+/// The feature that runs hooks, and the older name that Codex still reads for it.
+const FEATURES: [&str; 2] = ["hooks", "codex_hooks"];
+
+/// Returns the feature by which `config.toml` switches hooks off, in the spelling that is used.
+pub fn switched_off(path: &Path, text: &str) -> Result<Option<&'static str>, SettingsError> {
     let document = parse(path, text)?;
-    Ok(document.get("features").and_then(|features| features.get("hooks")).and_then(Item::as_bool)
-        == Some(false))
+    let is_off = |name: &&str| {
+        let feature = document.get("features").and_then(|features| features.get(name));
+        feature.and_then(Item::as_bool) == Some(false)
+    };
+    Ok(FEATURES.into_iter().find(is_off))
 }
 
 /// Returns the hash that `config.toml` holds for a key.
@@ -202,8 +208,15 @@ mod tests {
         );
         assert_eq!(trust(path, Some(&after), &entries).unwrap(), after);
         assert_eq!(untrust(path, &after, Path::new("/h.json"), &entries).unwrap(), text);
-        assert!(!switched_off(path, text).unwrap());
-        assert!(switched_off(path, "[features]\nhooks = false\n").unwrap());
+        assert_eq!(switched_off(path, text).unwrap(), None);
+        for name in FEATURES {
+            for off in [format!("[features]\n{name} = false\n"), format!("features.{name} = false")]
+            {
+                assert_eq!(switched_off(path, &off).unwrap(), Some(name), "{off}");
+            }
+        }
+        let both = "[features]\nhooks = true\ncodex_hooks = false\n";
+        assert_eq!(switched_off(path, both).unwrap(), Some("codex_hooks"));
         assert!(trust(path, Some("hooks = 3"), &entries).is_err());
         assert!(trust(path, Some("= broken"), &entries).is_err());
     }

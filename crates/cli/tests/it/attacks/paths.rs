@@ -33,11 +33,33 @@ const NAMES: [(&str, &str); 17] = [
     ("A link leads to a file that is not there yet", "[P]/to-come.txt"),
 ];
 
+/// Calls of tools that are in no table, or that have no canonical name: `[P]` is the project.
+const CALLS: [(Host, &str, &str); 12] = [
+    (Host::Claude, "mcp__fs__write_file", r#"{"path": "[P]//protected/secret.txt"}"#),
+    (
+        Host::Claude,
+        "mcp__fs__edit",
+        r#"{"edits": [{"file_path": "[P]/x/../protected/secret.txt"}]}"#,
+    ),
+    (Host::Claude, "mcp__fs__open", r#"{"uri": "file://[P]/link.txt"}"#),
+    (Host::Claude, "LSP", r#"{"operation": "hover", "filePath": "[P]/folder/secret.txt"}"#),
+    (Host::Gemini, "read_many_files", r#"{"include": ["open.txt", "./protected/secret.txt"]}"#),
+    (Host::Gemini, "list_directory", r#"{"dir_path": "protected/./secret.txt"}"#),
+    (Host::Gemini, "something_new", r#"{"absolute_path": "[P]/./protected/secret.txt"}"#),
+    (Host::Codex, "mcp__fs__move", r#"{"source": "link.txt", "destination": "open.txt"}"#),
+    (Host::Codex, "something_new", r#"{"files": [{"name": "x", "path": "link-to-link.txt"}]}"#),
+    (Host::OpenCode, "something_new", r#"{"paths": ["open.txt", "folder//secret.txt"]}"#),
+    (Host::Open, "Frobnicate", r#"{"notebook_path": "./protected//secret.txt"}"#),
+    (Host::Open, "Frobnicate", r#"{"request": {"targetFile": "../project/protected/secret.txt"}}"#),
+];
+
 fn world(pattern: &str) -> World {
-    let matter = format!(
-        "trigger: before_tool\nmatcher:\n  tool: WriteFile|EditFile\n  pattern: {pattern}\n\
-         on_failure: block"
-    );
+    world_of("tool: WriteFile|EditFile\n  ", pattern)
+}
+
+fn world_of(tool: &str, pattern: &str) -> World {
+    let matter =
+        format!("trigger: before_tool\nmatcher:\n  {tool}pattern: {pattern}\non_failure: block");
     let world = World::with(&matter, &denying());
     let project = world.project();
     fs::create_dir(project.join("protected")).unwrap();
@@ -68,6 +90,36 @@ fn attempt(host: Host, pattern: &str, name: &str, edits: bool) -> Seen {
     call(&name.replace("[P]", &project.to_string_lossy())).verdict()
 }
 
+/// A guard of a file that names no tool.
+fn by_tool(host: Host, tool: &str, input: &str) -> Seen {
+    let world = world_of("", PATTERNS[0].1);
+    let project = world.project();
+    let harmless = world.send(host, host.write("open.txt", &project).to_string());
+    if !harmless.passes() {
+        return Err(format!("a harmless call does not pass: {harmless:?}"));
+    }
+    let input = input.replace("[P]", &project.to_string_lossy());
+    let input = serde_json::from_str(&input).unwrap();
+    world.send(host, host.call(tool, &input, &project).to_string()).verdict()
+}
+
+/// A guard of a file by its name, and another name for it.
+fn twin(host: Host, pattern: &str, edits: bool) -> Seen {
+    let world = world(pattern);
+    let project = world.project();
+    fs::hard_link(project.join("protected/secret.txt"), project.join("twin.txt")).unwrap();
+    let call = |name: &str| {
+        let path = project.join(name).to_string_lossy().into_owned();
+        let payload = if edits { host.edit(&path, &project) } else { host.write(&path, &project) };
+        world.send(host, payload.to_string())
+    };
+    let harmless = call("open.txt");
+    if !harmless.passes() {
+        return Err(format!("a harmless call does not pass: {harmless:?}"));
+    }
+    call("twin.txt").verdict()
+}
+
 pub fn list() -> Vec<Attempt> {
     let mut list = Vec::new();
     for host in Host::ALL {
@@ -94,10 +146,32 @@ pub fn list() -> Vec<Attempt> {
             move || hard_link(host),
         ));
     }
+    for host in Host::ALL {
+        let (kind, pattern) = PATTERNS[host as usize % 2];
+        let edits = (host as usize).is_multiple_of(2);
+        let verb = if edits { "edit" } else { "write" };
+        let how = format!(
+            "`ln protected/secret.txt twin.txt`, then {verb} it, as `{}`; the guard's pattern is \
+             {kind}",
+            host.name()
+        );
+        let run = move || twin(host, pattern, edits);
+        list.push(Attempt::new("The file is reached by a hard link", how, Outcome::Denied, run));
+    }
+    for (host, tool, input) in CALLS {
+        let how = format!(
+            "`{tool}` with `{}`, as `{}`; the guard names no tool",
+            input.replace("[P]", "PROJECT"),
+            host.name()
+        );
+        let what = "The file is named by a tool that is in no table, or has no canonical name";
+        let run = move || by_tool(host, tool, input);
+        list.push(Attempt::new(what, how, Outcome::Denied, run));
+    }
     list
 }
 
-/// A hard link has no name to find; a guard is told that the file has others.
+/// A hard link out of the project has no name to find; a guard is told that the file has others.
 fn hard_link(host: Host) -> Seen {
     let script = format!("grep -q '\"links\": [2-9]' && {{ {}; }}; exit 0", denying());
     let world = World::with(

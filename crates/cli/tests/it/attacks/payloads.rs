@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::world::{EVIL, Host, NAME, World};
-use super::{Attempt, Outcome};
+use super::world::{EVIL, Host, NAME, SHELL_GUARD, World, denying};
+use super::{Attempt, Outcome, Seen};
 
 /// One odd form of a payload with an evil command in it.
 struct Form {
@@ -45,6 +45,12 @@ fn set(mut payload: Value, names: &[&str], value: &Value) -> Vec<u8> {
     }
     walk(&mut payload, names, value);
     payload.to_string().into_bytes()
+}
+
+/// The payload with its event's name changed.
+fn renamed(payload: &Value, change: impl Fn(&str) -> String) -> Vec<u8> {
+    let name = EVENT.iter().find_map(|field| payload[field].as_str()).unwrap();
+    set(payload.clone(), &EVENT, &json!(change(name)))
 }
 
 const TOOL: [&str; 2] = ["tool_name", "tool"];
@@ -121,6 +127,30 @@ fn readable() -> Vec<Form> {
         form("The command is in a member that the tool does not have", Denied, |_, payload| {
             set(payload.clone(), &INPUT, &json!({"command": "ls", "surprise": "EVIL"}))
         }),
+        form("The event's name is in small letters", Denied, |_, payload| {
+            renamed(payload, str::to_lowercase)
+        }),
+        form("The event's name is in capitals", Denied, |_, payload| {
+            renamed(payload, str::to_uppercase)
+        }),
+        form("The last letter of the event's name is a capital", Denied, |_, payload| {
+            renamed(payload, |name| {
+                let (start, end) = name.split_at(name.len() - 1);
+                format!("{start}{}", end.to_uppercase())
+            })
+        }),
+        form("The event's name ends with a sign that nobody sees", Denied, |_, payload| {
+            renamed(payload, |name| format!("{name}\u{200b}"))
+        }),
+        form("The event's name is `Before_Tool`", Denied, |_, payload| {
+            renamed(payload, |_| "Before_Tool".to_owned())
+        }),
+        form("The event's name is `before_tool_call`", Denied, |_, payload| {
+            renamed(payload, |_| "before_tool_call".to_owned())
+        }),
+        form("The event's name is `PreTool`", Denied, |_, payload| {
+            renamed(payload, |_| "PreTool".to_owned())
+        }),
         form("The input is a text instead of an object", Denied, |_, payload| {
             set(payload.clone(), &INPUT, &json!("EVIL"))
         }),
@@ -161,6 +191,12 @@ fn broken() -> Vec<Form> {
         form("The event's name is null", Refused, |_, payload| {
             set(payload.clone(), &EVENT, &Value::Null)
         }),
+        form("The event's name is empty", Refused, |_, payload| {
+            renamed(payload, |_| String::new())
+        }),
+        form("The event's name is one that nobody knows", Refused, |_, payload| {
+            renamed(payload, |_| "on_frobnicate".to_owned())
+        }),
         form("The payload is in UTF-16", Refused, |_, payload| {
             payload.to_string().encode_utf16().flat_map(u16::to_le_bytes).collect()
         }),
@@ -175,8 +211,30 @@ fn broken() -> Vec<Form> {
     ]
 }
 
+/// A guard that does not block on failure is not due at an event that nobody knows.
+fn told(host: Host) -> Seen {
+    let world = World::with(&SHELL_GUARD.replace("\non_failure: block", ""), &denying());
+    world.is_guarded(host)?;
+    let honest = host.shell(EVIL, &world.project());
+    let reply = world.send(host, renamed(&honest, |_| "on_frobnicate".to_owned()));
+    if !reply.passes() {
+        return Err(format!("it does not pass: {reply:?}"));
+    }
+    if reply.text().contains("unknown event `on_frobnicate`") {
+        Ok(Outcome::Told)
+    } else {
+        Err(format!("it is not told: {reply:?}"))
+    }
+}
+
 pub fn list() -> Vec<Attempt> {
     let mut list = Vec::new();
+    // OpenCode's plugin can tell nobody at such an event; there it is in the journal.
+    for host in Host::ALL.into_iter().filter(|host| *host != Host::OpenCode) {
+        let what = "The event's name is one that nobody knows, and no guard blocks on failure";
+        let how = format!("as `{}`", host.name());
+        list.push(Attempt::new(what, how, Outcome::Told, move || told(host)));
+    }
     for host in Host::ALL {
         for Form { what, expected, make } in readable().into_iter().chain(broken()) {
             list.push(Attempt::new(what, format!("as `{}`", host.name()), expected, move || {

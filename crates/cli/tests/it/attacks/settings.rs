@@ -11,7 +11,7 @@ use super::{Attempt, Outcome, Seen};
 const DOCTOR: Outcome = Outcome::Detected("`doctor`");
 
 /// Files that switch hooks off: what, agent, file below the project or the home, text.
-const SWITCHES: [(&str, &str, &str, &str); 8] = [
+const SWITCHES: [(&str, &str, &str, &str); 10] = [
     (
         "The project switches all hooks off",
         "claude-code",
@@ -37,10 +37,22 @@ const SWITCHES: [(&str, &str, &str, &str); 8] = [
         "[features]\nhooks = false\n",
     ),
     (
+        "The project switches hooks off by the older name",
+        "codex",
+        "P/.codex/config.toml",
+        "[features]\ncodex_hooks = false\n",
+    ),
+    (
         "The person's settings switch hooks off",
         "codex",
         "H/.codex/config.toml",
         "[features]\nhooks = false\n",
+    ),
+    (
+        "The person's settings switch hooks off by the older name",
+        "codex",
+        "H/.codex/config.toml",
+        "[features]\ncodex_hooks = false\n",
     ),
     (
         "The project switches hooks off",

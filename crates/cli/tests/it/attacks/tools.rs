@@ -43,6 +43,118 @@ const COMMANDS: [(Host, &str, &str); 34] = [
     (Host::Open, "run_shell_command", "command"),
 ];
 
+/// Inputs of tools that no table of their agent knows, with the command somewhere in them.
+const INPUTS: [(Host, &str, &str); 20] = [
+    (Host::Open, "exec", r#"{"command": "EVIL"}"#),
+    (Host::Open, "wait", r#"{"command": "EVIL"}"#),
+    (Host::Open, "invalid", r#"{"cmd": "EVIL"}"#),
+    (Host::Open, "skill", r#"{"script": "EVIL"}"#),
+    (Host::Open, "Frobnicate", r#"{"params": {"command": "EVIL"}}"#),
+    (Host::Open, "Frobnicate", r#"{"commands": [{"cmd": "EVIL"}]}"#),
+    (Host::Claude, "mcp__x__run", r#"{"params": {"command": "EVIL"}}"#),
+    (Host::Claude, "mcp__x__run", r#"{"commands": [{"line": "EVIL"}]}"#),
+    (Host::Claude, "mcp__x__run", r#"{"command": {"cmd": "EVIL"}}"#),
+    (Host::Claude, "mcp__x__run", r#"{"bash_command": "EVIL"}"#),
+    (Host::Claude, "mcp__x__run", r#"{"cmdline": "EVIL"}"#),
+    (Host::Claude, "mcp__x__run", r#"{"program": "sh", "args": ["-c", "EVIL"]}"#),
+    (Host::Codex, "mcp__x__run", r#"{"request": {"shellCommand": "EVIL"}}"#),
+    (Host::Codex, "something_new", r#"{"steps": [{"run_command": ["EVIL"]}]}"#),
+    (Host::Codex, "something_new", r#"{"executable": "EVIL", "arguments": "x"}"#),
+    (Host::Gemini, "something_new", r#"{"params": {"script": "EVIL"}}"#),
+    (Host::Gemini, "something_new", r#"{"bash-command": "EVIL"}"#),
+    (Host::Gemini, "something_new", r#"{"command": [{"text": "EVIL"}]}"#),
+    (Host::OpenCode, "something_new", r#"{"params": {"commandLine": "EVIL"}}"#),
+    (Host::OpenCode, "something_new", r#"{"program": "EVIL", "args": []}"#),
+];
+
+/// Inputs that are `rm -rf /` in parts.
+const PARTS: [(Host, &str, &str); 6] = [
+    (Host::Open, "Shell", r#"{"command": "rm", "args": ["-rf", "/"]}"#),
+    (Host::Open, "Frobnicate", r#"{"program": "rm", "args": ["-rf", "/"]}"#),
+    (Host::Claude, "mcp__x__run", r#"{"command": "rm", "args": ["-rf", "/"]}"#),
+    (Host::Codex, "shell", r#"{"command": ["rm", "-rf", "/"]}"#),
+    (Host::Gemini, "something_new", r#"{"params": {"command": "rm", "arguments": "-rf /"}}"#),
+    (Host::OpenCode, "something_new", r#"{"commands": [["rm", "-rf", "/"]]}"#),
+];
+
+fn by_input(host: Host, pattern: &str, tool: &str, input: &str) -> Seen {
+    let world = World::with(&SHELL_GUARD.replace("EVIL", pattern), &denying());
+    let call = |input: &str| {
+        let input = serde_json::from_str(input).unwrap();
+        world.send(host, host.call(tool, &input, &world.project()).to_string())
+    };
+    let harmless = call(&input.replace("EVIL", "ls").replace("\"rm\"", "\"ls\""));
+    if !harmless.passes() {
+        return Err(format!("a harmless call does not pass: {harmless:?}"));
+    }
+    call(input).verdict()
+}
+
+/// Commands that apply a patch which adds `vendor/x`: `[V]` is that patch, `[X]` one that adds `x`.
+const PATCHING: [(&str, &str); 16] = [
+    ("A heredoc", "apply_patch <<'EOF'\n[V]\nEOF"),
+    ("An argument", "apply_patch '[V]'"),
+    ("A pipe", "printf '%s' '[V]' | apply_patch"),
+    (
+        "A pipe of lines",
+        "printf '%s\\n' '*** Begin Patch' '*** Add File: vendor/x' '+a' | apply_patch",
+    ),
+    ("A variable", "P='[V]'; apply_patch \"$P\""),
+    ("A name in quotes", "\"apply\"_patch '[V]'"),
+    ("A decoy before it", ": apply_patch\ncd vendor && apply_patch <<'EOF'\n[X]\nEOF"),
+    ("A decoy of a folder", ": cd elsewhere; apply_patch <<'EOF'\n[V]\nEOF"),
+    ("A folder that is not there", "cd elsewhere; apply_patch <<'EOF'\n[V]\nEOF"),
+    ("`cd`", "cd vendor && apply_patch <<'EOF'\n[X]\nEOF"),
+    ("`pushd`", "pushd vendor && apply_patch <<'EOF'\n[X]\nEOF"),
+    ("`cd` and a tab", "cd\tvendor && apply_patch <<'EOF'\n[X]\nEOF"),
+    ("`cd -P`", "cd -P vendor && apply_patch <<'EOF'\n[X]\nEOF"),
+    ("`cd` and a word in quotes", "cd ven\"dor\" && apply_patch <<'EOF'\n[X]\nEOF"),
+    ("`env -C`", "env -C vendor apply_patch <<'EOF'\n[X]\nEOF"),
+    ("`cd` after the patch", "P='[X]'; cd vendor; apply_patch \"$P\""),
+];
+
+/// How such a command comes.
+#[derive(Clone, Copy)]
+enum Form {
+    Line,
+    Words,
+}
+
+fn by_patching(host: Host, form: Form, command: &str) -> Seen {
+    let matter = "trigger: before_tool\nmatcher:\n  tool: WriteFile\n  pattern: ^vendor/x$\n\
+                  on_failure: block";
+    let world = World::with(matter, &denying());
+    std::fs::create_dir(world.project().join("vendor")).unwrap();
+    let patch = |file: &str| format!("*** Begin Patch\n*** Add File: {file}\n+a\n*** End Patch");
+    let call = |folder: &str| {
+        let command = command
+            .replace("[V]", &patch("vendor/x"))
+            .replace("[X]", &patch("x"))
+            .replace("ven\"dor\"", &format!("\"{folder}\""))
+            .replace("vendor", folder);
+        let input = match form {
+            Form::Line => json!({"command": command}),
+            Form::Words => json!({"command": ["bash", "-lc", command]}),
+        };
+        world.send(host, host.call(host.shell_tool(), &input, &world.project()).to_string())
+    };
+    let harmless = call("other");
+    if !harmless.passes() {
+        return Err(format!("a harmless call does not pass: {harmless:?}"));
+    }
+    call("vendor").verdict()
+}
+
+/// More folders than are tried are as good as none that is known.
+fn by_many_folders(host: Host) -> Seen {
+    let decoys = ": cd elsewhere; ".repeat(100);
+    match by_patching(host, Form::Line, &format!("{decoys}apply_patch <<'EOF'\n[V]\nEOF")) {
+        // The harmless one is as unclear.
+        Err(why) if why.contains("changes its folder too often") => Ok(Outcome::Blocked),
+        other => other,
+    }
+}
+
 /// Names that a guard's author may write for the tool that runs commands.
 const MATCHERS: [&str; 9] = [
     "Shell",
@@ -133,17 +245,30 @@ const PATCHES: [(&str, &str, &str); 12] = [
 enum Way {
     CodexTool,
     CodexShell,
+    CodexWords,
     OpenCodeTool,
+    OpenTool,
+    OpenShell,
 }
 
 impl Way {
-    const ALL: [Self; 3] = [Self::CodexTool, Self::CodexShell, Self::OpenCodeTool];
+    const ALL: [Self; 6] = [
+        Self::CodexTool,
+        Self::CodexShell,
+        Self::CodexWords,
+        Self::OpenCodeTool,
+        Self::OpenTool,
+        Self::OpenShell,
+    ];
 
     fn name(self) -> &'static str {
         match self {
             Self::CodexTool => "Codex's `apply_patch`",
             Self::CodexShell => "`apply_patch <<'EOF'` in Codex's shell",
+            Self::CodexWords => "`[\"apply_patch\", …]` in Codex's shell",
             Self::OpenCodeTool => "OpenCode's `apply_patch`",
+            Self::OpenTool => "`apply_patch` of `agent-hooks`",
+            Self::OpenShell => "`apply_patch <<'EOF'` in `Shell` of `agent-hooks`",
         }
     }
 }
@@ -165,7 +290,13 @@ fn by_patch(way: Way, tools: &str, changes: &str) -> Seen {
                 let command = format!("apply_patch <<'EOF'\n{patch}\nEOF");
                 (Host::Codex, "Bash", json!({"command": command}))
             }
+            Way::CodexWords => (Host::Codex, "shell", json!({"command": ["apply_patch", patch]})),
             Way::OpenCodeTool => (Host::OpenCode, "apply_patch", json!({"patchText": patch})),
+            Way::OpenTool => (Host::Open, "apply_patch", json!({"patch": patch})),
+            Way::OpenShell => {
+                let command = format!("apply_patch <<'EOF'\n{patch}\nEOF");
+                (Host::Open, "Shell", json!({"command": command}))
+            }
         };
         world.send(host, host.call(tool, &input, &world.project()).to_string())
     };
@@ -197,6 +328,38 @@ pub fn list() -> Vec<Attempt> {
             let run = move || by_patch(way, tools, changes);
             list.push(Attempt::new(what, how, Outcome::Denied, run));
         }
+    }
+    for (host, tool, input) in INPUTS {
+        let how = format!("`{tool}` with `{input}`, as `{}`", host.name());
+        let what = "The command is somewhere in the input of a tool that is in no table";
+        let run = move || by_input(host, EVIL, tool, input);
+        list.push(Attempt::new(what, how, Outcome::Denied, run));
+    }
+    for (host, tool, input) in PARTS {
+        let how = format!("`{tool}` with `{input}`, as `{}`; the pattern is `rm -rf`", host.name());
+        let run = move || by_input(host, "rm -rf", tool, input);
+        list.push(Attempt::new("The command is given in parts", how, Outcome::Denied, run));
+    }
+    for (number, (what, command)) in PATCHING.into_iter().enumerate() {
+        let others = [Host::Open, Host::Claude, Host::Gemini, Host::OpenCode];
+        for (host, form) in [
+            (Host::Codex, Form::Line),
+            (Host::Codex, Form::Words),
+            (others[number % others.len()], Form::Line),
+        ] {
+            let shown = command.replace('\n', "␊").replace("[V]", "PATCH").replace("[X]", "PATCH");
+            let form_name =
+                if matches!(form, Form::Words) { " as words of `bash -lc`" } else { "" };
+            let how = format!("{what}: `{shown}`{form_name}, as `{}`", host.name());
+            let run = move || by_patching(host, form, command);
+            let what = "A patch in a command writes the file";
+            list.push(Attempt::new(what, how, Outcome::Denied, run));
+        }
+    }
+    for host in [Host::Codex, Host::Open] {
+        let how = format!("`: cd elsewhere; ` a hundred times, as `{}`", host.name());
+        let what = "A command that applies a patch changes its folder too often to be followed";
+        list.push(Attempt::new(what, how, Outcome::Blocked, move || by_many_folders(host)));
     }
     list
 }

@@ -266,6 +266,11 @@ fn the_project_switches_hooks_off() {
         (".claude/settings.local.json", "{\"disableAllHooks\": true}", "disableAllHooks"),
         (".codex/config.toml", "[features]\nhooks = false\n", "[features] hooks = false"),
         (
+            ".codex/config.toml",
+            "[features]\ncodex_hooks = false\n",
+            "[features] codex_hooks = false",
+        ),
+        (
             ".gemini/settings.json",
             "{\"hooksConfig\": {\"enabled\": false}}",
             "hooksConfig.enabled = false",

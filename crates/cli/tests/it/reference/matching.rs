@@ -179,14 +179,18 @@ fn the_script_sees_the_forms_that_were_matched() {
     tool(&environment, "WriteFile", &json!({"path": "x/../soft.c", "content": ""}));
     let event = seen(&environment);
     let path = |name: &str| project.join(name).to_string_lossy().into_owned();
-    assert_eq!(event["files"], json!([path("soft.c"), path("vendor/a.c")]));
+    assert_eq!(event["files"], json!([path("soft.c"), path("vendor/a.c"), path("hard.c")]));
     assert_eq!(
         event["file_details"],
         json!([{
             "path": path("soft.c"), "given": "x/../soft.c", "relative": "soft.c",
             "real": path("vendor/a.c"), "real_relative": "vendor/a.c", "links": 2,
+            "other_names": [{"path": path("hard.c"), "relative": "hard.c"}],
         }])
     );
+    std::fs::hard_link(project.join("vendor/a.c"), environment.root().join("outside.c")).unwrap();
+    tool(&environment, "WriteFile", &json!({"path": "hard.c", "content": ""}));
+    assert_eq!(seen(&environment)["file_details"][0]["unknown_names"], 1);
     tool(&environment, "Shell", &json!({"command": "ls"}));
     let event = seen(&environment);
     assert_eq!((&event["files"], event.get("file_details")), (&Value::Null, None));
