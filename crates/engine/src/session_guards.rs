@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::aside::{self, make_private};
 use crate::discover::{Installed, Standing};
-use crate::hook::{Hook, Level, Trust};
+use crate::hook::{HOOK_FILE, Hook, Level, Trust};
 use crate::index::mark_of;
 use crate::installation::Installation;
 use crate::problem::{Problem, Severity};
@@ -374,7 +374,7 @@ fn is_everywhere(hook: &Hook, root: Option<&Path>) -> bool {
 impl Guard {
     fn of(hook: &Hook, store: &TrustStore, now: Timestamp) -> Self {
         let mut copy = None;
-        let mut digest = digest(&hook.runs_from).ok();
+        let mut digest = content_digest(hook);
         if hook.blocks_on_failure() {
             if hook.level == Level::Project {
                 copy = Some(hook.runs_from.clone());
@@ -413,7 +413,7 @@ impl Guard {
             return Some(Difference { how: self.gone(installed), digest: None });
         };
         let hook = &standing.hook;
-        let now = digest(&hook.runs_from).ok();
+        let now = content_digest(hook);
         let how = self.how(standing, now.as_deref())?;
         Some(Difference { how, digest: now })
     }
@@ -487,6 +487,16 @@ impl Guard {
         hook.definition.name = format!("{} (remembered)", self.name());
         hook
     }
+}
+
+/// Returns the digest of a hook's folder; where a link leads out of it, of what is read and run.
+fn content_digest(hook: &Hook) -> Option<String> {
+    let of_what_runs = || {
+        let script = fs::read(&hook.entry.as_ref()?.script).ok()?;
+        let file = fs::read(hook.runs_from.join(HOOK_FILE)).ok()?;
+        Some(format!("{} {}", sha256_hex(&file), sha256_hex(&script)))
+    };
+    digest(&hook.runs_from).ok().or_else(of_what_runs)
 }
 
 /// Says which fields of a definition changed, the weightiest first.
@@ -780,6 +790,22 @@ mod tests {
         assert_eq!(world.check(), (Vec::new(), vec![how]));
         world.hook("polite", "trigger: before_tool", "exit 2");
         assert_eq!(world.check(), none());
+    }
+
+    /// As people who keep their scripts elsewhere have it.
+    #[test]
+    fn a_script_that_is_a_link_is_compared_by_what_it_leads_to() {
+        let world = World::new();
+        let folder = world.hook("guard", GUARD, "exit 2");
+        let script = world.path("elsewhere");
+        fs::rename(folder.join("scripts/run"), &script).unwrap();
+        std::os::unix::fs::symlink(&script, folder.join("scripts/run")).unwrap();
+        assert_eq!(world.check(), none());
+        fs::write(&script, "#!/bin/sh\n").unwrap();
+        let how = "guard: its script or another of its files is not what it was".to_owned();
+        assert_eq!(world.check(), (vec!["guard (remembered)".to_owned()], vec![how]));
+        let hook = &world.check_at(None, true, 100).remembered[0];
+        assert!(hook.blocks_on_failure() && hook.fault().is_some(), "there is no copy to run");
     }
 
     #[test]

@@ -375,8 +375,9 @@ impl Pipeline {
     /// Writes a line about the step it is at.
     fn note(&mut self, at: Timestamp, text: impl Into<String>) {
         let text = text.into();
-        // What is said again and again must not push out the rest.
-        if self.lines.back().is_some_and(|last| last.text == text) {
+        // That an event changes nothing may be said again and again, and must not push out the rest.
+        let is_noise = text.contains(" changes nothing: ");
+        if is_noise && self.lines.back().is_some_and(|last| last.text == text) {
             return;
         }
         self.last_line += 1;
