@@ -524,8 +524,7 @@ mod tests {
             let more: Vec<String> = answers[1..].iter().map(|&text| text.to_owned()).collect();
             inquiries
                 .answer(id, answers[0], &more, None, "ann".to_owned(), second(1))
-                .map(|answer| ended(&answer))
-                .unwrap_or_else(|error| error.to_string())
+                .map_or_else(|error| error.to_string(), |answer| ended(&answer))
         };
         for (id, given, expected) in [
             ("simple", &["2"][..], "answered blue, by ann"),

@@ -222,10 +222,9 @@ impl<'de> Deserialize<'de> for EnvAccess {
 }
 
 /// Tells whether a variable can replace the code of a program before its first line runs: libraries
-/// that are loaded into it, and files and functions that a shell reads first. No hook inherits
-/// one.
+/// that are loaded into it, files and functions that a shell reads first, and options that keep it
+/// from running anything (`SHELLOPTS=noexec`). No hook inherits one.
 pub fn replaces_code(name: &[u8]) -> bool {
-    name == b"BASH_ENV"
-        || name == b"ENV"
+    [&b"BASH_ENV"[..], b"ENV", b"SHELLOPTS", b"BASHOPTS", b"PS4"].contains(&name)
         || [&b"LD_"[..], b"DYLD_", b"BASH_FUNC_"].iter().any(|start| name.starts_with(start))
 }

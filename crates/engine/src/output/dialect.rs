@@ -419,13 +419,15 @@ impl Reading {
         let has_message = !self.messages.is_empty() && self.unknown_decides;
         let has_reason = !self.reasons.is_empty() || has_message;
         let has_other = self.input.is_some() || !self.context.is_empty() || self.log.is_some();
-        if has_reason && !self.has_verdict && !has_other && self.wrong.is_empty() {
-            if let Some(key) = self.unknown.first() {
-                let key = shorten(key, 60);
-                self.wrong.push(format!(
-                    "it gives a reason and no decision, and its key `{key}` is not known; write `decision`"
-                ));
-            }
+        let decides_nothing = !self.has_verdict && !has_other && self.wrong.is_empty();
+        if has_reason
+            && decides_nothing
+            && let Some(key) = self.unknown.first()
+        {
+            let key = shorten(key, 60);
+            self.wrong.push(format!(
+                "it gives a reason and no decision, and its key `{key}` is not known; write `decision`"
+            ));
         }
         let says_something = is_decided || self.input.is_some() || !self.context.is_empty();
         for key in &self.cannot_do {

@@ -58,12 +58,24 @@ pub fn interpret(
         Outcome::Detached | Outcome::Returned => Said::default(),
         other => {
             let mut why = other.to_string();
-            if let Some(last) = stderr.lines().rev().map(str::trim).find(|line| !line.is_empty()) {
-                why = format!("{why}: {}", shorten(last, 300));
+            if let Some(cause) = cause(stderr) {
+                why = format!("{why}: {}", shorten(cause, 300));
             }
             Said { failure: Some(why), ..Said::default() }
         }
     }
+}
+
+/// Returns the line of standard error that tells the most: the last that names an error, for programs
+/// say more after it (Node its version, others where they were); without one, the last.
+fn cause(stderr: &str) -> Option<&str> {
+    let lines = || stderr.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let names_error = |line: &&str| {
+        let is_frame = line.starts_with("at ") || line.starts_with("File \"");
+        !is_frame
+            && (line.contains("rror:") || line.contains("rror [") || line.contains("xception:"))
+    };
+    lines().find(names_error).or_else(|| lines().next())
 }
 
 /// Reads the standard output of a run that exited 0.

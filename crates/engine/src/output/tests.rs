@@ -340,3 +340,16 @@ fn a_denial_in_words_of_nobody_is_a_failure() {
     let said = read_stdout(nested, StdoutUse::Log, &EventKind::BeforeTool);
     assert_eq!(said.decision.effect, Some(Effect::Deny), "{said:?}");
 }
+
+#[test]
+fn a_failure_names_its_cause_and_not_what_comes_after_it() {
+    let why = |stderr: &str| {
+        let kind = EventKind::BeforeTool;
+        interpret("h", &kind, StdoutUse::Log, &Outcome::Exited(1), "", stderr).failure.unwrap()
+    };
+    let node = "/h/run:1\nthrow new Error('no key');\n^\n\nError: no key\n    at x (/h/run:1:7)\n\nNode.js v22.1.0\n";
+    assert!(why(node).ends_with(": Error: no key"), "{}", why(node));
+    let python = "Traceback (most recent call last):\n  File \"/h/run\", line 1\nKeyError: 'x'\n";
+    assert!(why(python).ends_with(": KeyError: 'x'"), "{}", why(python));
+    assert!(why("one\ntwo\n").ends_with(": two"));
+}

@@ -1,15 +1,15 @@
-//! The words for what an agent does.
+//! The words for what an agent does: those of `agent list`, notices and JSON.
 
 use anyhook_flow::agents::Agent;
+use anyhook_model::AgentState;
 use anyhook_model::daemon::AgentView;
-use anyhook_model::{AgentState, PromptType};
 use jiff::SignedDuration;
 
 use crate::commands::agent::tone;
 use crate::ui::Tone;
 
-/// An agent at work that is silent for so long is shown as idle.
-const IDLE_AFTER: SignedDuration = SignedDuration::from_mins(10);
+/// An agent at work that is silent for so long is shown as such.
+const SILENT_AFTER: SignedDuration = SignedDuration::from_mins(10);
 
 /// What an agent does, as far as it is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,21 +43,14 @@ impl Doing {
     /// Returns the words for it, after so long without an event.
     pub fn words(&self, silent: SignedDuration) -> (Tone, String) {
         let words = match self.state {
-            AgentState::Working if silent >= IDLE_AFTER => return (Tone::Dim, "idle".to_owned()),
+            AgentState::Working if silent >= SILENT_AFTER => {
+                return (Tone::Dim, "working (silent)".to_owned());
+            }
             AgentState::Working => match &self.tool {
                 Some(tool) => format!("running {tool}"),
                 None => "working".to_owned(),
             },
-            AgentState::Prompting(PromptType::Permission) => "asks permission".to_owned(),
-            AgentState::Prompting(PromptType::Question) => "asks a question".to_owned(),
-            AgentState::Prompting(PromptType::PlanApproval) => "waits with a plan".to_owned(),
-            AgentState::Prompting(PromptType::Other) => "asks something".to_owned(),
-            AgentState::Idle | AgentState::Prompting(PromptType::Idle) => {
-                "waits for you".to_owned()
-            }
-            AgentState::Failed(kind) => format!("failed ({})", kind.name().replace('_', " ")),
-            AgentState::Exited => "ended".to_owned(),
-            AgentState::Gone => "gone".to_owned(),
+            state => state.to_string(),
         };
         (tone(self.state), words)
     }
@@ -65,7 +58,7 @@ impl Doing {
 
 #[cfg(test)]
 mod tests {
-    use anyhook_model::FailureKind;
+    use anyhook_model::{FailureKind, PromptType};
 
     use super::*;
 
@@ -77,13 +70,13 @@ mod tests {
     fn every_state_has_its_words() {
         for (state, expected) in [
             (AgentState::Working, "running Shell"),
-            (AgentState::Prompting(PromptType::Permission), "asks permission"),
-            (AgentState::Prompting(PromptType::Question), "asks a question"),
-            (AgentState::Prompting(PromptType::PlanApproval), "waits with a plan"),
-            (AgentState::Prompting(PromptType::Other), "asks something"),
-            (AgentState::Idle, "waits for you"),
-            (AgentState::Failed(FailureKind::RateLimited), "failed (rate limited)"),
-            (AgentState::Exited, "ended"),
+            (AgentState::Prompting(PromptType::Permission), "prompting (permission)"),
+            (AgentState::Prompting(PromptType::Question), "prompting (question)"),
+            (AgentState::Prompting(PromptType::PlanApproval), "prompting (plan_approval)"),
+            (AgentState::Prompting(PromptType::Other), "prompting (other)"),
+            (AgentState::Idle, "idle"),
+            (AgentState::Failed(FailureKind::RateLimited), "failed (rate_limited)"),
+            (AgentState::Exited, "exited"),
             (AgentState::Gone, "gone"),
         ] {
             assert_eq!(words(state, Some("Shell"), SignedDuration::ZERO), expected);
@@ -92,11 +85,11 @@ mod tests {
     }
 
     #[test]
-    fn silence_makes_work_idle() {
-        assert_eq!(words(AgentState::Working, Some("Shell"), IDLE_AFTER), "idle");
-        assert_eq!(words(AgentState::Working, None, IDLE_AFTER), "idle");
-        assert_eq!(words(AgentState::Idle, None, IDLE_AFTER), "waits for you");
+    fn silence_is_said() {
+        assert_eq!(words(AgentState::Working, Some("Shell"), SILENT_AFTER), "working (silent)");
+        assert_eq!(words(AgentState::Working, None, SILENT_AFTER), "working (silent)");
+        assert_eq!(words(AgentState::Idle, None, SILENT_AFTER), "idle");
         let asks = AgentState::Prompting(PromptType::Permission);
-        assert_eq!(words(asks, None, IDLE_AFTER), "asks permission");
+        assert_eq!(words(asks, None, SILENT_AFTER), "prompting (permission)");
     }
 }
