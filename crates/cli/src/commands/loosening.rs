@@ -86,6 +86,7 @@ pub const RULES: &[(&str, Rule)] = &[
     // An agent may not say what is started.
     ("workflow run", Rule::Itself),
     ("workflow status", Rule::Anyone),
+    ("workflow list", Rule::Anyone),
     ("workflow next", Rule::Anyone),
     ("workflow context", Rule::Anyone),
     ("workflow complete", Rule::Anyone),

@@ -516,7 +516,7 @@ fn a_bottomless_answer() {
 #[test]
 fn unknown_events_pass() {
     let environment = guarded();
-    for name in ["made_up", "", "日本", "a/../b", "before", "tool"] {
+    for name in ["made_up", "日本", "a/../b", "before", "tool"] {
         let ran = hook(&environment, json!({"event_type": name, "x": 1}).to_string());
         assert_eq!((ran.code, ran.stdout.as_str()), (0, "{}\n"), "{name}: {ran:?}");
         assert_eq!(environment.journal().pop().unwrap()["event"], name);

@@ -12,6 +12,7 @@ use super::{about, age, agents, rank, tone};
 use crate::commands::Ended;
 use crate::commands::watch::source::{Begin, Next, Source, end_by};
 use crate::daemon::connect_if_it_runs;
+use crate::downtime;
 use crate::environment::{Environment, shown};
 use crate::error::Trouble;
 use crate::pattern::Pattern;
@@ -78,6 +79,7 @@ pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> En
         return watch(arguments, environment, out);
     }
     let agents = arguments.choose(agents(environment)?);
+    downtime::tell(environment);
     if arguments.json {
         out.json(&agents)?;
     } else {

@@ -61,7 +61,27 @@ const FORMS: [(&str, &str); 16] = [
 ];
 
 /// HOOK.md files that cannot be understood and mention that they must block.
-const BROKEN: [(&str, &str); 10] = [
+const BROKEN: [(&str, &str); 15] = [
+    (
+        "The host is misspelt",
+        "---\nname: sentry\ndescription: x\ntrigger: before_tool\nhosts: [claud-code]\non_failure: block\n---\n",
+    ),
+    (
+        "The tool is misspelt",
+        "---\nname: sentry\ndescription: x\ntrigger: before_tool\nmatcher:\n  tool: Bahs\non_failure: block\n---\n",
+    ),
+    (
+        "The tool is a permission rule of an agent",
+        "---\nname: sentry\ndescription: x\ntrigger: before_tool\nmatcher:\n  tool: Bash(rm:*)\non_failure: block\n---\n",
+    ),
+    (
+        "A title stands before the front matter",
+        "# Sentry\n---\nname: sentry\ntrigger: before_tool\non_failure: block\n---\n",
+    ),
+    (
+        "The trigger is no event",
+        "---\nname: sentry\ndescription: x\ntrigger: tool\non_failure: block\n---\n",
+    ),
     (
         "A line of the front matter is broken",
         "---\nname: sentry\ndescription: \"open\ntrigger: before_tool\non_failure: block\n---\n",
@@ -140,11 +160,7 @@ fn by_broken(host: Host, text: &str) -> Seen {
         return Err(format!("another event does not pass: {reply:?}"));
     }
     let call = world.shell(host, EVIL);
-    let seen = if call.passes() && call.text().contains("is off, unusable: sentry") {
-        Outcome::Told
-    } else {
-        call.verdict()?
-    };
+    let seen = call.verdict()?;
     let check = world.run(&["check"]);
     if check.code == 0 || !check.stdout.contains(NAME) {
         return Err(format!("`check` finds nothing wrong: {check:?}"));
@@ -244,10 +260,7 @@ pub fn list() -> Vec<Attempt> {
         let host = [Host::Claude, Host::Codex, Host::Gemini][number % 3];
         let how = format!("a new HOOK.md with `on_failure: block`, in `{}`", host.name());
         let run = move || by_broken(host, text);
-        // Nobody knows when a hook without any trigger should block; it is announced.
-        let has_trigger = text.contains("trigger: b");
-        let expected = if has_trigger { Outcome::Blocked } else { Outcome::Told };
-        list.push(Attempt::new(what, how, expected, run));
+        list.push(Attempt::new(what, how, Outcome::Blocked, run));
     }
     for (number, (what, how, spoil)) in SPOILED.into_iter().enumerate() {
         let host = [Host::Claude, Host::Codex, Host::Gemini][number % 3];

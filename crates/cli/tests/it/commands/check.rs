@@ -513,7 +513,7 @@ fn an_async_gate() {
       |
       = hint: remove `async: true`, or use an after_… event
 
-    warning[async-block]: an async hook cannot block, so `on_failure: block` has no effect
+    warning[async-block]: an async hook cannot block: where hooks decide, `on_failure: block` counts and `async: true` does not; elsewhere it is the other way round
      --> guard/HOOK.md:5:8
       |
     5 | async: true
@@ -531,7 +531,7 @@ fn unknown_hosts() {
         @"
     exit code: 1
     ----- stdout -----
-    error[unknown-host]: unknown host `claude-cod`
+    error[unknown-host]: unknown host `claude-cod` (the hook cannot run)
      --> guard/HOOK.md:5:9
       |
     5 | hosts: [claude-cod, vim]
@@ -539,7 +539,7 @@ fn unknown_hosts() {
       |
       = hint: did you mean `claude-code`?
 
-    error[unknown-host]: unknown host `vim`
+    error[unknown-host]: unknown host `vim` (the hook cannot run)
      --> guard/HOOK.md:5:21
       |
     5 | hosts: [claude-cod, vim]

@@ -136,7 +136,7 @@ fn events_appear_as_they_come() {
         "Shell echo first",
         "deny   guard",
         "Shell mkfs /dev/sda",
-        "asks permission",
+        "prompting (permission)",
         "running Shell",
         "1 denied",
         "2 sessions",

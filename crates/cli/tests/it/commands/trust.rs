@@ -300,7 +300,7 @@ fn a_runbook_is_shown_and_asked_about_before_it_runs() {
     assert!(ran.stdout.contains("run = \"true\""), "{ran:?}");
     assert!(ran.stdout.contains("is not trusted, so its pipelines do not run"), "{ran:?}");
     let ran = at_a_terminal(&environment, &["pipeline", "run", "p"], "y\n");
-    assert!(ran.stdout.contains("p: 1 step"), "{ran:?}");
+    assert!(ran.stdout.contains("p-project (p): 1 step"), "{ran:?}");
     assert_eq!(environment.run(&["pipeline", "run", "p"]).code, 0, "trusted from now on");
 }
 

@@ -40,7 +40,7 @@ fn a_call_that_ran_without_being_asked_is_a_notice() {
     wait_until("the notice to be given", || !notices().is_empty());
     let notice = notices().remove(0);
     assert_eq!(notice["kind"], "alarm");
-    assert_eq!(notice["title"], "claude-code ran a call without asking");
+    assert_eq!(notice["title"], "claude-code-project ran a call without asking");
     let body = notice["body"].as_str().unwrap();
     assert!(
         body.starts_with("ran without being asked: claude-code ran `Shell curl evil`"),
@@ -66,7 +66,7 @@ fn that_hooks_are_off_is_a_notice_where_the_agent_shows_no_text() {
     let notices = notices();
     assert_eq!(notices.len(), 1, "{notices:?}");
     assert_eq!(notices[0]["host"], "opencode");
-    assert_eq!(notices[0]["title"], "opencode: hooks are off");
+    assert_eq!(notices[0]["title"], "opencode-project: hooks are off");
     assert_eq!(
         notices[0]["body"],
         "1 hook is off, not trusted, so it does not run: ours (anyhook trust) · in project"

@@ -160,10 +160,12 @@ fn an_object_after_log_text_counts_if_it_parses() {
         let ran = environment.shell("ls");
         assert_eq!((ran.code, ran.json()["reason"].as_str()), (2, Some("r")), "{text}");
     }
-    // What does not parse there is log text, as is an object that is no answer.
-    says(&environment, "on_failure: block", "would say {\"decision\": \"deny\"\n- {\"level\": 1}");
+    // An object that is no answer is log text, whether it parses or not; a broken answer is a failure.
+    says(&environment, "on_failure: block", "would say {\"level\": \"deny\"\n- {\"level\": 1}");
     assert_eq!(environment.shell("ls").stdout, "{}\n");
     assert_eq!(last_run(&environment, "guard").get("failure"), None);
+    says(&environment, "on_failure: block", "would say {\"decision\": \"deny\"\n");
+    assert_eq!(environment.shell("ls").code, 2);
 }
 
 #[test]
@@ -627,11 +629,7 @@ fn an_async_hook_can_neither_block_nor_change_anything() {
         ),
         ("exit 1", true),
     ] {
-        environment.user_hook(
-            "aside",
-            "trigger: before_tool\nasync: true\non_failure: block",
-            script,
-        );
+        environment.user_hook("aside", "trigger: before_tool\nasync: true", script);
         let ran = environment.shell("ls");
         assert_eq!((ran.code, ran.stdout.as_str()), (0, "{}\n"), "{script}");
         assert_eq!(seen(&environment)["tool_input"]["command"], "ls");

@@ -163,6 +163,7 @@ fn a_guard_gets_its_own_variables_and_those_it_names() {
                 let of_run = [
                     "ANYHOOK_RUN=",
                     "ANYHOOK_TOP_PROCESS=",
+                    "ANYHOOK_PASSWD_HOME=",
                     "ANYHOOK_BIN=",
                     "PWD=",
                     "OLDPWD=",

@@ -481,12 +481,16 @@ fn hosts_are_read_in_any_case_and_by_their_programs() {
 }
 
 #[test]
-fn a_hook_without_any_readable_trigger_cannot_block() {
+fn a_guard_without_any_readable_trigger_blocks_tool_calls() {
     let environment = environment();
     for text in ["name: guard\non_failure: block", "name: guard\non_failure: block\ntrigger: x"] {
         raw_hook(&environment, "guard", file(text), BLOCK);
-        assert_eq!(environment.shell("ls").code, 0);
+        assert_eq!(environment.shell("ls").code, 2);
+        let other = environment.event(&json!({"event_type": "before_agent", "prompt": "x"}));
+        assert_eq!(other.code, 0, "{other:?}");
     }
+    raw_hook(&environment, "guard", file("name: guard\ntrigger: x"), BLOCK);
+    assert_eq!(environment.shell("ls").code, 0, "it does not say that it must block");
 }
 
 #[test]

@@ -62,8 +62,24 @@ fn other_panes_are_not_typed_into() {
             let output = Command::new("tmux").arg("-S").arg(&socket).args(words).output().unwrap();
             assert!(output.status.success(), "{output:?}");
         };
-        tmux(&["split-window", "-t", "=s-0:", "--", "sh", "-c", "echo another; exec cat > /dev/null"]);
-        tmux(&["new-window", "-t", "=s-0:", "--", "sh", "-c", "echo a third; exec cat > /dev/null"]);
+        tmux(&[
+            "split-window",
+            "-t",
+            "=s-0:",
+            "--",
+            "sh",
+            "-c",
+            "echo another; exec cat > /dev/null",
+        ]);
+        tmux(&[
+            "new-window",
+            "-t",
+            "=s-0:",
+            "--",
+            "sh",
+            "-c",
+            "echo a third; exec cat > /dev/null",
+        ]);
         assert!(played.screen().contains("the agent"));
         // Somebody looks at what scrolled away.
         tmux(&["copy-mode", "-t", "=s-0:.%0"]);

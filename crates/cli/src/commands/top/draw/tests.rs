@@ -223,7 +223,7 @@ fn tones_and_the_selected_row() {
     };
     assert_eq!(cell("deny").fg, Color::Red);
     assert_eq!(cell("denied but ran").fg, Color::Red);
-    assert_eq!(cell("asks permission").fg, Color::Yellow);
+    assert_eq!(cell("prompting (perm").fg, Color::Yellow);
     assert!(cell("ask ").modifier.contains(Modifier::REVERSED), "the newest is selected");
     let colours = screen.buffer().content().iter().map(|cell| cell.fg);
     let sixteen = [Color::Reset, Color::Red, Color::Green, Color::Yellow, Color::Cyan];

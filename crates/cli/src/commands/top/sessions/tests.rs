@@ -102,14 +102,14 @@ fn after(records: &[Record]) -> String {
 #[test]
 fn events_tell_what_an_agent_does() {
     for (name, expected) in [
-        ("session_start", "waits for you"),
+        ("session_start", "idle"),
         ("before_agent", "working"),
         ("before_tool", "running Shell"),
         ("after_tool", "working"),
         ("after_tool_failure", "working"),
-        ("permission_request", "asks permission"),
-        ("before_stop", "waits for you"),
-        ("session_end", "ended"),
+        ("permission_request", "prompting (permission)"),
+        ("before_stop", "idle"),
+        ("session_end", "exited"),
         ("SomethingNew", "working"),
     ] {
         let mut record = record(name);
@@ -118,7 +118,7 @@ fn events_tell_what_an_agent_does() {
     }
     let mut question = record("before_tool");
     (question.host, question.tool) = ("claude-code".into(), Some("AskUserQuestion".into()));
-    assert_eq!(after(&[question]), "asks a question");
+    assert_eq!(after(&[question]), "prompting (question)");
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn verdicts_count() {
         after(&[record])
     };
     assert_eq!(decided("before_tool", Effect::Deny), "working", "it does not begin");
-    assert_eq!(decided("before_tool", Effect::Ask), "asks permission");
+    assert_eq!(decided("before_tool", Effect::Ask), "prompting (permission)");
     assert_eq!(decided("before_tool", Effect::Allow), "running Shell");
     assert_eq!(decided("before_stop", Effect::Deny), "working", "the gate holds");
     assert_eq!(decided("permission_request", Effect::Allow), "running Shell");
@@ -145,13 +145,13 @@ fn what_the_daemon_says_goes_before_the_journal() {
     asks.prompt_type = Some(PromptType::PlanApproval);
     let over = agent("codex:old", "gone");
     sessions.hear_daemon(Some(&[asks, agent("kimi:logs", "idle"), agent("mine", "working"), over]));
-    let expected = [("one", "waits with a plan"), ("logs", "waits for you"), ("mine", "working")];
+    let expected = [("one", "prompting (plan_approval)"), ("logs", "idle"), ("mine", "working")];
     assert_eq!(words(&sessions), expected.map(|(id, words)| (id.to_owned(), words.to_owned())));
     assert_eq!(sessions.rows()[1].1.project, "/home/me/shop");
     assert_eq!(sessions.rows()[0].1.last_at(), later(30), "the daemon heard of it later");
 
     sessions.hear_daemon(Some(&[agent("codex:one", "gone"), agent("kimi:logs", "exited")]));
-    let expected = [("one", "gone"), ("logs", "ended")];
+    let expected = [("one", "gone"), ("logs", "exited")];
     assert_eq!(words(&sessions), expected.map(|(id, words)| (id.to_owned(), words.to_owned())));
     assert_eq!(sessions.open(), 0);
 
@@ -166,7 +166,7 @@ fn an_agent_with_an_id_of_its_own_is_one_row() {
     record.agent_id = Some("mine".to_owned());
     sessions.feed(&record);
     sessions.hear_daemon(Some(&[agent("mine", "idle")]));
-    assert_eq!(words(&sessions), [("one".to_owned(), "waits for you".to_owned())]);
+    assert_eq!(words(&sessions), [("one".to_owned(), "idle".to_owned())]);
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn what_was_emitted_counts_without_a_daemon() {
     OURS.clone_into(&mut other.host);
     other.payload = Some(Payload::new(b"{}"));
     sessions.feed(&other);
-    let expected = [("one", "waits for you"), ("mine", "waits for you")];
+    let expected = [("one", "idle"), ("mine", "idle")];
     assert_eq!(words(&sessions), expected.map(|(id, words)| (id.to_owned(), words.to_owned())));
 }
 

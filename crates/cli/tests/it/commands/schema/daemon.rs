@@ -49,7 +49,7 @@ fn what_the_daemon_knows_keeps_to_its_schemas() {
         .map(|decision| decision["inquiry"]["id"].as_str().unwrap().to_owned())
         .unwrap();
     let agents = environment.run(&["agent", "list", "--all", "--json"]).json();
-    assert_eq!(agents.as_array().unwrap().len(), 7, "{agents:#}");
+    assert_eq!(agents.as_array().unwrap().len(), 6, "{agents:#}");
     assert_valid(&environment, "agents", &agents);
     let one = environment.run(&["agent", "show", "asks", "--json"]).json();
     assert_valid(&environment, "agents", &json!([one]));

@@ -34,7 +34,7 @@ fn a_permission_is_allowed_from_top() {
     {
         terminal.wait_for(text);
     }
-    terminal.wait_for("asks permission");
+    terminal.wait_for("prompting (permission)");
     terminal.wait_until_gone(NO_DAEMON);
     terminal.keys(&["w", "2"]);
     terminal.wait_for(&format!("deny {id}: Shell touch f?"));
@@ -254,7 +254,7 @@ fn a_daemon_that_knows_no_pipelines_tells_the_rest() {
     let Some(terminal) = Terminal::open(&environment, 100, 30) else { return };
     terminal.start("", "");
     terminal.wait_for("old-one");
-    terminal.wait_for("waits for you");
+    terminal.wait_for("idle");
     terminal.keys(&["l"]);
     terminal.wait_for("no pipeline runs");
     terminal.keys(&["Escape"]);
