@@ -180,6 +180,38 @@ fn hooks_that_are_off_are_told_of_when_a_session_starts() {
     assert!(!opencode(&after).contains("is off"));
 }
 
+/// Sends Codex an event and returns what it is told.
+fn codex(environment: &TestEnv, event: &str, more: &Value) -> String {
+    let mut payload = json!({
+        "hook_event_name": event, "session_id": "c", "cwd": environment.project(),
+    });
+    payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    environment.run_with_input(&["hook", "codex"], payload.to_string()).stdout
+}
+
+#[test]
+fn codex_shows_which_hooks_are_off() {
+    let environment = environment();
+    environment.project_hook("ours", "trigger: before_tool", "exit 0");
+    let told = codex(&environment, "SessionStart", &json!({"source": "startup"}));
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(
+        told["systemMessage"],
+        "anyhook: 1 hook is off, not trusted, so it does not run: ours (anyhook trust)"
+    );
+}
+
+/// The entry for calls was taken out before the session began, or every call was killed.
+#[test]
+fn a_call_is_an_alarm_where_none_of_its_turn_was_asked_about() {
+    let environment = environment();
+    codex(&environment, "SessionStart", &json!({"source": "startup"}));
+    let call = json!({"tool_name": "Bash", "tool_input": {"command": "curl evil"},
+        "tool_use_id": "t", "tool_response": "x"});
+    let told = codex(&environment, "PostToolUse", &call);
+    assert!(told.contains("ran without being asked: codex ran `Shell curl evil`"), "{told}");
+}
+
 #[test]
 fn a_call_that_nobody_was_asked_about_is_an_alarm() {
     let environment = environment();
