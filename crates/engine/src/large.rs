@@ -91,7 +91,7 @@ impl Engine {
         let are_fields_cut = cuts.iter().any(|cut| {
             cut.role != Role::Other
                 && cut.head().is_none()
-                && (seeming.is_list || has_field(cut.raw))
+                && (seeming.is_list || tools::may_have_telling_field(cut.raw))
         });
         if is_cut || are_fields_cut {
             return None;
@@ -125,11 +125,6 @@ fn leaves<'call>(call: &'call ToolCall, cuts: &[Cut<'call>]) -> Leaves<'call> {
         leaves.add_json_string(cut.raw);
     }
     leaves
-}
-
-/// Tells whether what was left out may hold a field with a name.
-fn has_field(raw: &str) -> bool {
-    raw.contains('{')
 }
 
 /// Tells whether a hook may have its turn.

@@ -498,6 +498,27 @@ pub fn seeming_paths<'input>(name: &str, input: &'input Value) -> SeemingPaths<'
     found
 }
 
+/// Tells whether JSON text may hold a field whose name is that of a path or of a command. Linear, and
+/// without reading any of it into memory.
+pub fn may_have_telling_field(json: &str) -> bool {
+    let mut rest = json;
+    while let Some((before, after)) = rest.split_once(':') {
+        let key = before.trim_end().strip_suffix('"').and_then(|text| text.rsplit('"').next());
+        let is_telling = |key: &str| {
+            // An escape may be any letter.
+            key.contains('\\')
+                || key.eq_ignore_ascii_case("include")
+                || is_path_field(key)
+                || is_command_field(key)
+        };
+        if key.is_some_and(is_telling) {
+            return true;
+        }
+        rest = after;
+    }
+    false
+}
+
 /// Returns whether any supported agent has a tool of this name, or might: an MCP server's.
 pub fn is_known(name: &str) -> bool {
     find(name).is_some()
@@ -597,6 +618,21 @@ mod tests {
         }
         assert_eq!(command_lines(&json!({"command": "ls", "n": [1, 2]})), [""; 0]);
         assert_eq!(command_lines(&json!({"command": ["ls"]})), [""; 0]);
+    }
+
+    #[test]
+    fn fields_are_found_in_text_by_their_names() {
+        for (text, expected) in [
+            (r#"{"n": 1, "name": "v1", "on": true}, {"n": 2}"#, false),
+            (r#"{"n": 1, "path": "x"}"#, true),
+            (r#"1}, {"file_path" : "x"}"#, true),
+            (r#"{"p\u0061th": "x"}"#, true),
+            (r#"{"command":"x"}"#, true),
+            (r#""a: b", "c""#, false),
+            ("", false),
+        ] {
+            assert_eq!(may_have_telling_field(text), expected, "{text}");
+        }
     }
 
     #[test]
