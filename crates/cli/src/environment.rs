@@ -15,6 +15,7 @@ use anyhook_hosts::recognition;
 pub use anyhook_hook::environment::{Environment, folder, running_program};
 
 use crate::known_places::KnownPlaces;
+use crate::passwd;
 use crate::person;
 
 /// Variables of this terminal and this process alone.
@@ -87,20 +88,9 @@ pub fn workflow_agent() -> (Option<String>, bool) {
 /// Returns who sits at the terminal: as the environment tells, else by the database of users.
 pub fn person() -> String {
     let told = |name: &&str| env::var(name).ok().filter(|name| !name.is_empty());
-    let user = rustix::process::getuid().as_raw();
-    let known = || login_name(&std::fs::read_to_string("/etc/passwd").ok()?, user);
+    let known = || passwd::user().map(|user| user.name);
     let name = ["USER", "LOGNAME"].iter().find_map(told).or_else(known);
-    name.unwrap_or_else(|| format!("user {user}"))
-}
-
-/// Finds the name of a user in the text of `/etc/passwd`.
-fn login_name(passwd: &str, user: u32) -> Option<String> {
-    let name = |line: &str| {
-        let mut fields = line.split(':');
-        let (name, _, number) = (fields.next()?, fields.next()?, fields.next()?);
-        (number.parse() == Ok(user) && !name.is_empty()).then(|| name.to_owned())
-    };
-    passwd.lines().find_map(name)
+    name.unwrap_or_else(|| format!("user {}", rustix::process::getuid().as_raw()))
 }
 
 /// In builds for tests, the home folder that the password database names: the tests' own.
@@ -157,18 +147,5 @@ pub fn shown(path: &Path, places: &Places) -> String {
     match places.home.as_ref().and_then(|home| path.strip_prefix(home).ok()) {
         Some(inner) if !inner.as_os_str().is_empty() => format!("~/{}", inner.display()),
         _ => path.display().to_string(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_login_name_of_a_user() {
-        let passwd = "root:x:0:0:root:/root:/bin/sh\nbroken\nann:x:1000:1000::/home/ann:/bin/sh\n";
-        assert_eq!(login_name(passwd, 0).as_deref(), Some("root"));
-        assert_eq!(login_name(passwd, 1000).as_deref(), Some("ann"));
-        assert_eq!(login_name(passwd, 7), None);
     }
 }

@@ -6,7 +6,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use anyhook_engine::Places;
 use anyhook_hosts::AGENTS;
@@ -14,11 +13,7 @@ use anyhook_hosts::wiring::Scope;
 
 use crate::agents;
 use crate::environment::{Environment, passwd_home_of_tests};
-
-/// The users of this system.
-const PASSWD: &str = "/etc/passwd";
-/// Asks the other databases of users, such as LDAP.
-const GETENT: &str = "/usr/bin/getent";
+use crate::passwd;
 
 /// The folders of one user.
 #[derive(Debug, Default)]
@@ -110,40 +105,7 @@ fn plain_scope(home: &Path) -> Scope {
     }
 }
 
-/// Returns the home folder that the password database names for whoever runs us.
+/// Returns the home folder that the database of users names.
 fn passwd_home() -> Option<PathBuf> {
-    if let Some(home) = passwd_home_of_tests() {
-        return Some(home);
-    }
-    let user = rustix::process::getuid().as_raw();
-    let local = fs::read_to_string(PASSWD).ok().and_then(|text| home_in(&text, user));
-    local.or_else(|| {
-        let mut getent = Command::new(GETENT);
-        getent.args(["passwd", &user.to_string()]).env_clear();
-        let told = getent.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
-        home_in(&String::from_utf8_lossy(&told.stdout), user)
-    })
-}
-
-/// Finds the home folder of a user in a text like `/etc/passwd`.
-fn home_in(text: &str, user: u32) -> Option<PathBuf> {
-    text.lines().find_map(|line| {
-        let fields: Vec<&str> = line.split(':').collect();
-        let is_meant = fields.get(2)?.parse() == Ok(user);
-        let home = Path::new(fields.get(5)?);
-        (is_meant && home.is_absolute()).then(|| home.to_owned())
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_home_is_in_the_sixth_field() {
-        let text = "root:x:0:0:root:/root:/bin/bash\n# no user\nann:x:1000:1000:Ann,,,:/home/ann:/bin/sh\nodd:x:7:7::relative:/bin/sh\n";
-        assert_eq!(home_in(text, 0), Some("/root".into()));
-        assert_eq!(home_in(text, 1000), Some("/home/ann".into()));
-        assert_eq!((home_in(text, 7), home_in(text, 8)), (None, None));
-    }
+    passwd_home_of_tests().or_else(|| passwd::user()?.home)
 }

@@ -16,6 +16,7 @@ mod figures;
 mod known_places;
 mod level;
 mod packs;
+mod passwd;
 mod past;
 mod pattern;
 mod person;
