@@ -38,6 +38,10 @@ const TURN: Duration = Duration::from_secs(3);
 pub fn announce(environment: &Environment) {
     let Some(state) = environment.places.state.as_deref() else { return };
     let folder = Folder::of_state(state);
+    // A person stopped it: `workflow status` says what is asked.
+    if folder.is_stopped() {
+        return;
+    }
     if UnixStream::connect(folder.socket()).is_ok() || folder.make().is_err() {
         return;
     }
