@@ -62,6 +62,18 @@ fn the_hooks_of_the_pack_have_a_person_asked() {
 }
 
 #[test]
+fn a_daemon_that_a_person_stopped_is_not_started_for_a_gate() {
+    let crew = Crew::new("");
+    let environment = &crew.desk.environment;
+    assert_eq!(environment.run(&["daemon", "start"]).code, 0);
+    assert_eq!(environment.run(&["daemon", "stop"]).code, 0);
+    reach_the_gate(&crew);
+    let status = environment.run(&["daemon", "status", "--json"]);
+    assert_eq!(status.json(), Value::Null, "{status:?}");
+    assert!(environment.state().join("daemon/stopped").exists(), "a start would have removed it");
+}
+
+#[test]
 fn whoever_rejects_the_decision_sends_the_stage_back() {
     let crew = Crew::new("");
     reach_the_gate(&crew);
