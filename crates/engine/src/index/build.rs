@@ -412,9 +412,16 @@ impl Watched {
         if let Some(entry) = hook.entry.as_ref().filter(|_| hook.blocks_on_failure()) {
             // Without it, it would block; and a session notices if it is another one.
             self.whole(&entry.script)?;
-            for path in guard_files(&hook.runs_from, &entry.script) {
+            // A file that was edited is noticed at the next event, one that was added when the guard
+            // is due: a look at each folder as well would cost half as much again at every event.
+            let (folders, mut files) = parts_of_guard(&hook.runs_from, &entry.script);
+            later.extend(folders);
+            later.extend(files.drain(files.len().min(MOST_OF_A_GUARD)..));
+            for path in files {
                 self.whole(&path)?;
             }
+            later.sort();
+            later.dedup();
         }
         for path in &later {
             let look = self.look(path, Extent::Whole)?;
@@ -424,13 +431,12 @@ impl Watched {
     }
 }
 
-/// Returns what else a guard is made of, as far as it is watched at every event.
-fn guard_files(folder: &Path, script: &Path) -> Vec<PathBuf> {
+/// Returns the folders of a guard, and its files but for those that are watched anyway.
+fn parts_of_guard(folder: &Path, script: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let file = folder.join(HOOK_FILE);
-    let mut files = paths(folder).unwrap_or_default();
-    files.retain(|path| path != script && *path != file && path.to_str().is_some());
-    files.truncate(MOST_OF_A_GUARD);
-    files
+    let mut parts = paths(folder).unwrap_or_default();
+    parts.retain(|path| path != script && *path != file && path.to_str().is_some());
+    parts.into_iter().partition(|path| path.is_dir())
 }
 
 /// Returns what decides which script is started, and how.

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use super::read::Comparison;
 use super::{FOLDER, Whose, build, read};
 use crate::discover::{Installed, Reading};
 use crate::places::Places;
@@ -74,10 +75,13 @@ fn agrees(places: &Places, whose: &Whose) -> bool {
     let installed = Installed::find_in(places, &whose.roots, &whose.work_dir, Reading::WhatMayRun);
     let settings = Settings::load(places, None);
     let again = build::index(places, whose, &installed, &settings, SystemTime::now() + LATER);
-    let Some(again) = again else {
-        // That indexes cannot be removed or written is said by `trouble`.
-        let _ = fs::remove_file(&whose.path);
-        return true;
-    };
-    index.says_the_same(&again).unwrap_or(false)
+    match again.map_or(Comparison::Outdated, |again| index.compare(&again)) {
+        Comparison::Same => true,
+        Comparison::Different => false,
+        Comparison::Outdated => {
+            // That indexes cannot be removed or written is said by `trouble`.
+            let _ = fs::remove_file(&whose.path);
+            true
+        }
+    }
 }

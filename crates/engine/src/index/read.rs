@@ -36,6 +36,17 @@ pub struct Index {
     head: Range<usize>,
 }
 
+/// How an index compares with one that was made just now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// They say the same.
+    Same,
+    /// They differ, and nothing that was edited since explains it.
+    Different,
+    /// They differ in what is watched, after an edit that is noticed when a hook has its turn.
+    Outdated,
+}
+
 /// A hook as the head of an index tells it.
 #[derive(Clone, Copy)]
 struct Indexed<'head> {
@@ -163,23 +174,34 @@ impl Index {
         look().is_some()
     }
 
-    /// Tells whether it says the same as the bytes of another index; nothing if one cannot be read.
+    /// Compares what it says with the bytes of another index.
     ///
     /// A hook whose script was changed since is not compared to its end: before it has its turn, the
     /// hooks are read again.
-    pub fn says_the_same(&self, other: &[u8]) -> Option<bool> {
+    pub fn compare(&self, other: &[u8]) -> Comparison {
+        self.compare_parts(other).unwrap_or(Comparison::Different)
+    }
+
+    fn compare_parts(&self, other: &[u8]) -> Option<Comparison> {
         let whole = self.whole()?;
         let (ours, others) = (Parts::of(&whole)?, Parts::of(other)?);
-        if ours.before != others.before || ours.hooks.len() != others.hooks.len() {
-            return Some(false);
+        if ours.hooks.len() != others.hooks.len() {
+            return Some(Comparison::Different);
         }
+        let mut has_stale = false;
         for (our, their) in ours.hooks.iter().zip(&others.hooks) {
-            let is_same = our.head == their.head && (our.rest == their.rest || our.is_stale());
-            if !is_same {
-                return Some(false);
+            let is_stale = our.is_stale();
+            has_stale |= is_stale;
+            if our.head != their.head || (our.rest != their.rest && !is_stale) {
+                return Some(Comparison::Different);
             }
         }
-        Some(true)
+        Some(match ours.before == others.before {
+            true => Comparison::Same,
+            // A file that was added to a guard is watched from the next index on.
+            false if has_stale => Comparison::Outdated,
+            false => Comparison::Different,
+        })
     }
 
     fn whole(&self) -> Option<Vec<u8>> {

@@ -262,6 +262,9 @@ fn edits() -> Vec<Edit> {
         ("a script of a hook that must not fail", |world| {
             fs::remove_file(world.path("user/hooks/must/scripts/run")).unwrap();
         }),
+        ("a file more in a hook that must not fail", |world| {
+            fs::write(world.path("user/hooks/must/scripts/more"), "").unwrap();
+        }),
         ("a script that comes before the one there", |world| {
             world.script("user/hooks/log", "run");
         }),

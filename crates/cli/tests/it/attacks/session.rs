@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use super::world::{EVIL, Host, World};
+use super::world::{EVIL, Host, World, denying};
 use super::{Attempt, Outcome, Seen};
 
 fn edit(hook: &Path, from: &str, to: &str) {
@@ -104,6 +104,19 @@ fn attempt(host: Host, weaken: Weaken) -> Seen {
     }
 }
 
+/// A file that the guard reads if it is there is put into its folder.
+fn added(host: Host, name: &str) -> Seen {
+    let world = World::guarded();
+    let obeys =
+        "for file in \"$0.rules\" \"${0%/*}/../rules\"; do [ ! -e \"$file\" ] || exit 0; done";
+    script(&world.guard(), &format!("{obeys}\n{}", denying()));
+    world.is_guarded(host)?;
+    // Nobody has to do with it yet: what was added is seen when the guard is due.
+    world.shell(host, "ls");
+    fs::write(world.guard().join(name), "").unwrap();
+    world.shell(host, EVIL).verdict()
+}
+
 /// A person who did not do it is told at the next event, whatever that is.
 fn told(host: Host, weaken: Weaken) -> Seen {
     let world = World::guarded();
@@ -128,6 +141,11 @@ pub fn list() -> Vec<Attempt> {
         let host = Host::ALL[number % Host::ALL.len()];
         let how = format!("after the session's first calls, in `{}`", host.name());
         list.push(Attempt::new(what, how, Outcome::Denied, move || attempt(host, weaken)));
+    }
+    for (name, host) in [("scripts/run.rules", Host::Claude), ("rules", Host::Codex)] {
+        let how = format!("`{name}`, after the session's first calls, in `{}`", host.name());
+        let what = "A file that the guard obeys is added to its folder";
+        list.push(Attempt::new(what, how, Outcome::Denied, move || added(host, name)));
     }
     // Of these nothing else tells: the file is in order, only another one.
     for number in [0, 1, 3, 5, 6, 9, 11, 14, 15] {
