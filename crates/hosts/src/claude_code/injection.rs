@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use anyhook_model::bus::SignalKind;
 use serde_json::json;
 
 use super::{EVENTS, handler};
@@ -40,9 +41,18 @@ pub fn inject(start: &Start<'_>) -> Result<Injection, SettingsError> {
         },
     ];
     let text = json_hooks::add_matched(path, Some(&text), "Notification", &groups)?;
+    let text = json_hooks::add_to_list(path, Some(&text), ["permissions", "allow"], &signals())?;
     let file = start.folder.join("settings.json");
     let arguments = vec![OPTION.to_owned(), file.to_string_lossy().into_owned()];
     Ok(Injection { files: [(file, text)].into(), arguments, ..Injection::default() })
+}
+
+/// Returns the permissions to say how the work stands: the agent is asked to, so no person has to
+/// allow it each time. Exactly these commands: a longer one may hold anything.
+fn signals() -> Vec<String> {
+    [SignalKind::Complete, SignalKind::Escalate, SignalKind::Continue]
+        .map(|kind| format!("Bash(anyhook emit agent:signal {})", kind.name()))
+        .to_vec()
 }
 
 /// Returns the settings that a command line names itself.
@@ -150,6 +160,23 @@ mod tests {
         assert_eq!(notifications(&after).as_array().unwrap().len(), 5, "{after}");
         assert_eq!(plain(&after)["hooks"]["Stop"].as_array().unwrap().len(), 2, "{after}");
         assert_eq!(injected("a", Some(&after)), after, "a second time changes nothing");
+    }
+
+    #[test]
+    fn the_agent_may_say_how_its_work_stands_and_nothing_longer() {
+        let ours = [
+            "Bash(anyhook emit agent:signal complete)",
+            "Bash(anyhook emit agent:signal escalate)",
+            "Bash(anyhook emit agent:signal continue)",
+        ];
+        let bare = plain(&injected("a", None));
+        assert_eq!(bare["permissions"], json!({"allow": ours}));
+        let theirs =
+            format!(r#"{{"permissions": {{"allow": ["Read", "{}"], "deny": ["Bash"]}}}}"#, ours[0]);
+        let both = plain(&injected("a", Some(&theirs)));
+        let allow = json!(["Read", ours[0], ours[1], ours[2]]);
+        assert_eq!(both["permissions"], json!({"allow": allow, "deny": ["Bash"]}));
+        assert!(tried("a", Some(r#"{"permissions": {"allow": "all"}}"#)).is_err());
     }
 
     #[test]

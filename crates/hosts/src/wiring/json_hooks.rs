@@ -98,6 +98,26 @@ pub fn add_matched(
     Ok(finished(text, &root))
 }
 
+/// Adds texts to a list in an object, those that are not there yet.
+pub fn add_to_list(
+    path: &Path,
+    text: Option<&str>,
+    [object, list]: [&str; 2],
+    texts: &[String],
+) -> Result<String, SettingsError> {
+    let root = parse(path, text.unwrap_or(""))?;
+    let there = top(path, &root)?
+        .object_value_or_create(object)
+        .ok_or_else(|| unexpected(path, &format!("`{object}`"), "an object"))?
+        .array_value_or_create(list)
+        .ok_or_else(|| unexpected(path, &format!("`{object}.{list}`"), "a list"))?;
+    let known: Vec<Value> = there.elements().iter().filter_map(to_value).collect();
+    for text in texts.iter().filter(|text| !known.iter().any(|one| one == text.as_str())) {
+        there.append(CstInputValue::String(text.clone()));
+    }
+    Ok(finished(text, &root))
+}
+
 /// Takes our handlers away, and what only held them.
 pub fn unwire(path: &Path, text: &str, host: &str) -> Result<String, SettingsError> {
     let root = parse(path, text)?;

@@ -208,6 +208,19 @@ fn claude_code_completes_by_a_permission_that_a_person_gave() {
     story.expect_completed();
 }
 
+/// In its default mode, in which it asks about every other command.
+#[test]
+fn claude_code_says_that_it_is_done_without_being_asked() {
+    let script =
+        |bed: &Bed| vec![bed.shell_tool("anyhook emit agent:signal complete"), Turn::text("done")];
+    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_anyhook")).parent().unwrap();
+    let env = format!("  env = {{ PATH = \"{}:${{PATH}}\" }}", folder.display());
+    let Some(story) = Story::begin(Agent::ClaudeCode, |_| {}, &env, script) else { return };
+    story.expect_completed();
+    assert_eq!(story.why(), "the agent says that it is done");
+    assert_eq!(all_decisions(&story), Vec::<Value>::new(), "{}", story.told());
+}
+
 /// Returns the decisions there ever were about the story's agent. On a slow machine one may have been
 /// asked before the agent's own question came, in whose place that one is.
 fn all_decisions(story: &Story) -> Vec<Value> {
