@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use anyhook_engine::journal::{Follower, Journal};
+use anyhook_flow::inquiries::call_runs;
 use anyhook_flow::notices::NoticeName;
 use anyhook_flow::{Effect, Entry, State, What};
 use anyhook_model::daemon::{Request, Response, Told};
@@ -30,6 +31,7 @@ use crate::doer::{Deed, Doer};
 use crate::faults;
 use crate::pipelines::{StillRests, TypedInto, Worker};
 use crate::presence::Presence;
+use crate::running_call;
 use crate::store::{Store, StoreError};
 
 use self::waiting::Waiting;
@@ -50,6 +52,8 @@ const UNSTORED: usize = 4096;
 const NOTIFYING: usize = 32;
 /// What an agent did longer ago is no news.
 const NEWS: SignedDuration = SignedDuration::from_mins(2);
+/// The tool whose calls are processes.
+const SHELL: &str = "Shell";
 /// After a failure to store something it is tried again after so long.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
@@ -131,6 +135,8 @@ pub struct Core {
     instructed: BTreeMap<String, Instructions>,
     /// What others can know of us without asking.
     pub(crate) presence: Presence,
+    /// When it was last looked whether commands run that a person is asked about.
+    calls_looked_at: Option<Instant>,
 }
 
 /// What a core begins with.
@@ -174,6 +180,7 @@ impl Core {
             worker,
             at_work: BTreeSet::new(),
             instructed: BTreeMap::new(),
+            calls_looked_at: None,
             state,
             store,
             journal,
@@ -463,6 +470,35 @@ impl Core {
         for id in self.waiting.given_up() {
             self.dismiss(&id, "whoever asked did not come back");
         }
+        self.notice_running_calls();
+    }
+
+    /// Notices commands that run although a person is still asked about them: they were allowed on
+    /// the agent's own screen. Its host tells nothing of that before a command has ended.
+    fn notice_running_calls(&mut self) {
+        if self.calls_looked_at.is_some_and(|last| last.elapsed() < LOOK_EVERY) {
+            return;
+        }
+        self.calls_looked_at = Some(Instant::now());
+        let runs = |inquiry: &&Inquiry| {
+            let agent = self.state.agents.get(&inquiry.agent);
+            let process = agent.and_then(|agent| agent.process.as_ref());
+            inquiry.kind == InquiryKind::Permission
+                && inquiry.tool.as_deref() == Some(SHELL)
+                && process.zip(inquiry.about.as_deref()).is_some_and(|(process, command)| {
+                    running_call::runs(process, command, inquiry.created)
+                })
+        };
+        let running: Vec<What> = self
+            .state
+            .inquiries
+            .open()
+            .filter(runs)
+            .map(|inquiry| call_runs(inquiry, anyhook_engine::now()))
+            .map(|happening| What::Happened(Box::new(happening)))
+            .collect();
+        self.unstored.extend(running);
+        self.store_what_waits();
     }
 
     fn dismiss(&mut self, id: &RecordId, why: &str) {

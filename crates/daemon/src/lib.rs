@@ -23,6 +23,7 @@ pub mod notice;
 pub mod pipelines;
 pub mod presence;
 mod processes;
+mod running_call;
 pub mod server;
 pub mod session;
 pub mod store;

@@ -86,7 +86,7 @@ pub struct Progress {
     /// When it or one of its subagents last began something, the latest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     steps: Vec<(Option<String>, Timestamp)>,
-    /// Calls that ended, and when, the latest last.
+    /// Calls that ended, or were seen to run after a prompt, and when, the latest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     ended: Vec<(String, Timestamp)>,
     /// When we typed something that it has not reacted to yet.
@@ -141,7 +141,8 @@ impl Progress {
             Says::Begins if is_typed => self.typed = Some(at),
             _ => {}
         }
-        if report.source != Source::Hook {
+        let is_running_call = report.source == Source::Process && says == Says::Works;
+        if report.source != Source::Hook && !is_running_call {
             return;
         }
         let later = |known: Option<Timestamp>| known.map_or(at, |known| known.max(at));
@@ -156,7 +157,8 @@ impl Progress {
                 // What it says of the time before it was typed to is no reaction.
                 self.typed.take_if(|typed| *typed <= at);
             }
-            Says::Works if report.call_ended => {
+            // One that runs has been answered as well.
+            Says::Works if report.call_ended || is_running_call => {
                 if let Some(call) = &report.call {
                     self.ended.retain(|(known, _)| known != call);
                     keep_last(&mut self.ended, (call.clone(), at), ENDED);
@@ -569,6 +571,14 @@ impl Agent {
                 self.set(state, report, at);
                 Heard::Changed
             }
+            // Its command runs, so somebody answered.
+            Says::Works if matches!(self.state, AgentState::Prompting(_)) => {
+                if self.call.is_some() && self.call != report.call {
+                    return Heard::Same;
+                }
+                self.activity += 1;
+                self.become_state(AgentState::Working, report, at)
+            }
             _ => Heard::Same,
         }
     }
@@ -588,6 +598,13 @@ impl Agent {
         self.asked = report.asks;
         if report.fresh {
             self.fresh = true;
+        }
+        if state == AgentState::Idle || state.is_over() {
+            // Whatever it did or asked before is over, also where the source does not say so.
+            self.tool = None;
+            self.about = None;
+            self.call = None;
+            self.subagent = None;
         }
     }
 

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use anyhook_model::bus::AgentSignal;
+use anyhook_model::bus::{AgentReport, AgentSignal};
 use anyhook_model::inquiry::{
     ANSWER, AgentQuestion, Choice, Claim, Ending, InquiryKind, QuestionAnswer, Standing,
 };
 use anyhook_model::json::shorten;
-use anyhook_model::{Inquiry, RecordId, Resolution};
+use anyhook_model::{Happening, Inquiry, RecordId, Resolution, Source};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,23 @@ pub const ALLOW: &str = "allow";
 
 /// What an agent asks for is told to this length.
 const QUESTION_LIMIT: usize = 1000;
+
+/// A call is known by so much of its digest.
+const CALL_DIGEST: usize = 32;
+
+/// Returns the event that the call an inquiry is about runs: somebody allowed it elsewhere.
+pub fn call_runs(inquiry: &Inquiry, now: Timestamp) -> Happening {
+    let digest = inquiry.digest.as_deref();
+    Happening::AgentWorking(AgentReport {
+        agent: inquiry.agent.clone(),
+        source: Source::Process,
+        at: Some(now),
+        tool: inquiry.tool.clone(),
+        about: inquiry.about.clone(),
+        call: digest.and_then(|digest| digest.get(..CALL_DIGEST)).map(str::to_owned),
+        ..AgentReport::default()
+    })
+}
 
 /// Every inquiry, by id. Those that are open stand apart: every event of an agent is held against
 /// them.

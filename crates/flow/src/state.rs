@@ -372,9 +372,10 @@ impl State {
                     Happening::AgentIdle(report) => {
                         report.source <= Source::Hook || report.broken_off
                     }
-                    // Calls run beside each other: only the end of this one tells.
+                    // Calls run beside each other: only that this one runs or has ended tells.
                     Happening::AgentWorking(report) => {
-                        report.call_ended && is_about(inquiry, report)
+                        let tells = report.call_ended || report.source == Source::Process;
+                        tells && is_about(inquiry, report)
                     }
                     _ => false,
                 }

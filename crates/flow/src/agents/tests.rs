@@ -57,6 +57,22 @@ fn two_sources_of_one_rest_are_one() {
 }
 
 #[test]
+fn what_it_did_is_over_when_it_is_idle_whoever_tells() {
+    let mut call = report(Source::Hook, 1);
+    call.tool = Some("Shell".to_owned());
+    call.about = Some("make".to_owned());
+    let begun = Happening::AgentWorking(call);
+    for source in [Source::Hook, Source::Notification, Source::Log] {
+        let (_, agent) = after(&[begun.clone(), idle(source, 9)]);
+        assert_eq!((agent.tool, agent.about, agent.call), (None, None, None), "{source:?}");
+    }
+    let (_, agent) = after(&[begun.clone(), Happening::AgentGone(report(Source::Process, 9))]);
+    assert_eq!((agent.tool, agent.about), (None, None));
+    let (_, agent) = after(&[begun, works(Source::Log, 9)]);
+    assert_eq!(agent.about.as_deref(), Some("make"), "a log that says less keeps what is known");
+}
+
+#[test]
 fn a_late_log_does_not_wake_an_agent() {
     let (heard, agent) =
         after(&[works(Source::Hook, 1), idle(Source::Hook, 5), works(Source::Log, 4)]);

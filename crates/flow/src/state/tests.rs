@@ -190,6 +190,29 @@ fn a_decision_is_dismissed_when_the_agent_goes_on() {
 }
 
 #[test]
+fn a_command_that_runs_was_allowed_elsewhere() {
+    let mut state = State::default();
+    let digest = "ab".repeat(32);
+    let call = digest[..32].to_owned();
+    let asked = Inquiry { digest: Some(digest), ..inquiry("x", 10) };
+    let other = Inquiry { digest: Some("cd".repeat(32)), ..inquiry("y", 10) };
+    happened(&mut state, 10, Happening::DecisionCreated(asked.clone()));
+    happened(&mut state, 10, Happening::DecisionCreated(other));
+    let prompt_type = PromptType::Permission;
+    let of_call = AgentReport { call: Some(call), ..report(10) };
+    let asks = Happening::AgentPrompt(AgentPrompt { report: of_call, prompt_type });
+    happened(&mut state, 10, asks.clone());
+    happened(&mut state, 12, crate::inquiries::call_runs(&asked, second(12)));
+    let open: Vec<&str> = state.inquiries.open().map(|open| open.id.as_str()).collect();
+    assert_eq!(open, ["y"], "the other call is still asked about");
+    assert_eq!(state.agents.get("a").unwrap().state, AgentState::Working);
+    // The process that waited for the answer ends only now, and writes its record.
+    let effects = happened(&mut state, 13, asks);
+    assert!(effects.iter().any(|effect| effect.dropped().is_some()), "{effects:?}");
+    assert_eq!(state.agents.get("a").unwrap().state, AgentState::Working);
+}
+
+#[test]
 fn a_gate_is_about_no_agent() {
     let mut state = State::default();
     let gate = Inquiry { kind: InquiryKind::Gate, ..inquiry("x", 10) };

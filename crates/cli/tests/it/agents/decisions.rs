@@ -18,13 +18,17 @@ fn waiting(bed: &mut Bed) {
 
 /// Opens an agent that asks before it runs `touch done`.
 fn asked() -> Option<(Seat, String)> {
-    let seat = Seat::take(waiting, [shell("touch done"), Turn::text("it rests")])?;
+    asked_about("touch done")
+}
+
+fn asked_about(command: &str) -> Option<(Seat, String)> {
+    let seat = Seat::take(waiting, [shell(command), Turn::text("it rests")])?;
     seat.screen.submit("do it");
     seat.screen.wait_for(DIALOG);
     wait_within(AGENT_PATIENCE, "a decision", || decisions(&seat, &[]).len() == 1);
     let open = decisions(&seat, &[]);
     assert_eq!(open[0]["inquiry"]["kind"], "permission", "{open:#?}");
-    assert_eq!(open[0]["inquiry"]["about"], "touch done");
+    assert_eq!(open[0]["inquiry"]["about"], command);
     let agent = agent(&seat).unwrap();
     assert_eq!(agent["state"], "prompting", "{agent:#}");
     assert_eq!(agent["prompt_type"], "permission");
@@ -112,6 +116,26 @@ fn an_answer_in_the_dialog_dismisses_the_decision() {
     // The hook process has its answer, so it ends by itself.
     seat.wait_for("PermissionRequest", "Shell");
     assert!(permissions(&seat)[0]["verdict"]["decision"].is_null());
+    wait_for_state(&seat, "idle");
+}
+
+/// At once: not only when the command has ended.
+#[test]
+fn a_command_that_was_allowed_in_the_dialog_ends_the_decision_while_it_runs() {
+    let command = "until [ -e go ]; do sleep 0.1; done; touch 'done'";
+    let Some((seat, id)) = asked_about(command) else { return };
+    seat.answer("Enter", DIALOG);
+    let ended = ended(&seat, &id);
+    assert_eq!(ended["ending"], "dismissed", "{ended:#}");
+    wait_for_state(&seat, "working");
+    assert!(!seat.exists("done"), "it still runs");
+    // The process that waited writes its record now, which revives nothing.
+    seat.wait_for("PermissionRequest", "Shell");
+    assert_eq!(decisions(&seat, &[]), Vec::<Value>::new());
+    assert_eq!(agent(&seat).unwrap()["state"], "working");
+    write(&seat.bed.project().join("go"), "", 0o644);
+    seat.wait_for("Stop", "");
+    assert!(seat.exists("done"));
     wait_for_state(&seat, "idle");
 }
 
