@@ -12,6 +12,7 @@ mod downtime;
 mod drawing;
 mod environment;
 mod error;
+mod event_words;
 mod figures;
 mod known_places;
 mod level;

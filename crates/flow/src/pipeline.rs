@@ -436,6 +436,12 @@ impl Pipelines {
         pipeline.visit_of(agent).is_some().then_some(pipeline)
     }
 
+    /// Returns the pipeline of an agent, to be told something.
+    pub fn of_agent_mut(&mut self, agent: &str) -> Option<&mut Pipeline> {
+        let id = self.of_agent(agent)?.plan.id.clone();
+        self.by_id.get_mut(&id)
+    }
+
     /// Returns the pipeline that asks a question.
     pub fn asking(&self, question: &RecordId) -> Option<&Pipeline> {
         self.iter()

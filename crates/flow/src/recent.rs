@@ -42,6 +42,15 @@ impl Recent {
         reaches.then(|| self.told.iter().filter(move |told| told.sequence > sequence))
     }
 
+    /// Returns the event that a record of the journal told, as far as it is kept.
+    pub fn of_record(&self, record: &RecordId) -> Option<&Told> {
+        let is_it = |told: &&Told| {
+            told.part == 0
+                && told.event.report().and_then(|report| report.record.as_ref()) == Some(record)
+        };
+        self.told.iter().rev().find(is_it)
+    }
+
     /// Returns what was heard since then, as far as it is kept.
     pub fn since(&self, moment: Timestamp) -> impl Iterator<Item = &Told> {
         self.told.iter().filter(move |told| told.heard >= moment)

@@ -248,7 +248,11 @@ impl State {
             Happening::AgentSignal(_) | Happening::AgentExited(_) | Happening::AgentGone(_)
         );
         if !may_come_late && self.has_ended(&report.agent) {
-            effects.push(Effect::Dropped(Why::Over.words()));
+            let why = Why::Over.words();
+            if let Some(pipeline) = self.pipelines.of_agent_mut(&report.agent) {
+                pipeline.note_dropped(happening, why, at);
+            }
+            effects.push(Effect::Dropped(why));
             return;
         }
         // What an agent says of its work tells nothing of what it does: one that nothing else is known

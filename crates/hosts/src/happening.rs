@@ -92,7 +92,11 @@ pub fn of_agent(record: &Record, id: String) -> Option<Happening> {
         EventKind::SessionStart => {
             Some(Happening::AgentIdle(AgentReport { fresh: true, ..report }))
         }
-        EventKind::SessionEnd => Some(Happening::AgentExited(report)),
+        EventKind::SessionEnd => {
+            // The reason that hosts give where they have none.
+            let about = report.about.clone().filter(|reason| reason != "other");
+            Some(Happening::AgentExited(AgentReport { about, ..report }))
+        }
         // A gate that holds keeps the agent at work.
         EventKind::BeforeStop if record.denies() => Some(Happening::AgentStop(report)),
         EventKind::BeforeStop | EventKind::AfterStop | EventKind::AfterAgent => {

@@ -86,6 +86,12 @@ pub enum Request {
         #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
         since: Option<Timestamp>,
     },
+    /// The event that a record of the journal told, and whether it changed anything.
+    EventOfRecord {
+        /// The record's id.
+        #[cfg_attr(feature = "schema", schemars(with = "String"))]
+        record: RecordId,
+    },
     /// Every pipeline; long values of variables are cut short.
     Pipelines,
     /// One pipeline.
@@ -230,6 +236,8 @@ pub enum Response {
     Resolved(Box<Resolution>),
     /// Something happened.
     Told(Box<Told>),
+    /// The event of a record; none if the daemon does not know it, or no longer.
+    EventOfRecord(Option<Box<Told>>),
     /// Every pipeline.
     Pipelines(Vec<PipelineView>),
     /// One pipeline: what was asked for, begun, cancelled or taken up.

@@ -209,13 +209,17 @@ pub fn tone(state: AgentState) -> Tone {
 }
 
 fn about(agent: &AgentView) -> String {
-    let decision = agent.decision.as_ref().map(|id| format!("decision {id}: "));
+    let decision = agent.decision.as_ref().map(|id| format!("decision {id}"));
     let call = match (&agent.tool, &agent.about) {
         (Some(tool), Some(about)) => format!("{tool}: {about}"),
         (Some(text), None) | (None, Some(text)) => text.clone(),
         (None, None) => String::new(),
     };
-    let text = format!("{}{call}", decision.unwrap_or_default());
+    let text = match decision {
+        Some(decision) if call.is_empty() => decision,
+        Some(decision) => format!("{decision}: {call}"),
+        None => call,
+    };
     anyhook_model::json::shorten(text.lines().next().unwrap_or(""), 60)
 }
 

@@ -1,7 +1,6 @@
 //! `anyhook watch`: what happens, one line each, for people and for scripts.
 
 pub mod source;
-mod words;
 
 use anyhook_model::daemon::Told;
 use anyhook_model::exit_code;
@@ -10,13 +9,13 @@ use clap::Args;
 
 use super::Ended;
 use crate::environment::Environment;
+use crate::event_words::{subject, tone, what};
 use crate::figures::second;
 use crate::pattern::Pattern;
 use crate::since::Since;
 use crate::ui::{Out, Tone};
 
 use self::source::{Begin, Next, Source, end_by};
-use self::words::{subject, tone, what};
 
 /// The column of names is so wide; a longer name moves the rest of its line.
 const NAME_WIDTH: usize = 24;

@@ -41,6 +41,10 @@ impl Core {
             }
             Request::Revoke(order) => self.revoke(&order, process.map(caller::caller)),
             Request::Rename { agent, name, by } => self.rename(&agent, name, by),
+            Request::EventOfRecord { record } => {
+                let told = self.state.recent.of_record(&record);
+                Response::EventOfRecord(told.cloned().map(Box::new))
+            }
             Request::Pipelines => Response::Pipelines(self.pipeline_views()),
             Request::Pipeline { id } => self.pipeline_view(&id),
             Request::RunPipeline(run) => self.run_pipeline(*run),

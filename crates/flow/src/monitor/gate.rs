@@ -58,8 +58,11 @@ impl Visit {
             return Err(Dropped::RestOver);
         }
         let how = exit.map_or("was ended".to_owned(), |code| format!("failed ({code})"));
-        let own = format!("the gate `{run}` {how}:\n{}", end_of(output));
-        let effects = self.escalate(About::Gate, action.say(own.trim_end()), agent);
+        let own = match end_of(output).trim_end() {
+            "" => format!("the gate `{run}` {how} without any output"),
+            end => format!("the gate `{run}` {how}:\n{end}"),
+        };
+        let effects = self.escalate(About::Gate, action.say(&own), agent);
         if let Some(decision) = &mut self.decision {
             decision.gate = Some(gate);
         }

@@ -24,19 +24,31 @@ impl Pipeline {
         let mut out = Consequences::default();
         // What is being left needs nothing more.
         if matches!(self.course, Course::Leaving(_)) {
-            out.dropped = Some("the step is over");
+            let why = "the step is over";
+            self.note_dropped(happening, why, now);
+            out.dropped = Some(why);
             return out;
         }
         let reaction = self.monitor.hear(happening, agents, heard, now);
-        if let Reaction::Dropped(dropped) = &reaction
-            && self.monitor.agent() == happening.report().map(|report| report.agent.as_str())
-        {
-            let words = dropped.words();
-            self.note(now, format!("{} changes nothing: {words}", happening.type_name()));
+        if let Reaction::Dropped(dropped) = &reaction {
+            self.note_dropped(happening, dropped.words(), now);
         }
         self.follow_monitor(reaction, now, &mut out);
         self.never_wait_for_nothing(now, &mut out);
         out
+    }
+
+    /// Writes a line about an event of one of its agents that changes nothing.
+    pub fn note_dropped(&mut self, happening: &Happening, why: &str, now: Timestamp) {
+        let Some(report) = happening.report() else { return };
+        let event = happening.type_name();
+        let is_end = matches!(happening, Happening::AgentExited(_) | Happening::AgentGone(_));
+        if self.monitor.agent() == Some(report.agent.as_str()) {
+            self.note(now, format!("{event} changes nothing: {why}"));
+        } else if !is_end {
+            // That the agent of an earlier step ends is how it should be.
+            self.note(now, format!("{event} of {} changes nothing: {why}", report.agent));
+        }
     }
 
     /// Tells whether an agent works on the present step whose process is known to have ended: what

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhook_model::bus::{AgentReport, AgentSignal, SignalKind};
+use anyhook_model::bus::{AgentPrompt, AgentReport, AgentSignal, SignalKind};
 use anyhook_model::inquiry::{Choice, Ending, InquiryKind};
 use anyhook_model::notice::NoticeKind;
 use anyhook_model::pipeline::{
@@ -222,7 +222,7 @@ impl World {
         self.hear(Happening::DecisionCreated(inquiry));
         let report = self.report();
         let prompt_type = PromptType::Permission;
-        let prompt = anyhook_model::bus::AgentPrompt { report, prompt_type };
+        let prompt = AgentPrompt { report, prompt_type };
         self.hear(Happening::AgentPrompt(prompt));
         asked
     }

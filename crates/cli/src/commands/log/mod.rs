@@ -19,6 +19,7 @@ use super::Ended;
 use super::run::milliseconds;
 use crate::environment::Environment;
 use crate::error::Trouble;
+use crate::event_words;
 use crate::figures::second;
 use crate::ui::{Cell, Out, Tone, counted, first_line};
 
@@ -65,7 +66,7 @@ enum LogCommand {
 pub fn run(arguments: &LogArgs, environment: &Environment, out: &mut Out) -> Ended {
     let journal = environment.journal().ok_or_else(Trouble::no_journal)?;
     if let Some(LogCommand::Show { id, json }) = &arguments.command {
-        return show::run(&journal, id, *json, out);
+        return show::run(environment, &journal, id, *json, out);
     }
     let at_fault = |error: io::Error| Trouble::at(journal.folder(), error);
     let follower = match &arguments.resume {
@@ -210,11 +211,14 @@ fn row(record: &Record) -> Vec<Cell> {
         (None, many) => format!("{many} hooks"),
     };
     let who = if failed > 0 { format!("{who} ({failed} failed)") } else { who };
-    let about = [record.tool.as_deref(), record.about.as_deref()]
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join(" ");
+    let about = match event_words::of_record(record) {
+        Some(event) => event_words::line(&event),
+        None => [record.tool.as_deref(), record.about.as_deref()]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" "),
+    };
     vec![
         Cell::new(Tone::Dim, second(record.at)),
         Cell::new(Tone::Plain, record.id.as_str()),

@@ -1,24 +1,50 @@
 //! `anyhook log show ID`: all that is known of one dispatch.
 
 use anyhook_engine::journal::Journal;
+use anyhook_hosts::happening;
+use anyhook_model::daemon::{Request, Response, Told};
 use anyhook_model::{Record, RecordId, exit_code};
 
 use super::super::Ended;
 use super::trace::{self, Trace};
+use crate::daemon::connect_if_it_runs;
+use crate::environment::Environment;
 use crate::error::Trouble;
 use crate::ui::Out;
 
-pub fn run(journal: &Journal, id: &str, json: bool, out: &mut Out) -> Ended {
+pub fn run(
+    environment: &Environment,
+    journal: &Journal,
+    id: &str,
+    json: bool,
+    out: &mut Out,
+) -> Ended {
     if id.is_empty() {
         return Err(Trouble::usage("an id has letters").hint("`anyhook log` shows the ids"));
     }
-    let trace = find(journal, id)?;
+    let mut trace = find(journal, id)?;
+    trace.heard = heard(environment, &trace.record);
     if json {
-        out.json(&trace.record)?;
+        let mut value = serde_json::to_value(&trace.record).map_err(std::io::Error::from)?;
+        if let Some(why) = trace.heard.as_ref().and_then(|told| told.dropped.as_deref()) {
+            value["dropped"] = why.into();
+        }
+        out.json(&value)?;
         return Ok(exit_code::OK);
     }
     out.lines("", &trace::lines(&trace))?;
     Ok(exit_code::OK)
+}
+
+/// Returns what the daemon made of a record, as far as one runs and remembers it.
+fn heard(environment: &Environment, record: &Record) -> Option<Box<Told>> {
+    // Only what tells of an agent; a daemon that does not answer must not hide the record.
+    happening::of_record(record)?;
+    let mut client = connect_if_it_runs(environment).ok()??;
+    match client.request(&Request::EventOfRecord { record: record.id.clone() }) {
+        Ok(Response::EventOfRecord(told)) => told,
+        _ => None,
+    }
 }
 
 /// Finds the record whose id begins so, and all that belongs to it.

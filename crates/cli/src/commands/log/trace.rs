@@ -1,12 +1,14 @@
 //! The full trace of one dispatch: payload, plan, each hook's output, input changes, reply.
 
 use anyhook_engine::journal::Journal;
+use anyhook_model::daemon::Told;
 use anyhook_model::json::{Object, merge};
 use anyhook_model::{AlarmKind, Event, Record, RunRecord, Verdict};
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
 use super::super::run::{milliseconds, said, verdict_lines};
+use crate::event_words;
 use crate::past;
 use crate::ui::{Line, Tone, counted};
 
@@ -25,6 +27,8 @@ pub struct Trace {
     event: Option<Event>,
     /// What could not be had.
     missing: Vec<String>,
+    /// What the daemon made of it, if that is known.
+    pub heard: Option<Box<Told>>,
 }
 
 impl Trace {
@@ -32,7 +36,14 @@ impl Trace {
     #[cfg(test)]
     pub fn alone(record: Record) -> Self {
         let event = past::events(&record).ok().and_then(|events| events.into_iter().next());
-        Self { first: record.clone(), record, later: Vec::new(), event, missing: Vec::new() }
+        Self {
+            first: record.clone(),
+            record,
+            later: Vec::new(),
+            event,
+            missing: Vec::new(),
+            heard: None,
+        }
     }
 
     /// Puts a record together with its family, itself among it, in the order of the journal.
@@ -54,7 +65,7 @@ impl Trace {
         let place = siblings.iter().position(|other| other.id == record.id).unwrap_or(0);
         let first = siblings.into_iter().next().unwrap_or_else(|| record.clone());
         let event = past::events(&first).ok().and_then(|events| events.into_iter().nth(place));
-        Self { record, first, later, event, missing }
+        Self { record, first, later, event, missing, heard: None }
     }
 }
 
@@ -63,6 +74,9 @@ pub fn lines(trace: &Trace) -> Vec<Line> {
     let mut page = Page::default();
     let record = &trace.record;
     page.head(record);
+    if let Some(told) = &trace.heard {
+        page.heard(told);
+    }
     for missing in &trace.missing {
         page.line(&[(Tone::Warn, "missing  "), (Tone::Plain, missing)]);
     }
@@ -166,6 +180,14 @@ impl Page {
         if let Some(denied) = &record.denied_by {
             let text = format!("it was denied and ran nevertheless: anyhook log show {denied}");
             self.line(&[(Tone::Bad, "ALARM    "), (Tone::Plain, &text)]);
+        }
+    }
+
+    /// Writes what the daemon made of it: what its agent does, or why that does not count.
+    fn heard(&mut self, told: &Told) {
+        self.field("daemon", &event_words::line_of(told));
+        if let Some(why) = &told.dropped {
+            self.line(&[(Tone::Warn, "dropped  "), (Tone::Plain, why)]);
         }
     }
 

@@ -374,3 +374,55 @@ sleep 600"#
     assert_eq!(world.said().len(), 2, "{:?}", world.said());
     assert!(world.said()[1].ends_with("try again"), "{:?}", world.said());
 }
+
+/// What an agent tells whose step is over: in the pipeline's log, in the journal's rows and in what is
+/// known of one record.
+#[test]
+fn what_a_stale_agent_tells_is_dropped_with_its_reason() {
+    let world = World::new(
+        r#"
+pipeline "work" {
+  step "first" {
+    run     = { agent = "one" }
+    on_done = { step = "second" }
+  }
+
+  step "second" {
+    run = { agent = "two" }
+  }
+}
+
+agent "one" {
+  run = "./one"
+}
+
+agent "two" {
+  run = "./two"
+}
+"#,
+    );
+    world.agent("one", "anyhook emit agent:signal complete; sleep 600");
+    world.agent("two", "say here; sleep 600");
+    let id = world.begin("work");
+    wait("the second agent", || world.said() == ["here"]);
+    let stale = format!("{id}.first.1");
+    let emitted = world.run(&["emit", "agent:prompt", "--agent", &stale, "--type", "question"]);
+    assert_eq!(emitted.code, 0, "{emitted:?}");
+    let why = "the agent is not the one that works on the step";
+    let line = format!("agent:prompt of {stale} changes nothing: {why}");
+    wait("the pipeline's log", || world.run(&["pipeline", "logs", &id]).stdout.contains(&line));
+
+    let rows = world.run(&["log", "--event", "agent:prompt"]).stdout;
+    assert!(rows.contains(&format!("{stale}: waits at a prompt (question)")), "{rows}");
+    let rows = world.run(&["log", "--event", "agent:signal"]).stdout;
+    assert!(rows.contains(&format!("{stale}: signals complete")), "{rows}");
+
+    let record = world.run(&["log", "--event", "agent:prompt", "--json"]).json();
+    let record = record["id"].as_str().unwrap();
+    let shown = world.run(&["log", "show", record]).stdout;
+    assert!(shown.contains("dropped  the agent is over\n"), "{shown}");
+    let shown = world.run(&["log", "show", record, "--json"]).json();
+    assert_eq!(shown["dropped"], "the agent is over");
+    assert_eq!(world.run(&["pipeline", "cancel", &id]).code, 0);
+    world.wait_phase(&id, "cancelled");
+}

@@ -117,6 +117,14 @@ fn a_gates_message_and_timeout_count() {
 }
 
 #[test]
+fn a_gate_without_output_says_so() {
+    let mut stage = Stage::new(&json!({"on_idle": {"action": "gate", "run": "make"}}));
+    let gate = runs_gate(&stage.hear(idle(Source::Hook))).unwrap();
+    let asked = stage.monitor.gate_ended(&stage.agents, gate, Some(1), " \n", second(9));
+    assert_eq!(question(&asked), "the gate `make` failed (1) without any output");
+}
+
+#[test]
 fn the_end_of_a_long_output_is_shown() {
     let mut stage = Stage::new(&json!({"on_idle": {"action": "gate", "run": "make"}}));
     let gate = runs_gate(&stage.hear(idle(Source::Hook))).unwrap();

@@ -121,7 +121,7 @@ fn a_dialog_that_nobody_answered_in_time_is_asked_about_again() {
 fn a_dialog_on_the_screen_is_answered_by_keys() {
     let mut world = with_agent(&json!({}));
     let report = AgentReport { source: Source::Log, ..world.report() };
-    let prompt = anyhook_model::bus::AgentPrompt { report, prompt_type: PromptType::Other };
+    let prompt = AgentPrompt { report, prompt_type: PromptType::Other };
     world.hear(Happening::AgentPrompt(prompt));
     assert_eq!(world.options(), ["allow", "deny", "attach", "fail"]);
     world.decides("allow");
@@ -205,6 +205,35 @@ fn agents_of_others_and_of_steps_that_are_over_change_nothing() {
 }
 
 #[test]
+fn every_event_that_changes_nothing_has_its_reason_in_the_log() {
+    let mut world = with_agent(&json!({}));
+    let stale = world.report();
+    let notes = |world: &World| -> Vec<String> {
+        let lines = world.pipeline().lines(0).into_iter().map(|line| line.text);
+        lines.filter(|text| text.contains("changes nothing")).collect()
+    };
+    world.signals(SignalKind::Complete, None);
+    world.hear(Happening::AgentIdle(stale.clone()));
+    world.ends();
+    let late = AgentReport { at: None, ..stale };
+    let agent = late.agent.clone();
+    world.hear(Happening::AgentIdle(late.clone()));
+    let prompt = AgentPrompt { report: late.clone(), prompt_type: PromptType::Question };
+    world.hear(Happening::AgentPrompt(prompt));
+    // That it ends is how it should be.
+    world.hear(Happening::AgentExited(late));
+    let why = "the agent is not the one that works on the step";
+    assert_eq!(
+        notes(&world),
+        [
+            format!("agent:idle of {agent} changes nothing: the step is over"),
+            format!("agent:idle of {agent} changes nothing: {why}"),
+            format!("agent:prompt of {agent} changes nothing: {why}"),
+        ]
+    );
+}
+
+#[test]
 fn a_cooldown_is_waited_for() {
     let reactions = json!({"on_idle": {"action": "nudge", "attempts": 3, "cooldown": "5m"}});
     let mut world = with_agent(&reactions);
@@ -252,7 +281,7 @@ fn one_dialog_after_the_other_is_asked_about() {
     let shows = |world: &mut World, about: &str| {
         let report = on_screen(world, Some(about));
         let prompt_type = PromptType::Permission;
-        world.hear(Happening::AgentPrompt(anyhook_model::bus::AgentPrompt { report, prompt_type }));
+        world.hear(Happening::AgentPrompt(AgentPrompt { report, prompt_type }));
     };
     shows(&mut world, "trust this folder?");
     assert!(world.question().question.contains("trust this folder?"));

@@ -175,10 +175,7 @@ impl World {
             }
             (Act::Prompts, Some(report)) => {
                 let prompt_type = PromptType::Question;
-                self.hear(Happening::AgentPrompt(anyhook_model::bus::AgentPrompt {
-                    report,
-                    prompt_type,
-                }))
+                self.hear(Happening::AgentPrompt(AgentPrompt { report, prompt_type }))
             }
             (Act::Signals(kind), Some(_)) => self.signals(*kind, None),
             (Act::Exits, Some(report)) => self.hear(Happening::AgentExited(report)),

@@ -1,19 +1,39 @@
 //! Events in words.
 
 use anyhook_flow::inquiries::{ended, listed};
-use anyhook_model::Happening;
+use anyhook_hosts::happening::OURS;
 use anyhook_model::bus::{AgentReport, PipelineReport};
 use anyhook_model::daemon::Told;
 use anyhook_model::inquiry::Ending;
+use anyhook_model::{Happening, Record};
 
 use crate::ui::{Tone, first_line};
 
 /// What is told of a call, a question or a reason is cut to this width.
 const WIDTH: usize = 100;
 
+/// Returns the event that a record of our own tells: one that was emitted, or that the daemon wrote.
+pub fn of_record(record: &Record) -> Option<Happening> {
+    // Others of our own, such as those of commands, say themselves what they are about.
+    if record.host != OURS || record.about.is_some() {
+        return None;
+    }
+    serde_json::from_str(record.payload.as_ref()?.as_text()).ok()
+}
+
 /// Returns the name of the agent or the pipeline that an event is about.
 pub fn subject(told: &Told) -> &str {
-    let agent = match &told.event {
+    let pipeline = told.event.pipeline_report().map(|report| report.pipeline.as_str());
+    let name = match agent(&told.event) {
+        Some(agent) => told.subject.agent_name.as_deref().or(Some(agent)),
+        None => told.subject.pipeline_name.as_deref().or(pipeline),
+    };
+    name.unwrap_or("-")
+}
+
+/// Returns the id of the agent that an event is about.
+fn agent(event: &Happening) -> Option<&str> {
+    match event {
         Happening::DecisionCreated(inquiry) => Some(inquiry.agent.as_str()),
         Happening::DecisionResolved(resolution) => Some(resolution.agent.as_str()),
         Happening::AlarmRaised(report) => Some(report.agent.as_str()),
@@ -22,13 +42,24 @@ pub fn subject(told: &Told) -> &str {
         | Happening::DecisionRevoked(claim) => Some(claim.agent.as_str()),
         Happening::AgentRenamed(renamed) => Some(renamed.agent.as_str()),
         event => event.report().map(|report| report.agent.as_str()),
+    }
+}
+
+/// Returns whom an event is about and what happened, on one line, with the name people know it by.
+pub fn line_of(told: &Told) -> String {
+    format!("{}: {}", subject(told), what(&told.event))
+}
+
+/// Returns whom an event is about and what happened, on one line.
+pub fn line(event: &Happening) -> String {
+    let name = match event {
+        Happening::DecisionResolved(resolution) => resolution.agent_name.as_deref(),
+        _ => None,
     };
-    let pipeline = told.event.pipeline_report().map(|report| report.pipeline.as_str());
-    let name = match agent {
-        Some(agent) => told.subject.agent_name.as_deref().or(Some(agent)),
-        None => told.subject.pipeline_name.as_deref().or(pipeline),
-    };
-    name.unwrap_or("-")
+    match name.or_else(|| agent(event)).filter(|name| !name.is_empty()) {
+        Some(name) => format!("{name}: {}", what(event)),
+        None => what(event),
+    }
 }
 
 /// Returns what happened, on one line.
