@@ -1,5 +1,6 @@
 //! Runbooks on the disk: the project's first, then the user's.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -57,7 +58,8 @@ impl Found {
             Ok(read) => {
                 let mut findings = read.findings;
                 findings.extend(around(&read.runbook, file));
-                findings.sort_by_key(|finding| finding.span.as_ref().map_or(0, |span| span.start));
+                let place = |finding: &Finding| finding.span.as_ref().map(|span| span.start);
+                findings.sort_by_key(|finding| place(finding).unwrap_or(usize::MAX));
                 (read.runbook, findings)
             }
             Err(why) => {
@@ -326,8 +328,9 @@ pub fn files_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 fn same_names(runbooks: &[Found], environment: &Environment) -> Vec<String> {
     let mut notes = Vec::new();
     for (number, found) in runbooks.iter().enumerate() {
-        for pipeline in &found.runbook.pipelines {
-            let name = &pipeline.name.text;
+        // One that could not be read whole may have a name twice, or none.
+        let names = found.runbook.pipelines.iter().map(|pipeline| pipeline.name.text.as_str());
+        for name in names.filter(|name| !name.is_empty()).collect::<BTreeSet<_>>() {
             let earlier =
                 runbooks[..number].iter().find(|other| other.runbook.pipeline(name).is_some());
             if let Some(earlier) = earlier {

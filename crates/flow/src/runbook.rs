@@ -8,6 +8,8 @@
 //! Both formats become the same tree, so that all that comes after it exists once. Nothing here
 //! reads a file or the environment: whoever asks for a plan brings both.
 
+use std::collections::HashSet;
+
 pub(crate) mod check;
 mod definition;
 pub(crate) mod finding;
@@ -19,6 +21,7 @@ mod shell;
 mod template;
 mod toml;
 pub(crate) mod tree;
+mod twice;
 
 pub use definition::{
     AgentDefinition, LocalDefinition, Name, NotifyDefinition, PipelineDefinition, PromptDefinition,
@@ -75,14 +78,20 @@ pub fn tree(text: &str, format: Format) -> (Option<Node>, Vec<Finding>) {
     }
 }
 
-/// Returns findings in the order of the text, and not too many.
+/// Returns findings in the order of the text, each once, and not too many.
 pub(crate) fn in_order(mut findings: Vec<Finding>) -> Vec<Finding> {
-    findings.sort_by_key(|finding| finding.span.as_ref().map_or(0, |span| span.start));
+    let place = |finding: &Finding| finding.span.as_ref().map_or(0, |span| span.start);
+    let mut seen = HashSet::new();
+    findings.retain(|finding| {
+        seen.insert((finding.code, finding.message.clone(), finding.span.clone()))
+    });
+    findings.sort_by_key(place);
     if findings.len() > FINDINGS {
         let more = findings.len() - FINDINGS;
-        // Errors come first: a note must not take the place of one.
+        // A note must not take the place of an error.
         findings.sort_by_key(|finding| finding.severity == Severity::Note);
         findings.truncate(FINDINGS);
+        findings.sort_by_key(place);
         findings.push(Finding::error("more", format!("and {more} more")).note());
     }
     findings
@@ -92,7 +101,7 @@ pub(crate) fn in_order(mut findings: Vec<Finding>) -> Vec<Finding> {
 pub fn read(text: &str, format: Format) -> Reading {
     let (tree, mut findings) = tree(text, format);
     let Some(tree) = tree else {
-        return Reading { runbook: Runbook::default(), findings };
+        return Reading { runbook: Runbook::default(), findings: in_order(findings) };
     };
     let (runbook, more) = read::runbook(&tree);
     findings.extend(more);

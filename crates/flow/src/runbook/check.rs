@@ -20,7 +20,8 @@ pub fn check(runbook: &Runbook) -> Vec<Finding> {
             findings.extend(values_not_there(pipeline, template, None));
         }
         let agents: BTreeSet<&str> = pipeline.agents().map(|name| name.text.as_str()).collect();
-        for agent in agents.into_iter().filter_map(|name| runbook.agent(name)) {
+        let is_used = |agent: &&AgentDefinition| agents.contains(agent.name.text.as_str());
+        for agent in runbook.agents.iter().filter(is_used) {
             for template in agent.templates() {
                 findings.extend(values_not_there(pipeline, template, Some(agent)));
             }
@@ -39,13 +40,16 @@ fn leads(pipeline: &PipelineDefinition) -> impl Iterator<Item = &Name> {
 
 fn steps_not_there(pipeline: &PipelineDefinition) -> impl Iterator<Item = Finding> {
     leads(pipeline).filter(|name| pipeline.step(&name.text).is_none()).map(|name| {
-        Finding::error("unknown-step", format!("there is no step `{}`", name.text))
-            .at(&name.span)
-            .meant(
-                &name.text,
-                pipeline.steps.iter().map(|step| step.name.text.as_str()),
-                "there are",
-            )
+        let finding = Finding::error("unknown-step", format!("there is no step `{}`", name.text))
+            .at(&name.span);
+        if pipeline.steps.is_empty() {
+            return finding.hint(format!(
+                "write `step \"{0}\" {{ … }}` in HCL, a step with `name = \"{0}\"` in TOML",
+                name.text
+            ));
+        }
+        let names = pipeline.steps.iter().map(|step| step.name.text.as_str());
+        finding.meant(&name.text, names, "there are")
     })
 }
 
@@ -76,7 +80,8 @@ fn unused_agents(runbook: &Runbook) -> impl Iterator<Item = Finding> {
             .flat_map(PipelineDefinition::agents)
             .any(|name| *name == agent.name)
     };
-    runbook.agents.iter().filter(move |agent| !is_used(agent)).map(|agent| {
+    let is_named = |agent: &&AgentDefinition| !agent.name.text.is_empty();
+    runbook.agents.iter().filter(is_named).filter(move |agent| !is_used(agent)).map(|agent| {
         let name = &agent.name;
         Finding::error("unused-agent", format!("no pipeline uses the agent `{}`", name.text))
             .note()
@@ -197,12 +202,10 @@ fn values_not_there(
     template: &Template,
     agent: Option<&AgentDefinition>,
 ) -> Vec<Finding> {
+    let of_pipeline = pipeline.name.of("pipeline");
     let whose = match agent {
-        Some(agent) => format!(
-            " in the pipeline `{}`, which uses the agent `{}`",
-            pipeline.name.text, agent.name.text
-        ),
-        None => format!(" in the pipeline `{}`", pipeline.name.text),
+        Some(agent) => format!(" in {of_pipeline}, which uses {}", agent.name.of("agent")),
+        None => format!(" in {of_pipeline}"),
     };
     let variables = pipeline.variables.iter().map(|variable| variable.name.text.as_str());
     let locals = pipeline.locals.iter().map(|local| local.name.text.as_str());

@@ -37,6 +37,16 @@ pub struct Name {
     pub span: Span,
 }
 
+impl Name {
+    /// Returns what it names in words, such as "the step `build`"; it may be empty.
+    pub(crate) fn of(&self, kind: &str) -> String {
+        match self.text.as_str() {
+            "" => format!("the {kind}"),
+            name => format!("the {kind} `{name}`"),
+        }
+    }
+}
+
 /// A pipeline.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PipelineDefinition {

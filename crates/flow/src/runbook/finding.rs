@@ -1,5 +1,6 @@
 //! What is wrong with a runbook, where, and what to do about it.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use anyhook_model::nearest::nearest;
@@ -61,15 +62,17 @@ impl Finding {
     pub fn meant<'list>(
         self,
         word: &str,
-        known: impl Iterator<Item = &'list str> + Clone,
+        known: impl Iterator<Item = &'list str>,
         otherwise: &str,
     ) -> Self {
-        match nearest(word, known.clone()) {
+        // Something may be there twice, or have no name, which is told as well.
+        let mut seen = HashSet::new();
+        let names: Vec<&str> =
+            known.filter(|name| !name.is_empty() && seen.insert(*name)).collect();
+        match nearest(word, names.iter().copied()) {
             Some(near) => self.hint(format!("did you mean `{near}`?")),
-            None => match known.collect::<Vec<_>>().join(", ") {
-                names if names.is_empty() => self,
-                names => self.hint(format!("{otherwise}: {names}")),
-            },
+            None if names.is_empty() => self,
+            None => self.hint(format!("{otherwise}: {}", names.join(", "))),
         }
     }
 }

@@ -13,41 +13,77 @@ use hcl_edit::structure::{Block, Body, Structure};
 use super::finding::Finding;
 use super::keys::{AGENT, PIPELINE, STEP};
 use super::tree::{Key, Kind, Map, Node, Text};
+use super::twice::{Renamed, unquoted};
 
 /// What stands for `${` and `%{` meanwhile: control characters that no text has a use for.
 const MASKS: [(&str, char); 2] = [("${", '\u{91}'), ("%{", '\u{92}')];
+
+/// What stands for a control character that is a mask already: one that is as long.
+const NO_MASK: &str = "\u{80}";
 
 /// Blocks that have a name.
 const NAMED: [&str; 3] = ["pipeline", "agent", "step"];
 
 /// Reads HCL.
 pub fn tree(text: &str) -> (Option<Node>, Vec<Finding>) {
-    for (_, mask) in MASKS {
-        if let Some(at) = text.find(mask) {
-            let what = format!("the control character U+{:04X} cannot be used", u32::from(mask));
-            let finding = Finding::error("unreadable", what).at(at..at + mask.len_utf8());
-            return (None, vec![finding.hint("remove it")]);
+    let mut findings = masks_in(text);
+    let mut renamed = Renamed::new(mask(text));
+    // Each time round one more key has another name, as long as there are some.
+    let last = loop {
+        let parsed = parse_body(&renamed.text);
+        let Err(error) = &parsed else { break parsed };
+        if !is_twice(error) || !renamed.rename(&place(text, error)) {
+            break parsed;
+        }
+    };
+    match last {
+        Ok(body) => {
+            let mut reader = Reader { text, renamed: &renamed, findings };
+            let map = reader.body(&body, Map::default());
+            (Some(Node { kind: Kind::Map(map), span: 0..0 }), reader.findings)
+        }
+        Err(error) => {
+            findings.extend(renamed.keys().map(|(name, span)| twice(name, span)));
+            findings.push(unreadable(text, &error));
+            (None, findings)
         }
     }
-    let masked = mask(text);
-    let body = match parse_body(&masked) {
-        Ok(body) => body,
-        Err(error) => return (None, vec![unreadable(text, &error)]),
+}
+
+/// Finds control characters that are masks.
+fn masks_in(text: &str) -> Vec<Finding> {
+    let found = MASKS.iter().flat_map(|(_, mask)| text.match_indices(*mask));
+    found
+        .map(|(at, mask)| {
+            let code = mask.chars().next().map_or(0, u32::from);
+            let what = format!("the control character U+{code:04X} cannot be used");
+            Finding::error("unreadable", what).at(at..at + mask.len()).hint("remove it")
+        })
+        .collect()
+}
+
+fn is_twice(error: &hcl_edit::parser::Error) -> bool {
+    error.message().contains("redefined")
+}
+
+/// Returns the word, or the text in quotes, that the parser stopped at.
+fn place(text: &str, error: &hcl_edit::parser::Error) -> Range<usize> {
+    let at = error.location().offset();
+    let rest = text.get(at..).unwrap_or_default();
+    let is_word = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-');
+    let quoted = rest.strip_prefix('"').and_then(|inner| inner.find('"')).map(|end| end + 2);
+    let length = match quoted.filter(|_| is_twice(error)) {
+        Some(length) => length,
+        None => rest.find(|letter| !is_word(letter)).unwrap_or(rest.len()),
     };
-    let mut reader = Reader { text, masked: &masked, findings: Vec::new() };
-    let map = reader.body(&body, Map::default());
-    (Some(Node { kind: Kind::Map(map), span: 0..0 }), reader.findings)
+    at..(at + length.max(1)).min(text.len())
 }
 
 /// Says what HCL's parser does not understand.
 fn unreadable(text: &str, error: &hcl_edit::parser::Error) -> Finding {
-    let at = error.location().offset();
-    let rest = text.get(at..).unwrap_or_default();
-    let is_word = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-');
-    let word = rest.find(|letter| !is_word(letter)).unwrap_or(rest.len());
-    let span = at..(at + word.max(1)).min(text.len());
-    if error.message().contains("redefined") {
-        return twice(&rest[..word], span);
+    let span = place(text, error);
+    if is_twice(error) {
+        return twice(unquoted(text.get(span.clone()).unwrap_or_default()), span);
     }
     Finding::error("unreadable", format!("not valid HCL: {}", error.message())).at(span).hint(
         "each attribute is `key = value` on a line of its own, a block `name \"label\" { … }`",
@@ -60,7 +96,7 @@ fn twice(name: &str, span: Range<usize>) -> Finding {
 }
 
 fn mask(text: &str) -> String {
-    let text = text.to_owned();
+    let text = text.replace(MASKS.map(|(_, mask)| mask), NO_MASK);
     MASKS
         .iter()
         .fold(text, |text, (written, mask)| text.replace(written, mask.encode_utf8(&mut [0; 4])))
@@ -73,7 +109,7 @@ fn unmask(text: &str) -> String {
 
 struct Reader<'text> {
     text: &'text str,
-    masked: &'text str,
+    renamed: &'text Renamed,
     findings: Vec<Finding>,
 }
 
@@ -83,7 +119,7 @@ impl Reader<'_> {
             match structure {
                 Structure::Attribute(attribute) => {
                     let span = attribute.key.span().unwrap_or_default();
-                    let key = Key { name: attribute.key.to_string(), span };
+                    let key = self.key(attribute.key.to_string(), span);
                     let node = self.expression(&attribute.value);
                     self.add(&mut map, key, node);
                 }
@@ -93,13 +129,16 @@ impl Reader<'_> {
         map
     }
 
-    /// Adds a key, or says that it is there already.
+    fn key(&self, read: String, span: Range<usize>) -> Key {
+        Key { name: self.renamed.name(read, &span), span }
+    }
+
+    /// Adds a key, and says if it is there already.
     fn add(&mut self, map: &mut Map, key: Key, node: Node) {
         if map.get(&key.name).is_some() {
-            self.findings.push(twice(&key.name, key.span));
-        } else {
-            map.push(key, node);
+            self.findings.push(twice(&key.name, key.span.clone()));
         }
+        map.push(key, node);
     }
 
     fn block(&mut self, block: &Block, map: &mut Map) {
@@ -119,18 +158,20 @@ impl Reader<'_> {
         let is_known = is_named || [PIPELINE, STEP, AGENT].concat().contains(&kind.as_str());
         if is_known && labels.len() != usize::from(is_named) {
             let (message, hint) = if is_named {
-                (format!("a {kind} has one name"), format!("write `{kind} \"name\" {{ … }}`"))
+                let article = if kind == "agent" { "an" } else { "a" };
+                let message = format!("{article} {kind} has one name");
+                (message, format!("write `{kind} \"name\" {{ … }}`"))
             } else {
                 (format!("`{kind}` has no name"), format!("write `{kind} {{ … }}`"))
             };
-            self.findings.push(Finding::error("name", message).at(head).hint(hint));
-            return;
+            self.findings.push(Finding::error("name", message).at(head.clone()).hint(hint));
         }
         let key = Key { name: kind, span: kind_span };
-        let Some(label) = labels.into_iter().next().filter(|_| is_named) else {
+        if !is_named {
             let inner = self.body(&block.body, Map::default());
             return self.add(map, key, Node { kind: Kind::Map(inner), span: head });
-        };
+        }
+        let label = labels.into_iter().next().unwrap_or_else(|| Key::nameless(head.end));
         if key.name == "step" {
             let mut inner = Map::default();
             let name = Key { name: "name".to_owned(), span: label.span.clone() };
@@ -155,12 +196,15 @@ impl Reader<'_> {
             map.push(key.clone(), all);
         }
         match map.get_mut(&key.name) {
-            Some(Node { kind: Kind::Map(all), .. }) if all.get(&label.name).is_some() => {
-                let message = format!("there are two {}s `{}`", key.name, label.name);
-                let hint = "give one of them another name";
-                self.findings.push(Finding::error("twice", message).at(label.span).hint(hint));
+            Some(Node { kind: Kind::Map(all), .. }) => {
+                if !label.is_nameless() && all.get(&label.name).is_some() {
+                    let message = format!("there are two {}s `{}`", key.name, label.name);
+                    let hint = "give one of them another name";
+                    let finding = Finding::error("twice", message).at(label.span.clone());
+                    self.findings.push(finding.hint(hint));
+                }
+                all.push(label, node);
             }
-            Some(Node { kind: Kind::Map(all), .. }) => all.push(label, node),
             _ => self.add(map, key, node),
         }
     }
@@ -215,7 +259,7 @@ impl Reader<'_> {
                 return None;
             }
         };
-        Some(Key { name, span })
+        Some(self.key(name, span))
     }
 
     fn number(
@@ -237,7 +281,7 @@ impl Reader<'_> {
 
     /// Puts back what was masked; an escape that stands for a mask is none of ours.
     fn string(&mut self, text: &str, span: &Range<usize>) -> Option<Text> {
-        let written = self.masked.get(span.clone()).unwrap_or_default();
+        let written = self.renamed.text.get(span.clone()).unwrap_or_default();
         let count = |text: &str| MASKS.map(|(_, mask)| text.matches(mask).count());
         if count(text) != count(written) {
             self.findings.push(

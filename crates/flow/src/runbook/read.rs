@@ -11,7 +11,7 @@ use super::definition::{Name, Runbook};
 use super::finding::Finding;
 use super::keys;
 use super::template::{Scope, Template, is_name};
-use super::tree::{Entry, Kind, Map, Node, Text};
+use super::tree::{Entry, Key, Kind, Map, Node, Text};
 
 /// Reads a runbook from its tree.
 pub fn runbook(tree: &Node) -> (Runbook, Vec<Finding>) {
@@ -66,6 +66,7 @@ impl Reader {
     pub(crate) fn members<'tree>(&mut self, node: &'tree Node, what: &str) -> &'tree [Entry] {
         match &node.kind {
             Kind::Map(map) => map.entries(),
+            Kind::Unreadable => &[],
             other => {
                 self.report(
                     Finding::error("type", format!("`{what}` is {}", other.what()))
@@ -82,7 +83,7 @@ impl Reader {
     /// Says of a value that it is of the wrong type.
     pub(crate) fn expected(&mut self, entry: &Entry, what: &str, hint: &str) {
         let Entry { key, node } = entry;
-        if node.kind == Kind::Unreadable {
+        if node.is_unreadable() {
             return;
         }
         self.report(
@@ -152,7 +153,7 @@ impl Reader {
 
     /// Returns a key's text for the shell.
     fn command(&mut self, entry: &Entry, scope: Scope) -> Option<Template> {
-        let template = self.template_of(entry, scope)?;
+        let template = self.shell(entry, scope)?;
         if template.source.trim().is_empty() {
             self.report(
                 Finding::error("missing", format!("`{}` is empty", entry.key.name))
@@ -160,6 +161,12 @@ impl Reader {
                     .hint("write a command"),
             );
         }
+        Some(template)
+    }
+
+    /// Returns a key's text for the shell, which may be empty.
+    fn shell(&mut self, entry: &Entry, scope: Scope) -> Option<Template> {
+        let template = self.template_of(entry, scope)?;
         self.findings.extend(super::shell::weave(&template, 1).findings);
         Some(template)
     }
@@ -204,7 +211,7 @@ impl Reader {
             .filter(|text| text.starts_with(|first: char| first.is_ascii_digit()))
             .and_then(|text| text.parse::<SignedDuration>().ok())
             .filter(SignedDuration::is_positive);
-        if duration.is_none() && entry.node.is_whole() {
+        if duration.is_none() && !entry.node.is_unreadable() {
             self.report(
                 Finding::error("type", format!("`{}` is no time", entry.key.name))
                     .at(entry.node.span.clone())
@@ -216,7 +223,8 @@ impl Reader {
 
     /// Takes a name of something and says if it cannot be one.
     pub(crate) fn name(&mut self, text: &str, span: &Range<usize>, what: &str) -> Name {
-        if !is_name(text) {
+        let is_told = Key { name: text.to_owned(), span: span.clone() }.is_nameless();
+        if !is_name(text) && !is_told {
             let message = if text.is_empty() {
                 format!("{what} has an empty name")
             } else {

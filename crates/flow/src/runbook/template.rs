@@ -124,18 +124,16 @@ impl Template {
             };
             let place = mark.map_or(span.clone(), |mark| mark..(mark + length).min(span.end));
             let inner = &found[2..length - 1];
-            match read_reference(inner) {
-                Ok(reference) => {
-                    if let Some((message, hint)) = scope.refusal(&reference) {
-                        findings
-                            .push(Finding::error("not-here", message).at(place.clone()).hint(hint));
-                    }
-                    if !plain.is_empty() {
-                        pieces.push(Piece::Text(std::mem::take(&mut plain)));
-                    }
-                    pieces.push(Piece::Value(reference, place.into()));
+            let (reference, wrong) = read_reference(inner);
+            findings.extend(wrong.into_iter().map(|finding| finding.at(place.clone())));
+            if let Some(reference) = reference {
+                if let Some((message, hint)) = scope.refusal(&reference) {
+                    findings.push(Finding::error("not-here", message).at(place.clone()).hint(hint));
                 }
-                Err(finding) => findings.push(finding.at(place)),
+                if !plain.is_empty() {
+                    pieces.push(Piece::Text(std::mem::take(&mut plain)));
+                }
+                pieces.push(Piece::Value(reference, place.into()));
             }
             seen += inner.matches("${").count();
             rest = &found[length..];
@@ -174,45 +172,50 @@ fn malformed(message: impl Into<String>) -> Finding {
         .hint("`$${` is a `${` that stays as it is; the shell's own variables are `$name`")
 }
 
-/// Reads what stands between `${` and `}`.
-fn read_reference(inner: &str) -> Result<Reference, Finding> {
+/// Reads what stands between `${` and `}`, as far as it means something, with what is wrong in it.
+fn read_reference(inner: &str) -> (Option<Reference>, Vec<Finding>) {
     if inner.contains("${") {
-        return Err(malformed("a `${…}` cannot stand in another"));
+        return (None, vec![malformed("a `${…}` cannot stand in another")]);
     }
     let (name, default) = match inner.split_once(":-") {
         Some((name, default)) => (name.trim(), Some(default)),
         None => (inner.trim(), None),
     };
-    let unknown = || {
-        let finding = Finding::error("unknown-value", format!("there is no `{name}`"));
-        let hint = format!(
-            "there are {}, and variables of the environment: `${{NAME}}`",
-            NAMES.join(", ")
-        );
-        Err(finding.hint(hint))
-    };
+    let mut findings = Vec::new();
     let reference = match name.split_once('.') {
-        Some(("var", name)) if is_name(name) => Reference::Variable(name.to_owned()),
-        Some(("local", name)) if is_name(name) => Reference::Local(name.to_owned()),
-        Some(("workspace", "root")) => Reference::WorkspaceRoot,
-        Some(("pipeline", "id")) => Reference::PipelineId,
-        Some(("pipeline", "name")) => Reference::PipelineName,
-        Some((one, other)) if is_name(one) && is_name(other) => return unknown(),
-        None if name == "prompt" => Reference::Prompt,
+        Some(("var", name)) if is_name(name) => Some(Reference::Variable(name.to_owned())),
+        Some(("local", name)) if is_name(name) => Some(Reference::Local(name.to_owned())),
+        Some(("workspace", "root")) => Some(Reference::WorkspaceRoot),
+        Some(("pipeline", "id")) => Some(Reference::PipelineId),
+        Some(("pipeline", "name")) => Some(Reference::PipelineName),
+        Some((one, other)) if is_name(one) && is_name(other) => {
+            findings.push(unknown(name));
+            None
+        }
+        None if name == "prompt" => Some(Reference::Prompt),
         None if is_variable(name) => {
             let default = default.map(str::to_owned);
-            return Ok(Reference::Environment { name: name.to_owned(), default });
+            let reference = Reference::Environment { name: name.to_owned(), default };
+            return (Some(reference), findings);
         }
-        _ => return Err(malformed(format!("`${{{inner}}}` is no place for a value"))),
+        _ => {
+            findings.push(malformed(format!("`${{{inner}}}` is no place for a value")));
+            return (None, findings);
+        }
     };
-    match default {
-        None => Ok(reference),
-        Some(_) => {
-            let message = format!("only a variable of the environment has a default, not `{name}`");
-            let hint = "a variable's default is in `vars`: `name = \"default\"`";
-            Err(Finding::error("template", message).hint(hint))
-        }
+    if default.is_some() {
+        let message = format!("only a variable of the environment has a default, not `{name}`");
+        let hint = "a variable's default is in `vars`: `name = \"default\"`";
+        findings.push(Finding::error("template", message).hint(hint));
     }
+    (reference, findings)
+}
+
+/// Says that there is no such value.
+fn unknown(name: &str) -> Finding {
+    let hint =
+        format!("there are {}, and variables of the environment: `${{NAME}}`", NAMES.join(", "));
+    Finding::error("unknown-value", format!("there is no `{name}`")).hint(hint)
 }
 
 /// Tells whether a word can be the name of a pipeline, a step, an agent or a value.

@@ -381,8 +381,11 @@ fn a_hostile_text_is_read_in_good_time_and_in_few_words() {
     let found = read(&many, Format::Toml).findings;
     assert_eq!((found.len(), found[100].message.as_str()), (101, "and 400 more"));
     let deep = format!("x = {}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let again = "on_done = \"a\"\n".repeat(2_000);
     for (format, _) in Format::ALL {
         assert!(!read(&deep, format).is_usable());
+        let found = read(&again, format).findings;
+        assert_eq!(found.len(), 101, "{:?}", found.last());
     }
 }
 

@@ -2,35 +2,59 @@
 
 use std::ops::Range;
 
-use toml_edit::{Document, Item, TableLike, Value};
+use toml_edit::{Document, Item, TableLike, TomlError, Value};
 
 use super::finding::Finding;
 use super::tree::{Key, Kind, Map, Node, Text};
+use super::twice::{Renamed, unquoted};
 
 /// Reads TOML.
 pub fn tree(text: &str) -> (Option<Node>, Vec<Finding>) {
-    let document = match Document::parse(text) {
-        Ok(document) => document,
-        Err(error) => {
-            let span = error.span().unwrap_or_default();
-            let finding = if error.message().contains("duplicate key") {
-                let name = text.get(span.clone()).unwrap_or_default();
-                Finding::error("twice", format!("`{name}` is given twice"))
-                    .hint("remove one of them, or give it another name")
-            } else {
-                let message = format!("not valid TOML: {}", error.message());
-                Finding::error("unreadable", message).hint("https://toml.io says what is")
-            };
-            return (None, vec![finding.at(span)]);
+    let mut renamed = Renamed::new(text.to_owned());
+    // Each time round one more key has another name, as long as there are some.
+    let last = loop {
+        let parsed = Document::parse(renamed.text.clone());
+        let Err(error) = &parsed else { break parsed };
+        if !is_twice(error) || !renamed.rename_table(&error.span().unwrap_or_default()) {
+            break parsed;
         }
     };
-    let mut reader = Reader { text, findings: Vec::new() };
-    let map = reader.table(document.as_table());
-    (Some(Node { kind: Kind::Map(map), span: 0..0 }), reader.findings)
+    let mut findings: Vec<Finding> = renamed.keys().map(|(name, span)| twice(name, span)).collect();
+    match last {
+        Ok(document) => {
+            let mut reader = Reader { text, renamed: &renamed, findings };
+            let map = reader.table(document.as_table());
+            (Some(Node { kind: Kind::Map(map), span: 0..0 }), reader.findings)
+        }
+        Err(error) => {
+            findings.push(unreadable(text, &error));
+            (None, findings)
+        }
+    }
+}
+
+fn is_twice(error: &TomlError) -> bool {
+    error.message().contains("duplicate key")
+}
+
+/// Says what TOML's parser does not understand.
+fn unreadable(text: &str, error: &TomlError) -> Finding {
+    let span = error.span().unwrap_or_default();
+    if is_twice(error) {
+        return twice(unquoted(text.get(span.clone()).unwrap_or_default()), span);
+    }
+    let message = format!("not valid TOML: {}", error.message());
+    Finding::error("unreadable", message).at(span).hint("https://toml.io says what is")
+}
+
+fn twice(name: &str, span: Range<usize>) -> Finding {
+    let finding = Finding::error("twice", format!("`{name}` is given twice"));
+    finding.at(span).hint("remove one of them, or give it another name")
 }
 
 struct Reader<'text> {
     text: &'text str,
+    renamed: &'text Renamed,
     findings: Vec<Finding>,
 }
 
@@ -40,7 +64,7 @@ impl Reader<'_> {
         for (name, item) in table.iter() {
             let key = table.get_key_value(name).and_then(|(key, _)| key.span()).unwrap_or_default();
             let node = self.item(item, &key);
-            map.push(Key { name: name.to_owned(), span: key }, node);
+            map.push(Key { name: self.renamed.name(name.to_owned(), &key), span: key }, node);
         }
         map
     }

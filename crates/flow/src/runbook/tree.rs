@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use anyhook_model::json::Object;
 use serde_json::Value;
 
 /// A value and where it stands.
@@ -88,6 +89,18 @@ pub struct Key {
     pub span: Range<usize>,
 }
 
+impl Key {
+    /// Makes the key of something that should have a name and has none, which has been told.
+    pub fn nameless(at: usize) -> Self {
+        Self { name: String::new(), span: at..at }
+    }
+
+    /// Tells whether it is of something without a name; one that is written has a place.
+    pub fn is_nameless(&self) -> bool {
+        self.name.is_empty() && self.span.is_empty()
+    }
+}
+
 impl Map {
     /// Returns a key's entry.
     pub fn get(&self, key: &str) -> Option<&Entry> {
@@ -99,7 +112,7 @@ impl Map {
         self.entries.iter_mut().find(|entry| entry.key.name == key).map(|entry| &mut entry.node)
     }
 
-    /// Adds a key that is not there yet.
+    /// Adds a key; of several that are the same the first counts.
     pub fn push(&mut self, key: Key, node: Node) {
         self.entries.push(Entry { key, node });
     }
@@ -133,59 +146,64 @@ impl Node {
             Kind::Bool(flag) => Value::Bool(*flag),
             Kind::List(list) => list.iter().map(Self::to_json).collect(),
             Kind::Map(map) => {
-                let members =
-                    map.iter().map(|entry| (entry.key.name.clone(), entry.node.to_json()));
-                Value::Object(members.collect())
+                let mut members = Object::new();
+                for Entry { key, node } in map {
+                    members.entry(key.name.clone()).or_insert_with(|| node.to_json());
+                }
+                Value::Object(members)
             }
             Kind::Unreadable => Value::Null,
         }
     }
 
-    /// Tells whether all of it could be read.
-    pub fn is_whole(&self) -> bool {
-        match &self.kind {
-            Kind::List(list) => list.iter().all(Self::is_whole),
-            Kind::Map(map) => map.iter().all(|entry| entry.node.is_whole()),
-            Kind::Unreadable => false,
-            Kind::Text(_) | Kind::Number(_) | Kind::Bool(_) => true,
-        }
-    }
-
-    fn get(&self, key: &str) -> Option<&Entry> {
-        match &self.kind {
-            Kind::Map(map) => map.get(key),
-            _ => None,
-        }
+    /// Tells whether it could not be read, which has been told.
+    pub fn is_unreadable(&self) -> bool {
+        self.kind == Kind::Unreadable
     }
 }
 
 /// Where a path such as `on_error[1].match` leads.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+#[derive(Clone, Debug)]
+pub struct Found<'tree> {
     /// The last key on the way.
-    pub key: Range<usize>,
+    pub name: &'tree str,
+    /// Where that key stands, or the value itself if it is one of a list.
+    pub key: &'tree Range<usize>,
     /// The value it leads to.
-    pub value: Range<usize>,
+    pub value: &'tree Node,
 }
 
 /// Follows a path from an entry whose key is its first part, as far as there is a way.
-pub fn follow(entry: &Entry, path: &str) -> Found {
-    let mut node = &entry.node;
-    let mut key = entry.key.span.clone();
-    for part in path.strip_prefix(entry.key.name.as_str()).unwrap_or_default().split(['.', '[']) {
-        if let Some(number) = part.strip_suffix(']') {
-            let item = match (&node.kind, number.parse::<usize>()) {
-                (Kind::List(list), Ok(number)) => list.get(number),
-                _ => None,
-            };
-            let Some(item) = item else { break };
-            node = item;
-            key = item.span.clone();
-        } else if !part.is_empty() {
-            let Some(entry) = node.get(part) else { break };
-            node = &entry.node;
-            key = entry.key.span.clone();
-        }
+pub fn follow<'tree>(entry: &'tree Entry, path: &str) -> Found<'tree> {
+    let Entry { key, node } = entry;
+    let mut found = Found { name: &key.name, key: &key.span, value: node };
+    let mut rest = path.strip_prefix(key.name.as_str()).unwrap_or_default();
+    while let Some((next, after)) = step(&found, rest) {
+        found = next;
+        rest = after;
     }
-    Found { key, value: node.span.clone() }
+    found
+}
+
+/// Goes one step of a path; returns what is left of it, too.
+fn step<'tree, 'path>(from: &Found<'tree>, path: &'path str) -> Option<(Found<'tree>, &'path str)> {
+    match &from.value.kind {
+        Kind::List(list) => {
+            let (number, rest) = path.strip_prefix('[')?.split_once(']')?;
+            let item = list.get(number.parse::<usize>().ok()?)?;
+            Some((Found { name: from.name, key: &item.span, value: item }, rest))
+        }
+        Kind::Map(map) => {
+            let path = path.strip_prefix('.')?;
+            // A key may have dots and brackets in it.
+            let rest_of = |entry: &Entry| {
+                let rest = path.strip_prefix(entry.key.name.as_str())?;
+                (rest.is_empty() || rest.starts_with(['.', '['])).then_some(rest)
+            };
+            let ways = map.iter().filter_map(|entry| Some((entry, rest_of(entry)?)));
+            let (Entry { key, node }, rest) = ways.min_by_key(|(_, rest)| rest.len())?;
+            Some((Found { name: &key.name, key: &key.span, value: node }, rest))
+        }
+        _ => None,
+    }
 }

@@ -11,6 +11,8 @@ use serde_json::Value;
 
 use super::{Action, Attempts, ErrorRule, Reactions, Trigger, Verb};
 
+/// The key of an action in a list by kind.
+const MATCH: &str = "match";
 /// The keys of an action.
 const KEYS: [&str; 7] = ["action", "message", "append", "run", "attempts", "cooldown", "timeout"];
 
@@ -68,9 +70,12 @@ pub enum ReactionProblem {
     NoUse(&'static str),
 }
 
-type Read<T> = Result<T, ReactionError>;
+/// A value, or all that is wrong in it.
+type Read<T> = Result<T, Vec<ReactionError>>;
+/// A value that can be wrong in one way only.
+type ReadOne<T> = Result<T, ReactionError>;
 
-fn wrong<T>(path: &str, problem: ReactionProblem) -> Read<T> {
+fn wrong<T>(path: &str, problem: ReactionProblem) -> ReadOne<T> {
     Err(ReactionError { path: path.to_owned(), problem })
 }
 
@@ -78,20 +83,49 @@ fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
+/// Reads on after a mistake, so that all of them are told at once.
+#[derive(Default)]
+struct Mistakes {
+    errors: Vec<ReactionError>,
+}
+
+impl Mistakes {
+    fn add(&mut self, path: &str, problem: ReactionProblem) {
+        self.errors.push(ReactionError { path: path.to_owned(), problem });
+    }
+
+    /// Returns a value, or takes in what is wrong with it.
+    fn one<T>(&mut self, read: ReadOne<T>) -> Option<T> {
+        read.map_err(|error| self.errors.push(error)).ok()
+    }
+
+    /// Returns a value, or takes in all that is wrong with it.
+    fn all<T>(&mut self, read: Read<T>) -> Option<T> {
+        read.map_err(|errors| self.errors.extend(errors)).ok()
+    }
+
+    /// Returns what was read, if there were none.
+    fn unless_any<T>(self, value: T) -> Read<T> {
+        if self.errors.is_empty() { Ok(value) } else { Err(self.errors) }
+    }
+}
+
 impl Reactions {
     /// Reads all that a definition says; what it does not say is as it is by default.
     pub fn read(value: &Value) -> Read<Self> {
-        let Value::Object(members) = value else {
-            return wrong("", ReactionProblem::Expected("an object"));
-        };
+        let mut mistakes = Mistakes::default();
         let mut reactions = Self::default();
+        let Value::Object(members) = value else {
+            mistakes.add("", ReactionProblem::Expected("an object"));
+            return mistakes.unless_any(reactions);
+        };
         for (key, value) in members {
-            if !reactions.set(key, value)? {
+            if mistakes.all(reactions.set(key, value)) == Some(false) {
                 let known = list(Trigger::ALL.map(Trigger::name));
-                return wrong(key, ReactionProblem::UnknownKey { known });
+                mistakes.add(key, ReactionProblem::UnknownKey { known });
             }
         }
-        Ok(reactions)
+        mistakes.unless_any(reactions)
     }
 
     /// Takes in one key of a definition; tells whether it is one of ours.
@@ -120,20 +154,30 @@ fn error_rules(value: &Value) -> Read<Vec<ErrorRule>> {
         let action = Action::read(trigger.name(), trigger, value)?;
         return Ok(vec![ErrorRule { kind: None, action }]);
     };
-    let rules = rules.iter().enumerate().map(|(number, rule)| {
-        let path = format!("{trigger}[{number}]");
-        let Value::Object(members) = rule else {
-            return Ok(ErrorRule { kind: None, action: Action::read(&path, trigger, rule)? });
-        };
-        let mut members = members.clone();
-        let kind = members.shift_remove("match");
-        let kind = kind.map(|kind| failure_kind(&format!("{path}.match"), &kind)).transpose()?;
-        Ok(ErrorRule { kind, action: Action::read(&path, trigger, &Value::Object(members))? })
-    });
-    rules.collect()
+    let mut mistakes = Mistakes::default();
+    let mut found = Vec::new();
+    for (number, rule) in rules.iter().enumerate() {
+        found.extend(mistakes.all(error_rule(&format!("{trigger}[{number}]"), rule)));
+    }
+    mistakes.unless_any(found)
 }
 
-fn failure_kind(path: &str, value: &Value) -> Read<FailureKind> {
+fn error_rule(path: &str, rule: &Value) -> Read<ErrorRule> {
+    let trigger = Trigger::OnError;
+    let Value::Object(members) = rule else {
+        return Ok(ErrorRule { kind: None, action: Action::read(path, trigger, rule)? });
+    };
+    let mut mistakes = Mistakes::default();
+    let mut members = members.clone();
+    let kind = members.shift_remove(MATCH);
+    let kind = kind.and_then(|kind| mistakes.one(failure_kind(&format!("{path}.{MATCH}"), &kind)));
+    let action = mistakes.all(Action::read_members(path, trigger, &members, &[MATCH]));
+    // Without an action there is a mistake.
+    let action = action.unwrap_or_else(|| Action::new(trigger.verbs()[0]));
+    mistakes.unless_any(ErrorRule { kind, action })
+}
+
+fn failure_kind(path: &str, value: &Value) -> ReadOne<FailureKind> {
     let name = text(path, value)?;
     match FailureKind::ALL.into_iter().find(|(_, known)| *known == name) {
         Some((kind, _)) => Ok(kind),
@@ -147,72 +191,89 @@ fn failure_kind(path: &str, value: &Value) -> Read<FailureKind> {
 impl Action {
     /// Reads an action, a word or an object, that is at `path` of a definition.
     pub fn read(path: &str, trigger: Trigger, value: &Value) -> Read<Self> {
+        let mut mistakes = Mistakes::default();
         match value {
-            Value::String(name) => verb(path, trigger, name).and_then(|verb| {
-                let action = Self::new(verb);
-                action.check(path, trigger)?;
-                Ok(action)
-            }),
-            Value::Object(members) => Self::read_members(path, trigger, members),
-            _ => wrong(path, ReactionProblem::Expected("an action, a word or an object")),
+            Value::String(name) => {
+                let verb = verb(path, trigger, name).map_err(|error| vec![error])?;
+                if verb == Verb::Gate {
+                    mistakes.add(path, ReactionProblem::Missing("run"));
+                }
+                mistakes.unless_any(Self::new(verb))
+            }
+            Value::Object(members) => Self::read_members(path, trigger, members, &[]),
+            _ => {
+                let problem = ReactionProblem::Expected("an action, a word or an object");
+                wrong(path, problem).map_err(|error| vec![error])
+            }
         }
     }
 
-    fn read_members(path: &str, trigger: Trigger, members: &Object) -> Read<Self> {
+    /// Reads an object; `more` are keys that have been taken out of it.
+    fn read_members(path: &str, trigger: Trigger, members: &Object, more: &[&str]) -> Read<Self> {
         let at = |key: &str| format!("{path}.{key}");
-        if let Some(key) = members.keys().find(|key| !KEYS.contains(&key.as_str())) {
-            return wrong(&at(key), ReactionProblem::UnknownKey { known: list(KEYS) });
-        }
-        let Some(name) = members.get("action") else {
-            return wrong(path, ReactionProblem::Missing("action"));
+        let mut mistakes = Mistakes::default();
+        let verb = match members.get("action") {
+            Some(name) => {
+                let path = at("action");
+                mistakes.one(text(&path, name).and_then(|name| verb(&path, trigger, &name)))
+            }
+            None => {
+                mistakes.add(path, ReactionProblem::Missing("action"));
+                None
+            }
         };
-        let mut action = Self::new(verb(&at("action"), trigger, &text(&at("action"), name)?)?);
+        if verb == Some(Verb::Gate) && !members.contains_key("run") {
+            mistakes.add(path, ReactionProblem::Missing("run"));
+        }
+        // If it is not known, nothing is said of what goes with it.
+        let mut action = Self::new(verb.unwrap_or(trigger.verbs()[0]));
         for (key, value) in members {
             let path = at(key);
+            if let Some(why) = no_use(key, trigger, verb, members) {
+                mistakes.add(&path, ReactionProblem::NoUse(why));
+                continue;
+            }
             match key.as_str() {
-                "message" => action.message = Some(text(&path, value)?),
-                "append" => match value {
-                    Value::Bool(append) => action.append = *append,
-                    _ => return wrong(&path, ReactionProblem::Expected("true or false")),
-                },
-                "run" => action.run = Some(text(&path, value)?),
-                "attempts" => action.attempts = Some(attempts(&path, value)?),
-                "cooldown" => action.cooldown = Some(duration(&path, value)?),
-                "timeout" => action.timeout = Some(duration(&path, value)?),
-                _ => {}
+                "action" => {}
+                "message" => action.message = mistakes.one(text(&path, value)),
+                "append" => action.append = mistakes.one(flag(&path, value)).unwrap_or_default(),
+                "run" => action.run = mistakes.one(command(&path, value)),
+                "attempts" => action.attempts = mistakes.one(attempts(&path, value)),
+                "cooldown" => action.cooldown = mistakes.one(duration(&path, value)),
+                "timeout" => action.timeout = mistakes.one(some_time(&path, value)),
+                _ => {
+                    let known = list(more.iter().copied().chain(KEYS));
+                    mistakes.add(&path, ReactionProblem::UnknownKey { known });
+                }
             }
         }
-        action.check(path, trigger)?;
-        Ok(action)
-    }
-
-    /// Whether every key that is there can count, and those that are needed are there.
-    fn check(&self, path: &str, trigger: Trigger) -> Read<()> {
-        let at = |key: &str| format!("{path}.{key}");
-        let is_gate = self.verb == Verb::Gate;
-        if is_gate && self.run.as_deref().is_none_or(|run| run.trim().is_empty()) {
-            return wrong(path, ReactionProblem::Missing("run"));
-        }
-        for (key, is_there) in [("run", self.run.is_some()), ("timeout", self.timeout.is_some())] {
-            if is_there && !is_gate {
-                return wrong(&at(key), ReactionProblem::NoUse("without `action = \"gate\"`"));
-            }
-        }
-        if self.timeout.is_some_and(|timeout| timeout.is_zero()) {
-            return wrong(&at("timeout"), ReactionProblem::Expected("some time"));
-        }
-        if self.append && self.message.is_none() {
-            return wrong(&at("append"), ReactionProblem::NoUse("without a `message`"));
-        }
-        if trigger == Trigger::OnStop && self.cooldown.is_some() {
-            // A stop is held or not, at once.
-            return wrong(&at("cooldown"), ReactionProblem::NoUse("for a stop"));
-        }
-        Ok(())
+        mistakes.unless_any(action)
     }
 }
 
-fn verb(path: &str, trigger: Trigger, name: &str) -> Read<Verb> {
+/// Returns why a key cannot count in an action.
+fn no_use(
+    key: &str,
+    trigger: Trigger,
+    verb: Option<Verb>,
+    members: &Object,
+) -> Option<&'static str> {
+    match key {
+        "run" | "timeout" if verb.is_some_and(|verb| verb != Verb::Gate) => {
+            Some("without `action = \"gate\"`")
+        }
+        "append"
+            if members.get(key) == Some(&Value::Bool(true)) && !members.contains_key("message") =>
+        {
+            Some("without a `message`")
+        }
+        // A stop is held or not, at once.
+        "cooldown" if trigger == Trigger::OnStop => Some("for a stop"),
+        _ => None,
+    }
+}
+
+fn verb(path: &str, trigger: Trigger, name: &str) -> ReadOne<Verb> {
     let known = || list(trigger.verbs().iter().map(|verb| verb.name()));
     match Verb::from_name(name) {
         None => {
@@ -226,14 +287,29 @@ fn verb(path: &str, trigger: Trigger, name: &str) -> Read<Verb> {
     }
 }
 
-fn text(path: &str, value: &Value) -> Read<String> {
+fn text(path: &str, value: &Value) -> ReadOne<String> {
     match value {
         Value::String(text) => Ok(text.clone()),
         _ => wrong(path, ReactionProblem::Expected("a text")),
     }
 }
 
-fn attempts(path: &str, value: &Value) -> Read<Attempts> {
+fn command(path: &str, value: &Value) -> ReadOne<String> {
+    let command = text(path, value)?;
+    if command.trim().is_empty() {
+        return wrong(path, ReactionProblem::Expected("a command"));
+    }
+    Ok(command)
+}
+
+fn flag(path: &str, value: &Value) -> ReadOne<bool> {
+    match value {
+        Value::Bool(flag) => Ok(*flag),
+        _ => wrong(path, ReactionProblem::Expected("true or false")),
+    }
+}
+
+fn attempts(path: &str, value: &Value) -> ReadOne<Attempts> {
     let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
     match (value, number.and_then(NonZeroU32::new)) {
         (Value::String(word), _) if word == "forever" => Ok(Attempts::Forever),
@@ -242,7 +318,7 @@ fn attempts(path: &str, value: &Value) -> Read<Attempts> {
     }
 }
 
-fn duration(path: &str, value: &Value) -> Read<SignedDuration> {
+fn duration(path: &str, value: &Value) -> ReadOne<SignedDuration> {
     // It begins with a digit: neither less than nothing nor another notation.
     let text = value.as_str().filter(|text| text.starts_with(|first: char| first.is_ascii_digit()));
     let duration = text.and_then(|text| text.parse::<SignedDuration>().ok());
@@ -252,8 +328,20 @@ fn duration(path: &str, value: &Value) -> Read<SignedDuration> {
     }
 }
 
+/// Reads how long something may take, which cannot be no time at all.
+fn some_time(path: &str, value: &Value) -> ReadOne<SignedDuration> {
+    let duration = duration(path, value)?;
+    if duration.is_zero() {
+        return wrong(path, ReactionProblem::Expected("some time"));
+    }
+    Ok(duration)
+}
+
 impl<'de> Deserialize<'de> for Reactions {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::read(&Value::deserialize(deserializer)?).map_err(D::Error::custom)
+        Self::read(&Value::deserialize(deserializer)?).map_err(|errors| {
+            let errors: Vec<String> = errors.iter().map(ReactionError::to_string).collect();
+            D::Error::custom(errors.join("; "))
+        })
     }
 }

@@ -4,11 +4,17 @@ use serde_json::{Value, json};
 use super::*;
 
 fn read(value: &Value) -> Result<Reactions, String> {
-    Reactions::read(value).map_err(|error| error.to_string())
+    Reactions::read(value).map_err(|errors| {
+        let errors: Vec<String> = errors.iter().map(ReactionError::to_string).collect();
+        errors.join("\n")
+    })
 }
 
+/// Returns where the only mistake is.
 fn path_of_error(value: &Value) -> String {
-    Reactions::read(value).expect_err(&value.to_string()).path
+    let errors = Reactions::read(value).expect_err(&value.to_string());
+    let [error] = &errors[..] else { panic!("{value}: {errors:?}") };
+    error.path.clone()
 }
 
 #[test]
@@ -136,7 +142,7 @@ fn an_error_names_the_key() {
         (json!({"on_idle": {"action": "gate", "run": "x", "timeout": "0s"}}), "on_idle.timeout"),
         (json!({"on_idle": "gate"}), "on_idle"),
         (json!({"on_prompt": {"action": "gate"}}), "on_prompt"),
-        (json!({"on_idle": {"action": "gate", "run": "  "}}), "on_idle"),
+        (json!({"on_idle": {"action": "gate", "run": "  "}}), "on_idle.run"),
         (json!({"on_prompt": "nudge"}), "on_prompt"),
         (json!({"on_prompt": {"action": "nudge"}}), "on_prompt.action"),
         (json!({"on_idle": {"message": "x"}}), "on_idle"),
@@ -160,6 +166,26 @@ fn an_error_names_the_key() {
         read(&json!({"on_idle": {"action": "nudge", "attempts": 0}})).unwrap_err(),
         "on_idle.attempts: expected a whole number from 1 on, or \"forever\""
     );
+}
+
+#[test]
+fn every_mistake_is_named() {
+    let value = json!({
+        "on_idle": {"foo": 1, "action": "nudge", "attempts": 0, "cooldown": 5, "append": true, "bar": 2},
+        "on_prompt": {"action": "gate", "run": " ", "timeout": "0s", "message": 7},
+        "on_dead": {"action": "revive", "run": 1, "timeout": "soon", "append": "yes"},
+        "on_error": [
+            {"match": "bad", "action": "fail", "run": "x", "timeout": 1},
+            "fail",
+            7,
+            {"match": 7, "attempts": "often"},
+            "nudge",
+            {"action": "gate", "macth": "other"},
+        ],
+        "on_stop": {"cooldown": "soon", "attempts": -1},
+        "on_idel": "nudge",
+    });
+    insta::assert_snapshot!(read(&value).unwrap_err());
 }
 
 #[test]

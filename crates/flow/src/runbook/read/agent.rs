@@ -17,7 +17,7 @@ const OWN: &str = "ANYHOOK_";
 impl Reader {
     pub(super) fn agent(&mut self, entry: &Entry) -> AgentDefinition {
         let name = self.name(&entry.key.name, &entry.key.span, "an agent");
-        let what = format!("the agent `{}`", name.text);
+        let what = name.of("agent");
         let mut agent = AgentDefinition { name, ..AgentDefinition::default() };
         let Some(map) = self.object(entry, &what, keys::AGENT) else { return agent };
         match map.get("run") {
@@ -29,7 +29,7 @@ impl Reader {
             ),
         }
         agent.prompt = self.prompt(map);
-        if agent.prompt.is_none()
+        if !["prompt", "prompt_file"].iter().any(|key| map.get(key).is_some())
             && let Some((_, span)) =
                 agent.run.references().find(|(reference, _)| **reference == Reference::Prompt)
         {
@@ -50,10 +50,10 @@ impl Reader {
             self.word(entry, &[SessionKind::Tmux, SessionKind::Pty].map(|kind| (kind, kind.name())))
         });
         let entries = Trigger::ALL.iter().filter_map(|trigger| map.get(trigger.name()));
-        for entry in entries.filter(|entry| entry.node.is_whole()) {
-            match agent.reactions.set(&entry.key.name, &entry.node.to_json()) {
-                Ok(_) => {}
-                Err(error) => self.reaction(entry, &error),
+        for entry in entries {
+            let read = agent.reactions.set(&entry.key.name, &entry.node.to_json());
+            for error in read.err().into_iter().flatten() {
+                self.reaction(entry, &error);
             }
         }
         agent.texts = self.texts(map);
@@ -97,21 +97,23 @@ impl Reader {
     fn reaction(&mut self, entry: &Entry, error: &ReactionError) {
         let ReactionError { path, problem } = error;
         let found = follow(entry, path);
+        if found.value.is_unreadable() && matches!(problem, ReactionProblem::Expected(_)) {
+            return;
+        }
         let near = |word: &str, known: &str| {
             nearest(word, known.split(", ")).map(|near| format!("did you mean `{near}`?"))
         };
-        let last = path.rsplit(['.', '[']).next().unwrap_or_default();
         let example = "an action is a word, or an object such as `{ action = \"nudge\", message = \"go on\", attempts = 3 }`";
         let hint = match problem {
             ReactionProblem::UnknownKey { known } => {
-                near(last, known).or(Some("remove it".to_owned()))
+                near(found.name, known).or(Some("remove it".to_owned()))
             }
             ReactionProblem::UnknownAction { name, known }
             | ReactionProblem::UnknownKind { name, known } => {
                 near(name, known).or(Some("use one of them".to_owned()))
             }
             ReactionProblem::OtherTrigger { .. } => Some("use one of them".to_owned()),
-            ReactionProblem::Missing("run") => {
+            ReactionProblem::Missing("run") | ReactionProblem::Expected("a command") => {
                 Some("write `run = \"make test\"`: if it succeeds, the pipeline goes on".to_owned())
             }
             ReactionProblem::NoUse(_) => Some("remove it".to_owned()),
@@ -119,9 +121,9 @@ impl Reader {
         };
         let span = match problem {
             ReactionProblem::UnknownKey { .. } | ReactionProblem::NoUse(_) => found.key,
-            _ => found.value,
+            _ => &found.value.span,
         };
-        let finding = Finding::error("reaction", format!("`{path}`: {problem}")).at(span);
+        let finding = Finding::error("reaction", format!("`{path}`: {problem}")).at(span.clone());
         self.report(Finding { hint, ..finding });
     }
 
@@ -137,11 +139,11 @@ impl Reader {
             for (rule, node) in rules.iter().enumerate() {
                 let Kind::Map(action) = &node.kind else { continue };
                 for (key, is_command) in [("message", false), ("run", true)] {
-                    // That it is a text at all has been looked at.
+                    // That it is a text at all, and not empty, has been looked at.
                     let Some(entry) = action.get(key) else { continue };
                     let Kind::Text(_) = entry.node.kind else { continue };
                     let template = if is_command {
-                        self.command(entry, Scope::TEXT)
+                        self.shell(entry, Scope::TEXT)
                     } else {
                         self.template_of(entry, Scope::TEXT)
                     };

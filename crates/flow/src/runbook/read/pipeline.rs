@@ -1,5 +1,7 @@
 //! Pipelines and their steps.
 
+use std::ops::Range;
+
 use anyhook_model::pipeline::WorkspaceKind;
 
 use super::Reader;
@@ -21,7 +23,7 @@ const KINDS: [(WorkspaceKind, &str); 3] = [
 impl Reader {
     pub(super) fn pipeline(&mut self, entry: &Entry) -> PipelineDefinition {
         let name = self.name(&entry.key.name, &entry.key.span, "a pipeline");
-        let what = format!("the pipeline `{}`", name.text);
+        let what = name.of("pipeline");
         let mut pipeline = PipelineDefinition { name, ..PipelineDefinition::default() };
         let Some(map) = self.object(entry, &what, keys::PIPELINE) else { return pipeline };
         if let Some(entry) = map.get("vars") {
@@ -40,7 +42,10 @@ impl Reader {
         if let Some(entry) = map.get("notify") {
             pipeline.notify = self.notify(entry);
         }
-        pipeline.steps = self.steps(entry, map);
+        pipeline.steps = self.steps(map);
+        if pipeline.steps.is_empty() {
+            self.no_steps(entry, map, &what);
+        }
         pipeline.on_done = self.next(map, "on_done");
         pipeline.on_fail = self.next(map, "on_fail");
         pipeline.on_cancel = self.next(map, "on_cancel");
@@ -125,7 +130,22 @@ impl Reader {
         }
     }
 
-    fn steps(&mut self, pipeline: &Entry, map: &Map) -> Vec<StepDefinition> {
+    /// Says that a pipeline has no steps, unless something is wrong with them.
+    fn no_steps(&mut self, pipeline: &Entry, map: &Map, what: &str) {
+        let is_empty = |entry: &Entry| entry.node.kind == Kind::List(Vec::new());
+        if !map.get("step").is_none_or(is_empty) {
+            return;
+        }
+        let name = Some(pipeline.key.name.as_str()).filter(|name| !name.is_empty());
+        let hint = format!(
+            "write `step \"name\" {{ … }}` in HCL, `[[pipeline.{}.step]]` in TOML",
+            name.unwrap_or("NAME")
+        );
+        let finding = Finding::error("no-steps", format!("{what} has no steps"));
+        self.report(finding.at(pipeline.key.span.clone()).hint(hint));
+    }
+
+    fn steps(&mut self, map: &Map) -> Vec<StepDefinition> {
         let steps = match map.get("step") {
             Some(Entry { node: Node { kind: Kind::List(steps), .. }, .. }) => steps.as_slice(),
             Some(entry) => {
@@ -135,16 +155,6 @@ impl Reader {
             }
             None => &[],
         };
-        if steps.is_empty() {
-            let name = &pipeline.key.name;
-            self.report(
-                Finding::error("no-steps", format!("the pipeline `{name}` has no steps"))
-                    .at(pipeline.key.span.clone())
-                    .hint(format!(
-                        "write `step \"name\" {{ … }}` in HCL, `[[pipeline.{name}.step]]` in TOML"
-                    )),
-            );
-        }
         let mut found: Vec<StepDefinition> = Vec::new();
         for node in steps {
             let Some(step) = self.step(node) else { continue };
@@ -155,16 +165,15 @@ impl Reader {
                         .at(&name.span)
                         .hint("give one of them another name"),
                 );
-            } else {
-                found.push(step);
             }
+            found.push(step);
         }
         found
     }
 
     fn step(&mut self, node: &Node) -> Option<StepDefinition> {
         let Kind::Map(map) = &node.kind else {
-            if !node.is_whole() {
+            if node.is_unreadable() {
                 return None;
             }
             let finding =
@@ -172,18 +181,15 @@ impl Reader {
             self.report(finding.at(node.span.clone()).hint("its keys are name, run, on_done, …"));
             return None;
         };
-        let name = match map.get("name") {
-            Some(entry) => {
-                let (text, span) = self.text_of(entry)?;
-                self.name(&text.text, span, "a step")
-            }
-            None => {
-                let finding = Finding::error("missing", "the step has no `name`");
-                self.report(finding.at(node.span.clone()).hint("write `name = \"build\"`"));
-                Name { text: String::new(), span: node.span.clone().into() }
-            }
+        if map.get("name").is_none() {
+            let finding = Finding::error("missing", "the step has no `name`");
+            self.report(finding.at(node.span.clone()).hint("write `name = \"build\"`"));
+        }
+        let name = match self.text(map, "name") {
+            Some((text, span)) => self.name(&text.text, span, "a step"),
+            None => Name { text: String::new(), span: node.span.clone().into() },
         };
-        self.known(map, &format!("the step `{}`", name.text), keys::STEP);
+        self.known(map, &name.of("step"), keys::STEP);
         let work = self.work(map, &name);
         Some(StepDefinition {
             name,
@@ -195,42 +201,42 @@ impl Reader {
     }
 
     fn work(&mut self, map: &Map, step: &Name) -> WorkDefinition {
-        let nothing = WorkDefinition::Shell { run: Template::default(), timeout: None };
-        let Some(entry) = map.get("run") else {
-            self.report(
-                Finding::error("missing", format!("the step `{}` has no `run`", step.text))
-                    .at(&step.span)
-                    .hint("write `run = \"make\"` or `run = { agent = \"name\" }`"),
-            );
-            return nothing;
-        };
-        match &entry.node.kind {
-            Kind::Text(_) => {
-                let run = self.command(entry, Scope::TEXT).unwrap_or_default();
-                let timeout = map.get("timeout").and_then(|entry| self.duration(entry));
-                WorkDefinition::Shell { run, timeout }
-            }
-            Kind::Map(run) => {
-                self.known(run, "`run`", keys::RUN);
+        let hint = "write `run = \"make\"` or `run = { agent = \"name\" }`";
+        let run = match map.get("run") {
+            Some(Entry { node: Node { kind: Kind::Map(run), span }, .. }) => {
                 self.no_use(map, &["timeout"], "to an agent; it has `on_idle` and the like");
-                if run.get("agent").is_none() {
-                    let finding = Finding::error("missing", "`run` names no agent");
-                    let hint = "write `run = { agent = \"name\" }`";
-                    self.report(finding.at(entry.node.span.clone()).hint(hint));
-                }
-                match self.text(run, "agent") {
-                    Some((text, span)) => WorkDefinition::Agent(Name {
-                        text: text.text.clone(),
-                        span: span.clone().into(),
-                    }),
-                    None => nothing,
-                }
+                return self.agent_of(run, span);
             }
-            _ => {
-                let hint = "write `run = \"make\"` or `run = { agent = \"name\" }`";
+            Some(entry) if matches!(entry.node.kind, Kind::Text(_)) => {
+                self.command(entry, Scope::TEXT)
+            }
+            Some(entry) => {
                 self.expected(entry, "a command or an agent", hint);
-                nothing
+                None
             }
+            None => {
+                let message = format!("{} has no `run`", step.of("step"));
+                self.report(Finding::error("missing", message).at(&step.span).hint(hint));
+                None
+            }
+        };
+        let timeout = map.get("timeout").and_then(|entry| self.duration(entry));
+        WorkDefinition::Shell { run: run.unwrap_or_default(), timeout }
+    }
+
+    /// Reads the agent of a step's `run`.
+    fn agent_of(&mut self, run: &Map, span: &Range<usize>) -> WorkDefinition {
+        self.known(run, "`run`", keys::RUN);
+        if run.get("agent").is_none() {
+            let finding = Finding::error("missing", "`run` names no agent");
+            let hint = "write `run = { agent = \"name\" }`";
+            self.report(finding.at(span.clone()).hint(hint));
+        }
+        match self.text(run, "agent") {
+            Some((text, span)) => {
+                WorkDefinition::Agent(Name { text: text.text.clone(), span: span.clone().into() })
+            }
+            None => WorkDefinition::Shell { run: Template::default(), timeout: None },
         }
     }
 

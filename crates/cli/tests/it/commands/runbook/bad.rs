@@ -537,6 +537,175 @@ on_stop = 5
 "#,
     ),
     (
+        "many mistakes in one action, in a list and in nested blocks",
+        r#"
+pipeline "p" {
+  vars = {
+    x = { defalt = 1, required = "no", description = [] }
+  }
+  workspace {
+    kind  = "tree"
+    path  = 1
+    keep  = "yes"
+    depth = 2
+  }
+  step "a" {
+    run     = { agent = "x", agnt = "y" }
+    timeout = 5
+    on_done = { step = 1, stp = "b" }
+  }
+  step "b" {
+    timeout = "soon"
+    on_fail = ["a"]
+  }
+}
+agent "x" {
+  run       = "claude ${prompt}"
+  prompt    = 5
+  env       = { "1A" = 1, ANYHOOK_X = "${var.no:-y} ${a.b:-y}" }
+  on_idle   = { action = "nudge", attempts = 0, foo = 1, cooldown = 5, append = true, bar = 2 }
+  on_prompt = { action = "gate", run = " ", timeout = "0s", message = 7 }
+  on_dead   = { action = "revive", run = "`${var.no}`", timeout = "soon", append = "yes", "a.b" = 1 }
+  on_error  = [
+    { match = "rate_limit", action = "fail", run = "x" },
+    "fail",
+    7,
+    { match = 7, attempts = "often" },
+    { action = "gate", macth = "other", message = "${open" },
+  ]
+  on_stop   = { cooldown = "soon", attempts = -1 }
+}
+"#,
+        r#"
+[pipeline.p]
+vars = { x = { defalt = 1, required = "no", description = [] } }
+workspace = { kind = "tree", path = 1, keep = "yes", depth = 2 }
+[[pipeline.p.step]]
+name = "a"
+run = { agent = "x", agnt = "y" }
+timeout = 5
+on_done = { step = 1, stp = "b" }
+[[pipeline.p.step]]
+name = "b"
+timeout = "soon"
+on_fail = ["a"]
+[agent.x]
+run = "claude ${prompt}"
+prompt = 5
+env = { 1A = 1, ANYHOOK_X = "${var.no:-y} ${a.b:-y}" }
+on_idle = { action = "nudge", attempts = 0, foo = 1, cooldown = 5, append = true, bar = 2 }
+on_prompt = { action = "gate", run = " ", timeout = "0s", message = 7 }
+on_dead = { action = "revive", run = "`${var.no}`", timeout = "soon", append = "yes", "a.b" = 1 }
+on_error = [
+  { match = "rate_limit", action = "fail", run = "x" },
+  "fail",
+  7,
+  { match = 7, attempts = "often" },
+  { action = "gate", macth = "other", message = "${open" },
+]
+on_stop = { cooldown = "soon", attempts = -1 }
+"#,
+    ),
+    (
+        "mistakes beside what cannot be read",
+        r#"
+pipeline {
+  stps = 1
+  step {
+    timeout = "soon"
+  }
+}
+pipeline "p" "q" {
+  on_done = "nowhere"
+  step "a" "b" {
+    rn = "true"
+  }
+  vars "x" {
+    y = 5
+  }
+}
+agent {
+  run     = 5
+  on_idle = { action = nudge, attempts = 0, cooldown = null }
+}
+agent "x" {
+  run       = "claude"
+  on_prompt = word
+  on_dead   = { action = "gate", run = file("x"), attempts = 0 }
+  on_error  = [word, { match = word, action = "fial" }]
+}
+agnt = [word]
+"#,
+        r#"
+agnt = [1979-05-27]
+pipeline.q = 1979-05-27
+[pipeline.p]
+step = [1979-05-27, { name = 1979-05-27, timeout = [1979-05-27] }]
+[agent.x]
+run = "claude"
+on_prompt = 1979-05-27
+on_dead = { action = "gate", run = inf, attempts = 0 }
+on_error = [1979-05-27, { match = inf, action = "fial" }]
+"#,
+    ),
+    (
+        "mistakes beside what is given twice",
+        r#"
+pipeline "p" {
+  on_done = "a"
+  on_done = "b"
+  vars    = { x = 5, x = 6, "y" = "1", "y" = 7 }
+  step "a" {
+    run = "true"
+    run = "false"
+    foo = 1
+    foo = 2
+  }
+  step "a" {
+    rn      = "true"
+    on_done = "nowhere"
+  }
+}
+pipeline "p" {
+  on_fail = "nowhere"
+}
+agent "x" {
+  rn = "claude"
+}
+agent "x" {
+  run     = "claude"
+  on_idle = { action = "nudge", action = "done", attempts = 0 }
+}
+"#,
+        r#"
+[pipeline.p]
+on_done = "a"
+on_done = "b"
+vars = { x = 5, x = 6, "y" = "1", "y" = 7 }
+[[pipeline.p.step]]
+name = "a"
+run = "true"
+run = "false"
+foo = 1
+[pipeline.p]
+on_fail = "b"
+on_done = "nowhere"
+[[pipeline.p.step]]
+name = "b"
+rn = "true"
+[agent.x]
+rn = "claude"
+[agent.x]
+run = "claude"
+on_idle = { action = "nudge", action = "done", attempts = 0 }
+"#,
+    ),
+    (
+        "what is given twice before what cannot be read at all",
+        "pipeline \"p\" {\n  on_done = \"a\"\n  on_done = \"b\"\n  on_fail = \n}\n# \u{91} \u{92}\n",
+        "[pipeline.p]\non_done = \"a\"\non_done = \"b\"\non_fail =\n",
+    ),
+    (
         "words",
         "pipeline \"p\" {\n  workspace = \"worktre\"\n  step \"a\" {\n    run = { agent = \"x\" }\n  }\n}\nagent \"x\" {\n  run     = \"claude\"\n  session = \"screen\"\n  host    = \"emacs\"\n}\n",
         "[pipeline.p]\nworkspace = \"worktre\"\n[[pipeline.p.step]]\nname = \"a\"\nrun = { agent = \"x\" }\n[agent.x]\nrun = \"claude\"\nsession = \"screen\"\nhost = \"emacs\"\n",
