@@ -304,7 +304,7 @@ impl Reading {
 pub fn read(text: &str) -> Reading {
     let (tree, mut findings) = tree(text, Format::Toml);
     let Some(tree) = tree else {
-        return Reading { definition: Definition::default(), findings };
+        return Reading { definition: Definition::default(), findings: in_order(findings) };
     };
     let (definition, more) = read::definition(&tree);
     findings.extend(more);

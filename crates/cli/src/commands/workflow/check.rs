@@ -1,9 +1,10 @@
 //! `anyhook workflow check`: what is wrong with a definition, with line, column and a caret.
 
+use std::ops::Range;
 use std::path::Path;
 
 use anyhook_engine::{Problem, Severity};
-use anyhook_flow::runbook::Finding;
+use anyhook_flow::runbook::{Finding, Name};
 use anyhook_flow::workflow::schemas::Schema;
 use anyhook_model::exit_code;
 use anyhook_model::report::workflow::WorkflowCheckReport;
@@ -36,10 +37,9 @@ pub fn run(file: Option<&Path>, json: bool, environment: &Environment, out: &mut
     let written = Written::read(&file)?;
     let path = path_from(&written.file, environment);
     let mut findings = written.reading.findings.clone();
-    if written.reading.is_usable() {
-        findings.extend(schemas(&written, environment));
-        findings.sort_by_key(|finding| finding.span.as_ref().map(|span| span.start));
-    }
+    findings.extend(schemas(&written, environment));
+    let place = |finding: &Finding| finding.span.as_ref().map(|span| span.start);
+    findings.sort_by_key(|finding| place(finding).unwrap_or(usize::MAX));
     let problems: Vec<Problem> =
         findings.iter().map(|finding| problem(finding, &written.text)).collect();
     let usable = problems.iter().all(|problem| problem.severity == Severity::Note);
@@ -69,10 +69,16 @@ fn schemas(written: &Written, environment: &Environment) -> Vec<Finding> {
         file: Some(written.file.clone()),
         text: Some(written.text.clone()),
     };
-    let wrong = schema_files(&project.definition).filter_map(|file| {
+    // Of a path that cannot be one it has been told.
+    let is_told = |file: &Name| {
+        let place = Some(Range::from(&file.span));
+        written.reading.findings.iter().any(|finding| finding.span == place)
+    };
+    let files = schema_files(&project.definition).filter(|file| !is_told(file));
+    let wrong = files.filter_map(|file| {
         let (why, hint) = match project.read_text(&file.text) {
             Err(error) => {
-                (error.to_string(), "write it, or mend the path; it is below the project's root")
+                (error.to_string(), "write it, or fix the path; it is below the project's root")
             }
             Ok(text) => (
                 Schema::new(&text).err()?.to_string(),

@@ -299,3 +299,20 @@ fn a_workflow_that_was_not_begun() {
     }
     assert!(!environment.project().join("ARTIFACTS").exists());
 }
+
+#[test]
+fn a_schema_that_is_not_there_is_told_beside_other_mistakes() {
+    let environment = crate::environment();
+    let text = "[agent.a]\nrunn = \"x\"\n[[stage]]\nname = \"one\"\nagent = \"a\"\n\
+                [[stage.artifact]]\nfile = \"one.json\"\nschema_file = \"own.json\"\n\
+                [[stage.artifact]]\nfile = \"two.json\"\nschema_file = \"/own.json\"\n";
+    write(&environment.project().join("bad.toml"), text, 0o644);
+    let report = environment.run(&["workflow", "check", "bad.toml", "--json"]).json();
+    let codes: Vec<&str> = report["problems"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|one| one["code"].as_str())
+        .collect();
+    assert_eq!(codes, ["unknown-key", "schema", "path"], "{report:#}");
+}

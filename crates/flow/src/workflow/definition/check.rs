@@ -28,16 +28,20 @@ pub fn check(definition: &Definition) -> Vec<Finding> {
     findings.extend(twice(definition));
     findings.extend(agents(definition));
     findings.extend(unknown(definition));
-    findings.extend(endless(definition));
-    if findings.is_empty() {
-        // Of use only if the stages have an order.
-        findings.extend(definition.stages.iter().flat_map(|stage| order(definition, stage)));
+    let circles = endless(definition);
+    let has_order = circles.is_empty();
+    findings.extend(circles);
+    for stage in &definition.stages {
+        findings.extend(rollback(definition, stage, has_order));
+        if has_order {
+            findings.extend(reads_too_early(definition, stage));
+        }
     }
     for stage in &definition.stages {
-        findings.extend(artifacts(&stage.name, &stage.artifacts));
+        findings.extend(artifacts("stage", &stage.name, &stage.artifacts));
     }
     for review in &definition.reviews {
-        findings.extend(artifacts(&review.name, &review.artifacts));
+        findings.extend(artifacts("review", &review.name, &review.artifacts));
     }
     findings.extend(files(definition));
     findings.extend(tests(definition));
@@ -164,46 +168,65 @@ fn endless(definition: &Definition) -> Vec<Finding> {
         .collect()
 }
 
-/// Finds what a stage wants of stages that come later.
-fn order(definition: &Definition, stage: &StageDefinition) -> Vec<Finding> {
-    let name = &stage.name.text;
-    let is_before = |wanted: &Name| {
-        definition
-            .named(&wanted.text)
-            .all(|other| definition.following(&other.name.text).contains(&name.as_str()))
-    };
-    let mut findings = Vec::new();
-    for wanted in stage.reads.iter().filter(|wanted| !is_before(wanted)) {
-        let message = format!("`{name}` reads `{}`, which is not done before it", wanted.text);
-        let hint = format!("add \"{}\" to its `after`, or remove it here", wanted.text);
-        findings.push(Finding::error("order", message).at(&wanted.span).hint(hint));
-    }
+/// Tells whether a stage, or all of a group, is done before another; what is not there is.
+fn is_before(definition: &Definition, wanted: &Name, stage: &StageDefinition) -> bool {
+    definition
+        .named(&wanted.text)
+        .all(|other| definition.following(&other.name.text).contains(&stage.name.text.as_str()))
+}
+
+/// Finds what a stage reads of stages that come later.
+fn reads_too_early(definition: &Definition, stage: &StageDefinition) -> Vec<Finding> {
+    let name = stage.name.of("stage");
+    let early = stage.reads.iter().filter(|wanted| !is_before(definition, wanted, stage));
+    early
+        .map(|wanted| {
+            let message = format!("{name} reads `{}`, which is not done before it", wanted.text);
+            let hint = format!("add \"{}\" to its `after`, or remove it here", wanted.text);
+            Finding::error("order", message).at(&wanted.span).hint(hint)
+        })
+        .collect()
+}
+
+/// Looks at what a stage rolls back to. Stages in a circle have no order.
+fn rollback(definition: &Definition, stage: &StageDefinition, has_order: bool) -> Option<Finding> {
+    let name = stage.name.of("stage");
     match &stage.rollback_to {
-        Some(to) if definition.stage(&to.text).is_none() || !is_before(to) => {
-            let message = format!("`{name}` cannot roll back to `{}`", to.text);
-            let hint = "name one stage that is done before it";
-            findings.push(Finding::error("order", message).at(&to.span).hint(hint));
+        Some(to) => {
+            let is_group = definition.stage(&to.text).is_none();
+            // That it is not there at all has been told.
+            let is_there = definition.named(&to.text).next().is_some();
+            let is_late = has_order && !is_before(definition, to, stage);
+            let message = format!("{name} cannot roll back to `{}`", to.text);
+            let finding = Finding::error("order", message).at(&to.span);
+            (is_there && (is_group || is_late))
+                .then(|| finding.hint("name one stage that is done before it"))
         }
         None if stage.trying.on_failure == OnFailure::Rollback => {
-            let message = format!("`{name}` rolls back to nothing");
-            let hint = "write `rollback_to = \"…\"`";
-            findings.push(Finding::error("missing", message).at(&stage.name.span).hint(hint));
+            let message = format!("{name} rolls back to nothing");
+            let finding = Finding::error("missing", message).at(&stage.name.span);
+            Some(finding.hint("write `rollback_to = \"…\"`"))
         }
-        _ => {}
+        None => None,
     }
-    findings
 }
 
 /// Finds modes in which a stage would have nothing to show.
-fn artifacts(name: &Name, artifacts: &[ArtifactDefinition]) -> Option<Finding> {
+fn artifacts(kind: &str, name: &Name, artifacts: &[ArtifactDefinition]) -> Option<Finding> {
     let is_made = |mode: Mode| {
         artifacts.iter().any(|artifact| artifact.required && artifact.is_made_in(Some(mode)))
     };
+    let modes = Mode::ALL.iter().filter(|(mode, _)| !is_made(*mode)).map(|(_, name)| *name);
+    let (modes, word) = match &modes.collect::<Vec<_>>()[..] {
+        [] => return None,
+        [one] => (format!("`{one}`"), "mode"),
+        more => (format!("`{}`", more.join("`, `")), "modes"),
+    };
+    let message = format!("{} has no required artifact in the {word} {modes}", name.of(kind));
+    let hint = format!("add one, or add the {word} to the `modes` of one");
+    let finding = Finding::error("missing", message).at(&name.span).hint(hint);
     // That there is none at all has been told.
-    let (_, mode) = Mode::ALL.iter().find(|(mode, _)| !artifacts.is_empty() && !is_made(*mode))?;
-    let message = format!("`{}` has no required artifact in the mode `{mode}`", name.text);
-    let hint = "add one, or add the mode to the `modes` of one";
-    Some(Finding::error("missing", message).at(&name.span).hint(hint))
+    (!artifacts.is_empty()).then_some(finding)
 }
 
 /// Finds files that would be written over each other.
@@ -231,7 +254,8 @@ fn files(definition: &Definition) -> Vec<Finding> {
 /// Looks whether the stage that tests says what is decided by.
 fn tests(definition: &Definition) -> Option<Finding> {
     let qa = definition.qa.as_ref()?;
-    let stage = definition.stage(&qa.stage.text)?;
+    // That it is not there has been told.
+    let stage = definition.stage(&qa.stage.text).filter(|stage| !stage.name.text.is_empty())?;
     let is_told = stage
         .artifacts
         .iter()

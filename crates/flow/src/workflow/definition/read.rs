@@ -94,6 +94,7 @@ fn tables<'tree>(
     for node in nodes {
         match &node.kind {
             Kind::Map(map) => tables.push((map, node)),
+            Kind::Unreadable => {}
             other => {
                 let message = format!("`{key}` is {}, not an object", other.what());
                 reader.report(
@@ -149,6 +150,7 @@ fn texts<'tree>(reader: &mut Reader, map: &'tree Map, key: &str) -> Vec<(&'tree 
     for node in nodes {
         match &node.kind {
             Kind::Text(text) => texts.push((text.text.as_str(), node)),
+            Kind::Unreadable => {}
             other => {
                 let message = format!("`{key}` has {} in it, not a text", other.what());
                 reader.report(
@@ -183,7 +185,7 @@ fn words<T: Copy>(
 
 fn agent(reader: &mut Reader, entry: &Entry) -> AgentDefinition {
     let name = reader.name(&entry.key.name, &entry.key.span, "an agent");
-    let what = format!("the agent `{}`", name.text);
+    let what = name.of("agent");
     let mut agent = AgentDefinition { name, ..AgentDefinition::default() };
     if let Some(map) = reader.object(entry, &what, keys::AGENT) {
         agent.description = reader.text(map, "description").map(|(text, _)| text.text.clone());
@@ -194,7 +196,7 @@ fn agent(reader: &mut Reader, entry: &Entry) -> AgentDefinition {
 
 fn stage(reader: &mut Reader, map: &Map, at: &Node) -> StageDefinition {
     let name_of = needed(reader, map, "name", at, "a stage", "write `name = \"…\"`");
-    let what = format!("the stage `{}`", name_of.text);
+    let what = name_of.of("stage");
     reader.known(map, &what, keys::STAGE);
     let owner = "write who does it: `agent = \"…\"`";
     let approval = map.get("approval").and_then(|entry| reader.word(entry, When::ALL));
@@ -218,7 +220,7 @@ fn stage(reader: &mut Reader, map: &Map, at: &Node) -> StageDefinition {
 
 fn review(reader: &mut Reader, map: &Map, at: &Node) -> ReviewDefinition {
     let name = needed(reader, map, "name", at, "a review", "write `name = \"…\"`");
-    let what = format!("the review `{}`", name.text);
+    let what = name.of("review");
     reader.known(map, &what, keys::REVIEW);
     let owner = "write who does it: `agent = \"…\"`";
     ReviewDefinition {
@@ -288,28 +290,31 @@ fn artifact(reader: &mut Reader, map: &Map, at: &Node, what: &str) -> Option<Art
 }
 
 fn schema(reader: &mut Reader, map: &Map, at: &Node, what: &str) -> Option<SchemaChoice> {
-    if let Some((text, span)) = reader.text(map, "schema_file") {
-        if map.get("schema").is_some() {
-            let finding = Finding::error("no-use", "`schema_file` is of no use beside `schema`");
-            reader.report(finding.at(span.clone()).hint("remove one of them"));
-        }
-        if !is_below(&text.text) {
-            let message = format!("the schema `{}` is not in the project", text.text);
-            let hint = "write a path below the project";
-            reader.report(Finding::error("path", message).at(span.clone()).hint(hint));
-        }
-        let file = Name { text: text.text.clone(), span: span.clone().into() };
-        return Some(SchemaChoice::File(file));
+    if map.get("schema").is_none() && map.get("schema_file").is_none() {
+        let finding = Finding::error("no-schema", format!("an artifact of {what} has no schema"));
+        let hint = "write `schema = \"…\"`, or `schema_file = \"…\"` for one of your own";
+        reader.report(finding.at(at.span.clone()).hint(hint));
     }
-    let Some(entry) = map.get("schema") else {
-        if map.get("schema_file").is_none() {
-            let finding =
-                Finding::error("no-schema", format!("an artifact of {what} has no schema"));
-            let hint = "write `schema = \"…\"`, or `schema_file = \"…\"` for one of your own";
-            reader.report(finding.at(at.span.clone()).hint(hint));
-        }
-        return None;
-    };
+    let file = schema_file(reader, map);
+    let kind = map.get("schema").and_then(|entry| schema_kind(reader, entry));
+    file.or(kind)
+}
+
+fn schema_file(reader: &mut Reader, map: &Map) -> Option<SchemaChoice> {
+    let (text, span) = reader.text(map, "schema_file")?;
+    if map.get("schema").is_some() {
+        let finding = Finding::error("no-use", "`schema_file` is of no use beside `schema`");
+        reader.report(finding.at(span.clone()).hint("remove one of them"));
+    }
+    if !is_below(&text.text) {
+        let message = format!("the schema `{}` is not in the project", text.text);
+        let hint = "write a path below the project";
+        reader.report(Finding::error("path", message).at(span.clone()).hint(hint));
+    }
+    Some(SchemaChoice::File(Name { text: text.text.clone(), span: span.clone().into() }))
+}
+
+fn schema_kind(reader: &mut Reader, entry: &Entry) -> Option<SchemaChoice> {
     let known: Vec<(schemas::Kind, &'static str)> =
         schemas::Kind::all().map(|kind| (kind, kind.row().name)).collect();
     let kind = reader.word(entry, &known);

@@ -418,6 +418,69 @@ fn an_agent_without_work_is_a_note() {
 }
 
 #[test]
+fn a_note_does_not_hide_a_mistake() {
+    let text = DEFAULT.replacen("reads = [\"requirements\"]", "reads = [\"qa_testing\"]", 1);
+    let reading = read(&format!("{text}\n[agent.idle_one]\n"));
+    let codes: Vec<&str> = reading.findings.iter().map(|finding| finding.code).collect();
+    assert_eq!(codes, ["order", "unused-agent"]);
+}
+
+#[test]
+fn every_mistake_is_told_at_once() {
+    let text = r#"
+foldr = 1
+run = " "
+[agent.a]
+run = 5
+[[stage]]
+name = 5
+agnt = "a"
+after = ["nowhere", 5, 1979-05-27]
+retries = 1000
+timeout = "soon"
+on_failure = "rollbak"
+[[stage.artifact]]
+file = "a/b"
+schema = "qa-outputs"
+schema_file = "/x"
+modes = ["full", 5]
+required = "no"
+[[stage.artifact]]
+[[stage]]
+name = "b"
+agent = "x"
+reads = ["c"]
+on_failure = "rollback"
+[[stage.artifact]]
+file = "b.json"
+schema = "qa-output"
+modes = ["feature"]
+[[stage]]
+name = "c"
+agent = "a"
+rollback_to = "d"
+[qa]
+stge = "b"
+blocking = "p0"
+[agent.a]
+"#;
+    let reading = read(text);
+    let mut told = String::new();
+    for finding in &reading.findings {
+        let span = finding.span.clone().unwrap();
+        let line = text[..span.start].matches('\n').count() + 1;
+        told.push_str(&format!(
+            "{line} `{}`: {}: {}\n  {}\n",
+            text[span].lines().next().unwrap_or_default(),
+            finding.code,
+            finding.message,
+            finding.hint.as_deref().unwrap_or_default()
+        ));
+    }
+    insta::assert_snapshot!(told);
+}
+
+#[test]
 fn nothing_is_no_workflow() {
     for text in
         ["", "stage = 7", "stage = [7]", "[[stage]]", "[[stage]]\nname = 7\nagent = []", "x ="]
