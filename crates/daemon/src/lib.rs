@@ -26,8 +26,10 @@ mod processes;
 mod running_call;
 pub mod server;
 pub mod session;
+mod sqlite;
 pub mod store;
 pub mod task;
+pub mod usage;
 pub mod watch;
 
 pub use anyhook_socket::{Client, ClientError, Folder, client, folder, peer};

@@ -2,7 +2,7 @@
 //!
 //! A host writes a message more than once: Claude Code a line for each of its blocks, Gemini CLI
 //! again when its tools are done. So each message counts once, by its id, as it was written last.
-//! OpenCode keeps its messages in a database, which is not read here.
+//! OpenCode keeps its messages in a database, see [`crate::opencode::MessageTally`].
 
 use std::collections::{BTreeMap, BTreeSet};
 

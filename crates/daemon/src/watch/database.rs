@@ -12,20 +12,18 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhook_hosts::log::{Doing, LogSays, LogState};
 use jiff::Timestamp;
-use rusqlite::{Connection, OpenFlags, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension};
 
 use super::places::Host;
 use super::position::{FileId, LogPosition, LogPositions, Row};
 use super::told::{Outlet, Over};
+use crate::sqlite::{LONGEST, beside, open};
 
 /// So many sessions are remembered, and so many read in a turn.
 const SESSIONS: u32 = 1_000;
 
 /// So many messages of a session are read in a turn.
 const MESSAGES: u32 = 200;
-
-/// Data that is longer is not read, in bytes: no line of a log is.
-const LONGEST: u32 = 16 * 1024 * 1024;
 
 /// How long after a change it is read once more.
 const FOLLOW_UP: Duration = Duration::from_millis(200);
@@ -174,16 +172,7 @@ impl Database {
 
     /// Reads all sessions that may have changed; tells whether there is more.
     fn read_all(&mut self, outlet: &Outlet) -> Result<bool, Halt> {
-        let connection = open(&self.path)?;
-        let tables: i64 = connection.query_row(
-            "SELECT count(*) FROM sqlite_master \
-             WHERE type = 'table' AND name IN ('session', 'message', 'part')",
-            [],
-            |row| row.get(0),
-        )?;
-        if tables != 3 {
-            return Ok(false);
-        }
+        let Some(connection) = open(&self.path)? else { return Ok(false) };
         let (changed, times) = self.changed(&connection)?;
         let at_work = self.sessions.iter().filter(|(_, session)| !session.is_at_rest());
         let mut due: Vec<String> = at_work.map(|(id, _)| id.clone()).collect();
@@ -342,31 +331,4 @@ fn mark(path: &Path) -> Mark {
 fn is_settled(mark: &Mark) -> bool {
     let ages = mark.iter().flatten().map(|(time, _)| time.elapsed().unwrap_or_default());
     ages.min().is_some_and(|age| age > Duration::from_secs(1))
-}
-
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    name.into()
-}
-
-/// Opens the database so that nothing is written, not even beside it.
-fn open(path: &Path) -> Result<Connection, Halt> {
-    let path_text = path.to_str().ok_or(Halt::Failed)?;
-    // Without its index nobody has it open: then it is as it is, and SQLite would make one.
-    let is_open = beside(path, "-shm").exists();
-    let way = if is_open { "readonly_shm=1" } else { "immutable=1" };
-    let name = format!("file:{}?mode=ro&{way}", escaped(path_text));
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
-        | OpenFlags::SQLITE_OPEN_URI
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(name, flags)?;
-    connection.busy_timeout(Duration::ZERO)?;
-    connection.pragma_update(None, "trusted_schema", false)?;
-    Ok(connection)
-}
-
-/// Writes a path as it must be in the name of a database.
-fn escaped(path: &str) -> String {
-    path.replace('%', "%25").replace('?', "%3f").replace('#', "%23")
 }

@@ -6,8 +6,11 @@ mod encode;
 mod facts;
 mod injection;
 mod log;
+mod usage;
 
 use std::path::PathBuf;
+
+pub use usage::MessageTally;
 
 use anyhook_model::json::{Object, PassedOn};
 use anyhook_model::{

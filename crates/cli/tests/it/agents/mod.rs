@@ -19,6 +19,7 @@ mod seat;
 mod table;
 mod tools;
 mod unanswered;
+mod usage;
 mod weakened;
 mod workflow;
 mod workflow_run;

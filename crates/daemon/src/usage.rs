@@ -1,0 +1,164 @@
+//! Tokens and turns of a session of OpenCode, which keeps its messages in a database.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhook_hosts::opencode::MessageTally;
+use anyhook_model::daemon::Usage;
+use rusqlite::{Connection, Statement};
+
+use crate::sqlite::{self, LONGEST};
+
+/// So many messages are counted; a session has fewer.
+const MESSAGES: u32 = 1_000_000;
+
+/// A longer part, in bytes, is not read: it is what a person gave.
+const PART: u32 = 64 * 1024;
+
+/// How long a command waits for a database that is being written.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Returns what the messages of a session tell; none if there are none, or they cannot be read.
+pub fn of_session(database: &Path, session: &str) -> Option<Usage> {
+    if !fs::metadata(database).ok()?.is_file() {
+        return None;
+    }
+    let connection = sqlite::open(database).ok()??;
+    connection.busy_timeout(PATIENCE).ok()?;
+    read(&connection, session).ok()?.usage()
+}
+
+fn read(connection: &Connection, session: &str) -> rusqlite::Result<MessageTally> {
+    let mut tally = MessageTally::default();
+    let mut messages = connection.prepare(
+        "SELECT id, data FROM message WHERE session_id = ?1 AND octet_length(data) <= ?2 LIMIT ?3",
+    )?;
+    let mut of_message = connection.prepare(
+        "SELECT CASE WHEN octet_length(data) <= ?2 THEN data ELSE '' END \
+         FROM part WHERE message_id = ?1",
+    )?;
+    let mut rows = messages.query((session, LONGEST, MESSAGES))?;
+    while let Some(row) = rows.next()? {
+        let (id, data): (String, String) = (row.get(0)?, row.get(1)?);
+        if tally.feed(&data) {
+            tally.feed_parts(&parts(&mut of_message, &id)?);
+        }
+    }
+    Ok(tally)
+}
+
+fn parts(statement: &mut Statement<'_>, message: &str) -> rusqlite::Result<Vec<String>> {
+    statement.query_map((message, PART), |row| row.get(0))?.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    struct Recorded {
+        folder: tempfile::TempDir,
+        connection: Connection,
+    }
+
+    impl Recorded {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let connection = Connection::open(folder.path().join("opencode.db")).unwrap();
+            connection.pragma_update(None, "journal_mode", "wal").unwrap();
+            connection.pragma_update(None, "foreign_keys", false).unwrap();
+            let logs = Self::logs();
+            let schema = fs::read_to_string(logs.join("schema.sql")).unwrap();
+            connection.execute_batch(&schema).unwrap();
+            Self { folder, connection }
+        }
+
+        fn logs() -> PathBuf {
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../hosts/src/opencode/fixtures/logs")
+        }
+
+        /// Adds the messages and parts of a recorded session as they were in the end; returns its
+        /// id.
+        fn add(&self, log: &str) -> String {
+            let text = fs::read_to_string(Self::logs().join(format!("{log}.jsonl"))).unwrap();
+            let mut session = String::new();
+            for line in text.lines() {
+                let step: Value = serde_json::from_str(line).unwrap();
+                let text = |name: &str| step["row"][name].as_str().unwrap_or_default();
+                match step["table"].as_str().unwrap() {
+                    "session" => text("id").clone_into(&mut session),
+                    "message" => self.message(text("id"), text("session_id"), text("data")),
+                    _ => self.part(text("id"), text("message_id"), text("data")),
+                }
+            }
+            session
+        }
+
+        fn message(&self, id: &str, session: &str, data: &str) {
+            let sql = "INSERT OR REPLACE INTO message VALUES (?1, ?2, 1, 1, ?3)";
+            self.connection.execute(sql, (id, session, data)).unwrap();
+        }
+
+        fn part(&self, id: &str, message: &str, data: &str) {
+            let sql = "INSERT OR REPLACE INTO part VALUES (?1, ?2, 'session', 1, 1, ?3)";
+            self.connection.execute(sql, (id, message, data)).unwrap();
+        }
+
+        fn usage(&self, session: &str) -> Option<Usage> {
+            of_session(&self.folder.path().join("opencode.db"), session)
+        }
+    }
+
+    /// The model of these sessions took 100 tokens and wrote 10 at each request.
+    #[test]
+    fn what_real_sessions_tell() {
+        let recorded = Recorded::new();
+        let (text, tools) = (recorded.add("text"), recorded.add("tools"));
+        let expected = |requests: u64| Usage {
+            turns: Some(1),
+            input_tokens: Some(100 * requests),
+            output_tokens: Some(10 * requests),
+            cache_read_tokens: Some(0),
+            cache_write_tokens: Some(0),
+        };
+        assert_eq!(recorded.usage(&text), Some(expected(1)));
+        assert_eq!(recorded.usage(&tools), Some(expected(3)));
+        assert_eq!(recorded.usage("no such session"), None);
+    }
+
+    #[test]
+    fn a_turn_is_what_a_person_asked() {
+        let recorded = Recorded::new();
+        for id in ["asked", "summed-up", "goes-on", "long", "not-yet"] {
+            recorded.message(id, "s", r#"{"role": "user"}"#);
+        }
+        let parts = [
+            ("asked", json!({"type": "text", "text": "read it"})),
+            ("asked", json!({"type": "text", "text": "a file", "synthetic": true})),
+            ("summed-up", json!({"type": "compaction", "auto": true})),
+            ("goes-on", json!({"type": "text", "text": "go on", "synthetic": true})),
+            ("long", json!({"type": "file", "url": "x".repeat(100_000)})),
+        ];
+        for (number, (message, data)) in parts.iter().enumerate() {
+            recorded.part(&number.to_string(), message, &data.to_string());
+        }
+        assert_eq!(recorded.usage("s").unwrap().turns, Some(2));
+    }
+
+    #[test]
+    fn a_file_that_is_not_such_a_database_tells_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("opencode.db");
+        assert_eq!(of_session(&path, "s"), None);
+        fs::write(&path, "not a database").unwrap();
+        assert_eq!(of_session(&path, "s"), None);
+        assert_eq!(of_session(folder.path(), "s"), None);
+        fs::remove_file(&path).unwrap();
+        Connection::open(&path).unwrap().execute_batch("CREATE TABLE message (id)").unwrap();
+        assert_eq!(of_session(&path, "s"), None);
+    }
+}

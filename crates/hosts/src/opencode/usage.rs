@@ -1,0 +1,96 @@
+//! What the messages of a session tell of the tokens and turns it took.
+//!
+//! Seen with 1.18.33: a message of the model has the tokens of its request. Those of the cache are
+//! not among its input, nor those it thought with among its output. A message of the user may be
+//! OpenCode's own, as when it sums a session up.
+
+use anyhook_model::daemon::Usage;
+use anyhook_model::json::Object;
+use serde_json::Value;
+
+use crate::log::text;
+
+/// Counts what the messages of one session tell.
+#[derive(Debug, Default)]
+pub struct MessageTally {
+    usage: Usage,
+}
+
+impl MessageTally {
+    /// Takes in the data of a message; tells whether its parts are to be told, too.
+    pub fn feed(&mut self, message: &str) -> bool {
+        let Ok(message) = serde_json::from_str::<Object>(message) else { return false };
+        if let (Some("assistant"), Some(tokens)) =
+            (text(&message, "role"), message.get("tokens").and_then(Value::as_object))
+        {
+            self.usage = self.usage.plus(of_request(tokens));
+        }
+        text(&message, "role") == Some("user")
+    }
+
+    /// Takes in the data of the parts of a user's message. One that cannot be read counts as given
+    /// by a person.
+    pub fn feed_parts(&mut self, parts: &[String]) {
+        if parts.iter().any(|part| is_given(part)) {
+            let turn = Usage { turns: Some(1), ..Usage::default() };
+            self.usage = self.usage.plus(turn);
+        }
+    }
+
+    /// Returns what the messages told; none if that is nothing.
+    pub fn usage(&self) -> Option<Usage> {
+        (!self.usage.is_empty()).then_some(self.usage)
+    }
+}
+
+fn of_request(tokens: &Object) -> Usage {
+    let number = |key: &str| tokens.get(key).and_then(Value::as_u64);
+    let cache = |key: &str| tokens.get("cache").and_then(|cache| cache.get(key)?.as_u64());
+    let thought = number("reasoning").unwrap_or(0);
+    Usage {
+        turns: None,
+        input_tokens: number("input"),
+        output_tokens: number("output").map(|output| output.saturating_add(thought)),
+        cache_read_tokens: cache("read"),
+        cache_write_tokens: cache("write"),
+    }
+}
+
+/// Tells whether a part comes from a person and not from OpenCode itself.
+fn is_given(part: &str) -> bool {
+    let Ok(part) = serde_json::from_str::<Object>(part) else { return true };
+    let is_made = part.get("synthetic") == Some(&Value::Bool(true));
+    !is_made && text(&part, "type") != Some("compaction")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_has_its_cache_beside_its_input_and_its_thoughts_in_its_output() {
+        let mut tally = MessageTally::default();
+        assert!(!tally.feed(
+            r#"{"role":"assistant","tokens":{"total":171,"input":100,"output":10,"reasoning":7,"cache":{"read":50,"write":4}}}"#
+        ));
+        assert!(!tally.feed(r#"{"role":"assistant","tokens":{"input":1,"output":2}}"#));
+        assert!(!tally.feed("not JSON"));
+        let expected = Usage {
+            turns: None,
+            input_tokens: Some(101),
+            output_tokens: Some(19),
+            cache_read_tokens: Some(50),
+            cache_write_tokens: Some(4),
+        };
+        assert_eq!(tally.usage(), Some(expected));
+    }
+
+    #[test]
+    fn what_is_not_told_is_not_known() {
+        let mut tally = MessageTally::default();
+        assert!(tally.feed(r#"{"role":"user"}"#));
+        tally.feed_parts(&[]);
+        tally.feed(r#"{"role":"assistant"}"#);
+        assert_eq!(tally.usage(), None);
+    }
+}
