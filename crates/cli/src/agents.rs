@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhook_engine::Places;
+use anyhook_engine::atomic_file::AtomicFile;
 use anyhook_hook::beside;
 use anyhook_hosts::wiring::{
     Call, Edits, FOLDER_VARIABLES, Folders, Inspection, Obstacle, PROGRAM, SMALL_PROGRAM, Scope,
@@ -390,11 +391,8 @@ fn copy_program(source: &Path, target: &Path) -> Result<(), Trouble> {
     let refused = |error: io::Error| cannot_write(target, &error);
     let parent = target.parent().unwrap_or(target);
     fs::create_dir_all(parent).map_err(refused)?;
-    let mut file =
-        tempfile::NamedTempFile::new_in(parent).map_err(|error| refused(error.kind().into()))?;
-    file.write_all(&bytes).map_err(refused)?;
-    file.as_file().set_permissions(fs::Permissions::from_mode(0o755)).map_err(refused)?;
-    file.persist(target).map(drop).map_err(|error| refused(error.error))
+    let permissions = fs::Permissions::from_mode(0o755);
+    AtomicFile::new(target).permissions(permissions).replace(&bytes).map_err(refused)
 }
 
 /// Returns where the program is copied to: `~/.local/share/anyhook/bin/anyhook`.

@@ -2,11 +2,11 @@
 //! do not have it call us, and the arguments for its prompt.
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder, File};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::DirBuilderExt;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use anyhook_engine::atomic_file::{AtomicFile, make_private};
 use anyhook_engine::places::find_root;
 use anyhook_hosts::launch::{self, Launch};
 use anyhook_hosts::wiring::{
@@ -244,11 +244,7 @@ fn read(path: &Path) -> Option<String> {
 /// Writes a file for us alone: what it keeps of the user's settings may hold keys.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().unwrap_or(path);
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.persist(path)?;
-    Ok(())
+    AtomicFile::new(path).replace_in(text.as_bytes(), || make_private(folder))
 }
 
 #[cfg(test)]

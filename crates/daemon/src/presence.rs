@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
+use anyhook_engine::atomic_file::AtomicFile;
 use anyhook_model::daemon::{DownCause, Downtime, StartedBy};
 use anyhook_socket::presence::{LifeRecord, PRESENCE_VERSION, UnderWay};
 use jiff::Timestamp;
@@ -127,11 +128,7 @@ impl Presence {
 
 /// Writes a file for us alone, whole or not at all.
 fn write_json(path: &Path, value: &impl Serialize) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    let mut file = tempfile::Builder::new().prefix(".").tempfile_in(folder)?;
-    file.write_all(&serde_json::to_vec(value)?)?;
-    file.persist(path)?;
-    Ok(())
+    AtomicFile::new(path).replace(&serde_json::to_vec(value)?)
 }
 
 #[cfg(test)]

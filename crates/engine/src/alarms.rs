@@ -12,7 +12,7 @@ use anyhook_model::{Alarm, AlarmKind, RecordId};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use crate::aside::make_private;
+use crate::atomic_file::make_private;
 use crate::regular_file::{open_own, read_own};
 use crate::run::process::random_bits;
 

@@ -13,7 +13,7 @@ use anyhook_model::json::shorten;
 use anyhook_model::{Outcome, RunRecord};
 use rustix::fs::OFlags;
 
-use crate::aside::{self, make_private};
+use crate::atomic_file::{AtomicFile, make_private};
 use crate::hook::{HOOK_FILE, Hook};
 use crate::places::silent_for;
 use crate::redact::without_secrets;
@@ -130,7 +130,7 @@ fn add(path: &Path, cause: &str) -> io::Result<()> {
     let mut kept = lines[lines.len().saturating_sub(KEPT)..].join("\n");
     kept.push('\n');
     kept.push_str(&line);
-    aside::write(path, kept.as_bytes(), false, || Ok(()))
+    AtomicFile::new(path).replace(kept.as_bytes())
 }
 
 fn read(file: File) -> Option<String> {

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 use anyhook_model::{EventKind, Mode};
 
-use crate::aside::make_private;
+use crate::atomic_file::make_private;
 use crate::digest::{hex, sha256};
 use crate::discover::{Installed, Reading, Standing};
 use crate::hook::{Hook, Level, Trust};

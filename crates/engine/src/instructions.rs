@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhook_model::instructions::{INSTRUCTIONS_VERSION, Instructions};
 use anyhook_model::{Effect, Event, EventKind, Verdict};
 
-use crate::aside::{self, make_private};
+use crate::atomic_file::{AtomicFile, make_private};
 use crate::regular_file::read_own;
 use crate::settings::{DecisionSettings, WaitFor};
 use crate::trust::short_hash;
@@ -35,7 +35,8 @@ pub fn path(state: &Path, agent: &str) -> PathBuf {
 pub fn write(state: &Path, instructions: &Instructions) -> io::Result<()> {
     let path = path(state, &instructions.agent);
     let folder = path.parent().unwrap_or(state);
-    aside::write(&path, &serde_json::to_vec(instructions)?, true, || make_private(folder))
+    let bytes = serde_json::to_vec(instructions)?;
+    AtomicFile::new(&path).synced(true).replace_in(&bytes, || make_private(folder))
 }
 
 /// Removes an agent's instructions, if there are any.

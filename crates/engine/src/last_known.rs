@@ -13,7 +13,7 @@ use std::path::Path;
 
 use anyhook_model::{EventKind, FailMode, Mode, Spelling, Trigger};
 
-use crate::aside::{self, make_private};
+use crate::atomic_file::{AtomicFile, make_private};
 use crate::hook::{Hook, Level, read_regular};
 use crate::problem::{Problem, Severity};
 use crate::regular_file::read_own;
@@ -93,7 +93,7 @@ impl LastKnown {
                 kinds.iter().map(|kind| kind.name(Spelling::Canonical)).collect();
             text.push_str(&format!("{}\t{}\t{folder}\n", kinds.join(","), hosts.join(",")));
         }
-        aside::write(&state.join(FILE), text.as_bytes(), false, || make_private(state))
+        AtomicFile::new(&state.join(FILE)).replace_in(text.as_bytes(), || make_private(state))
     }
 
     /// Makes a hook that cannot be read block where it was last known to decide.

@@ -45,7 +45,7 @@
 mod about;
 pub mod alarms;
 mod announce;
-mod aside;
+pub mod atomic_file;
 pub mod definition;
 mod digest;
 pub mod discover;

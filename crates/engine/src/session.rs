@@ -26,7 +26,7 @@ use jiff::Timestamp;
 use rustix::fs::OFlags;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::aside::{self, make_private};
+use crate::atomic_file::{AtomicFile, make_private};
 use crate::places::silent_for;
 use crate::regular_file::{open_own, read_own};
 use crate::trust::short_hash;
@@ -140,7 +140,7 @@ impl Session {
     pub fn begin_turn(&self) -> io::Result<()> {
         let marks = format!("{} {}", self.total_steps(), self.length("stops"));
         let turn = self.folder.join("turn");
-        aside::write(&turn, marks.as_bytes(), false, || make_private(&self.folder))
+        AtomicFile::new(&turn).replace_in(marks.as_bytes(), || make_private(&self.folder))
     }
 
     /// Counts a tool call that was answered. It is known by its id or digest, and where hooks changed
@@ -258,7 +258,7 @@ impl Session {
             return Ok(());
         }
         make_private(&self.folder)?;
-        aside::write_once(&path, bytes)
+        AtomicFile::new(&path).create(bytes)
     }
 }
 

@@ -26,7 +26,7 @@ use jiff::Timestamp;
 use rustix::fs::{Mode as FileMode, OFlags};
 use serde::{Deserialize, Serialize};
 
-use crate::aside::{self, make_private};
+use crate::atomic_file::{AtomicFile, make_private};
 use crate::discover::{Installed, Standing};
 use crate::hook::{HOOK_FILE, Hook, Level, Trust};
 use crate::index::mark_of;
@@ -245,7 +245,8 @@ fn finish(
         text.push_str(&serde_json::to_string(&body)?);
         text.push('\n');
         let path = scene.folder.join(FILE);
-        let written = aside::write(&path, text.as_bytes(), false, || make_private(scene.folder));
+        let file = AtomicFile::new(&path);
+        let written = file.replace_in(text.as_bytes(), || make_private(scene.folder));
         if let Err(error) = written {
             // Told all the same; the next event tries again.
             return if checked.alarms.is_empty() && checked.remembered.is_empty() {

@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-use crate::aside::make_private;
+use crate::atomic_file::make_private;
 use crate::digest::{hex, sha256};
 use crate::places::PROJECT_LEVEL;
 use crate::regular_file::read_regular_up_to;

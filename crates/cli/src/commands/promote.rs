@@ -1,9 +1,9 @@
 //! `anyhook promote HOOK`: from shadow to enforce.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use anyhook_engine::atomic_file::AtomicFile;
 use anyhook_engine::hook::Trust;
 use anyhook_engine::trust::TrustStore;
 use anyhook_engine::{Hook, Level, now};
@@ -132,18 +132,13 @@ fn enforce(file: &[u8]) -> Option<(Vec<u8>, usize)> {
     Some((lines.concat(), place + 1))
 }
 
-/// Replaces a file at once, with its rights.
+/// Replaces a file atomically; it keeps its permissions.
 fn replace(file: &Path, text: &[u8]) -> Result<(), Trouble> {
     let at_fault = |error| Trouble::at(file, error);
     // A link stays one: what it points to is replaced.
     let file = fs::canonicalize(file).map_err(at_fault)?;
-    let folder = file.parent().unwrap_or(Path::new("."));
-    let rights = fs::metadata(&file).map_err(at_fault)?.permissions();
-    let mut new = tempfile::NamedTempFile::new_in(folder).map_err(at_fault)?;
-    new.write_all(text).map_err(at_fault)?;
-    new.as_file().set_permissions(rights).map_err(at_fault)?;
-    new.persist(&file).map_err(|error| at_fault(error.error))?;
-    Ok(())
+    let permissions = fs::metadata(&file).map_err(at_fault)?.permissions();
+    AtomicFile::new(&file).permissions(permissions).replace(text).map_err(at_fault)
 }
 
 fn by_hand(file: &Path) -> Trouble {

@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use anyhook_engine::atomic_file::AtomicFile;
 use anyhook_engine::places::PROJECT_LEVEL;
 use anyhook_flow::runbook::Name;
 use anyhook_flow::workflow::definition::{self, Definition, Reading, SchemaChoice};
@@ -273,12 +274,6 @@ fn read_text(file: &Path, limit: u64) -> io::Result<String> {
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
-    // With the rights that any new file has here, not those of a secret.
-    let rights = fs::Permissions::from_mode(0o666);
-    let mut builder = tempfile::Builder::new();
-    let mut aside = builder.prefix(".anyhook-").permissions(rights).tempfile_in(folder)?;
-    aside.write_all(bytes)?;
-    aside.as_file().sync_all()?;
-    aside.persist(path).map_err(|error| error.error)?;
-    File::open(folder)?.sync_all()
+    // With the permissions that any new file has here, not those of a secret.
+    AtomicFile::new(path).mode(0o666).synced(true).replace(bytes)
 }

@@ -4,10 +4,11 @@
 //! It only says where to look. Where a workflow is, its project's state file says.
 
 use std::fs::{self, DirBuilder};
-use std::io::{Read, Write};
+use std::io::Read;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use anyhook_engine::atomic_file::AtomicFile;
 use anyhook_engine::regular_file::open_own;
 use anyhook_engine::sha256_hex;
 use anyhook_flow::workflow::state::State;
@@ -71,9 +72,7 @@ pub fn remember(project: &Project, environment: &Environment, state: &State) {
 
 fn write(folder: &Path, entry: &Entry) -> std::io::Result<()> {
     make(folder)?;
-    let mut file = tempfile::Builder::new().prefix(".entry-").tempfile_in(folder)?;
-    file.write_all(&serde_json::to_vec(entry)?)?;
-    file.persist(file_of(folder, &entry.project)).map(drop).map_err(|error| error.error)
+    AtomicFile::new(&file_of(folder, &entry.project)).replace(&serde_json::to_vec(entry)?)
 }
 
 /// Makes the folder, for the user alone.

@@ -10,6 +10,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use anyhook_engine::atomic_file::AtomicFile;
 use anyhook_model::Notice;
 use anyhook_model::notice::{NOTICE_VERSION, NoticeOutcome, NoticeState};
 use jiff::Timestamp;
@@ -69,11 +70,7 @@ impl Claim {
     /// Writes down what has become of the notice so far.
     pub fn record(&mut self, change: impl FnOnce(&mut NoticeOutcome)) -> io::Result<()> {
         change(&mut self.outcome);
-        let folder = self.path.parent().unwrap_or(Path::new("/"));
-        let mut file = tempfile::Builder::new().prefix(".").tempfile_in(folder)?;
-        serde_json::to_writer(&mut file, &self.outcome)?;
-        file.persist(&self.path)?;
-        Ok(())
+        AtomicFile::new(&self.path).replace(&serde_json::to_vec(&self.outcome)?)
     }
 
     /// Returns what has become of the notice so far.

@@ -1,11 +1,11 @@
 //! Where a pipeline's things are: its environment, and a folder for every job.
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder};
-use std::io::{self, Write};
-use std::os::unix::fs::DirBuilderExt;
+use std::fs::{self};
+use std::io::{self};
 use std::path::{Path, PathBuf};
 
+use anyhook_engine::atomic_file::{AtomicFile, make_private};
 use anyhook_model::RecordId;
 
 /// The folders of all pipelines.
@@ -42,12 +42,9 @@ impl PipelineFolders {
         environment: &BTreeMap<String, String>,
     ) -> io::Result<()> {
         let folder = self.of(pipeline);
-        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(&folder)?;
-        file.write_all(&serde_json::to_vec(environment)?)?;
-        file.as_file().sync_all()?;
-        file.persist(self.environment(pipeline))?;
-        Ok(())
+        let bytes = serde_json::to_vec(environment)?;
+        let file = self.environment(pipeline);
+        AtomicFile::new(&file).synced(true).replace_in(&bytes, || make_private(&folder))
     }
 
     /// Forgets the environment of a pipeline that is over.

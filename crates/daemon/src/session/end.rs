@@ -1,10 +1,11 @@
 //! How a session ends, and what is left of it.
 
-use std::io::{self, Write};
+use std::io::{self};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
+use anyhook_engine::atomic_file::AtomicFile;
 use rustix::process::Signal;
 
 use super::{Place, SessionError};
@@ -70,13 +71,8 @@ pub(super) fn keep_screen(folder: &Path, text: &str) -> Result<(), SessionError>
     if has_length && fs::read(&path).is_ok_and(|kept| kept == text.as_bytes()) {
         return Ok(());
     }
-    let write = || {
-        let mut file = tempfile::Builder::new().prefix(".").tempfile_in(folder)?;
-        file.write_all(text.as_bytes())?;
-        file.persist(&path)?;
-        Ok(())
-    };
-    write().map_err(|error: io::Error| SessionError::File { path: path.clone(), error })
+    let written = AtomicFile::new(&path).replace(text.as_bytes());
+    written.map_err(|error| SessionError::File { path, error })
 }
 
 /// Returns what was seen last of a session that is over.

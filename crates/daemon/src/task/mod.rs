@@ -19,11 +19,12 @@ pub mod keeper;
 mod output;
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use anyhook_engine::atomic_file::AtomicFile;
 use anyhook_model::ProcessName;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -209,14 +210,7 @@ pub(crate) fn pane(folder: &Path) -> Result<Option<String>, TaskError> {
 
 /// Writes a file for us alone, whole or not at all.
 fn write_json(path: &Path, value: &impl Serialize) -> Result<(), TaskError> {
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    let write = || {
-        let mut file = tempfile::Builder::new().prefix(".").tempfile_in(folder)?;
-        serde_json::to_writer(&mut file, value)?;
-        file.flush()?;
-        file.as_file().sync_all()?;
-        file.persist(path)?;
-        File::open(folder)?.sync_all()
-    };
-    write().map_err(TaskError::file(path))
+    let bytes = serde_json::to_vec(value).map_err(io::Error::from);
+    let written = bytes.and_then(|bytes| AtomicFile::new(path).synced(true).replace(&bytes));
+    written.map_err(TaskError::file(path))
 }

@@ -20,7 +20,7 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::aside::{self, make_private};
+use crate::atomic_file::{AtomicFile, make_private};
 use crate::regular_file::open_own_with_stat;
 
 /// What every index begins with.
@@ -80,7 +80,7 @@ pub fn stamp(bytes: &[u8]) -> Option<u64> {
 /// Writes an index that is complete from the moment it can be seen.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(path);
-    aside::write(path, bytes, false, || make_private(folder))
+    AtomicFile::new(path).replace_in(bytes, || make_private(folder))
 }
 
 /// Tells whether an index could be written; leaves nothing behind.

@@ -214,7 +214,7 @@ impl Index {
     /// Takes bytes for an index whose sums are right: it may say anything, and nothing comes of it.
     pub(super) fn of_bytes(head: &[u8], rest: &[u8]) -> Option<Self> {
         let bytes = form::assemble(head, rest)?;
-        let mut file = crate::aside::unnamed().ok()?;
+        let mut file = crate::atomic_file::unnamed().ok()?;
         io::Write::write_all(&mut file, &bytes).ok()?;
         let head = form::head(&bytes)?;
         Some(Self { file, bytes, head })

@@ -14,7 +14,7 @@ use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 
 use super::{Journal, JournalReader, Position, make_folder};
-use crate::aside;
+use crate::atomic_file::AtomicFile;
 use crate::regular_file::read_regular_up_to;
 
 /// The folder of the positions.
@@ -104,7 +104,7 @@ impl Follower {
             at: Timestamp::now(),
         };
         let Some(folder) = self.file.parent() else { return Ok(()) };
-        aside::write(&self.file, &serde_json::to_vec(&bookmark)?, false, || {
+        AtomicFile::new(&self.file).replace_in(&serde_json::to_vec(&bookmark)?, || {
             folder.parent().map_or(Ok(()), make_folder)?;
             make_folder(folder)
         })

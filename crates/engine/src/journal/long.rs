@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::make_folder;
 use crate::about::ABOUT_LIMIT;
-use crate::aside;
+use crate::atomic_file::AtomicFile;
 use crate::digest::{self, hex};
 use crate::redact::redact;
 use crate::regular_file::read_regular_up_to;
@@ -205,7 +205,7 @@ fn write_once(folder: &Path, name: &str, bytes: &[u8], sync: bool) -> io::Result
     if fs::metadata(&path).is_ok_and(|known| known.len() == bytes.len() as u64) {
         return Ok(());
     }
-    aside::write(&path, bytes, sync, || {
+    AtomicFile::new(&path).synced(sync).replace_in(bytes, || {
         // The journal's folder, the one of long texts, the hour's.
         for above in [folder.ancestors().nth(2), folder.parent(), Some(folder)] {
             above.map_or(Ok(()), make_folder)?;

@@ -46,7 +46,7 @@ pub use line::Line;
 pub use reader::JournalReader;
 pub use segment::{Position, SegmentName};
 
-use crate::aside::make_private;
+use crate::atomic_file::make_private;
 use crate::settings::{JournalSettings, SyncMode};
 
 /// The journal in a state folder.

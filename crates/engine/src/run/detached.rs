@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::descendants::{ASIDE, MARK};
 use super::environment::of_places;
 use super::process::{Command, Runner};
-use crate::aside;
+use crate::atomic_file;
 use crate::dispatch::RunResult;
 use crate::failure_streak;
 use crate::journal::Journal;
@@ -108,7 +108,7 @@ pub fn scratch_file() -> io::Result<File> {
     if let Ok(fd) = rustix::fs::memfd_create("anyhook-job", rustix::fs::MemfdFlags::CLOEXEC) {
         return Ok(File::from(fd));
     }
-    aside::unnamed()
+    atomic_file::unnamed()
 }
 
 /// Completes the record of a hook that ran aside.

@@ -21,7 +21,7 @@ use rustix::fs::Access;
 use serde::{Deserialize, Serialize};
 
 use super::descendants::MARK;
-use crate::aside::{self, make_private};
+use crate::atomic_file::{AtomicFile, make_private};
 use crate::hook::{Hook, read_regular};
 use crate::places::Places;
 
@@ -148,7 +148,7 @@ pub fn record_path(state: &Path, path: &OsStr) -> io::Result<()> {
     text.push("\n");
     let file = path_file(state);
     let make_folder = || file.parent().map_or(Ok(()), make_private);
-    aside::write(&file, text.as_bytes(), false, make_folder)
+    AtomicFile::new(&file).replace_in(text.as_bytes(), make_folder)
 }
 
 /// Returns the `PATH` that was recorded for guards, if there is one.

@@ -1,12 +1,13 @@
 //! `anyhook daemon install` and `uninstall`: the daemon as a service of the user's session.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Instant;
 
+use anyhook_engine::atomic_file::AtomicFile;
 use anyhook_model::daemon::{Request, StartedBy};
 use anyhook_model::exit_code;
 
@@ -249,11 +250,8 @@ fn is_ours(text: &str) -> bool {
 fn write(file: &Path, text: &str) -> io::Result<()> {
     let folder = file.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(folder)?;
-    let mut new = tempfile::NamedTempFile::new_in(folder)?;
-    new.write_all(text.as_bytes())?;
-    fs::set_permissions(new.path(), std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
-    new.persist(file)?;
-    Ok(())
+    let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    AtomicFile::new(file).permissions(permissions).replace(text.as_bytes())
 }
 
 /// Returns the text of the systemd unit.

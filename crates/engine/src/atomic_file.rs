@@ -1,0 +1,188 @@
+//! Files that are replaced atomically: whoever sees one sees all of it, the old one or the new one.
+
+use std::env;
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::run::process::random_bits;
+
+/// What a new file may be opened for, unless it says otherwise: by its owner alone.
+const PRIVATE: u32 = 0o600;
+
+/// A file that is written under another name beside its place, and then put there.
+#[derive(Clone, Debug)]
+pub struct AtomicFile<'path> {
+    path: &'path Path,
+    mode: u32,
+    permissions: Option<Permissions>,
+    is_synced: bool,
+}
+
+impl<'path> AtomicFile<'path> {
+    /// Names a file, for its owner alone.
+    pub fn new(path: &'path Path) -> Self {
+        Self { path, mode: PRIVATE, permissions: None, is_synced: false }
+    }
+
+    /// Gives it a mode, less what the user's umask takes from every new file.
+    pub fn mode(mut self, mode: u32) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// Gives it exactly these permissions.
+    pub fn permissions(mut self, permissions: Permissions) -> Self {
+        self.permissions = Some(permissions);
+        self
+    }
+
+    /// Makes it durable: it is on the disk when it is in its place, and so is its name.
+    pub fn synced(mut self, is_synced: bool) -> Self {
+        self.is_synced = is_synced;
+        self
+    }
+
+    /// Puts the file in its place, and in that of one that is there.
+    pub fn replace(&self, bytes: &[u8]) -> io::Result<()> {
+        let unfinished = unfinished_beside(self.path);
+        self.finish(self.open(&unfinished)?, &unfinished, bytes)
+    }
+
+    /// Does the same; where its folder is missing, `make_folder` makes it.
+    pub fn replace_in(
+        &self,
+        bytes: &[u8],
+        make_folder: impl FnOnce() -> io::Result<()>,
+    ) -> io::Result<()> {
+        let unfinished = unfinished_beside(self.path);
+        let file = self.open(&unfinished).or_else(|error| {
+            if error.kind() != io::ErrorKind::NotFound {
+                return Err(error);
+            }
+            make_folder()?;
+            self.open(&unfinished)
+        })?;
+        self.finish(file, &unfinished, bytes)
+    }
+
+    fn finish(&self, file: File, unfinished: &Path, bytes: &[u8]) -> io::Result<()> {
+        let written = self
+            .fill(file, bytes)
+            .and_then(|()| fs::rename(unfinished, self.path))
+            .and_then(|()| self.sync_folder());
+        if written.is_err() {
+            // The disk is full: no half files on top.
+            let _ = fs::remove_file(unfinished);
+        }
+        written
+    }
+
+    /// Puts the file in its place unless one is there.
+    pub fn create(&self, bytes: &[u8]) -> io::Result<()> {
+        let unfinished = unfinished_beside(self.path);
+        let written = self
+            .open(&unfinished)
+            .and_then(|file| self.fill(file, bytes))
+            .and_then(|()| fs::hard_link(&unfinished, self.path))
+            .or_else(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists => Ok(()),
+                _ => Err(error),
+            })
+            .and_then(|()| self.sync_folder());
+        // One that stays harms nobody.
+        let _ = fs::remove_file(&unfinished);
+        written
+    }
+
+    fn open(&self, unfinished: &Path) -> io::Result<File> {
+        OpenOptions::new().write(true).create_new(true).mode(self.mode).open(unfinished)
+    }
+
+    fn fill(&self, mut file: File, bytes: &[u8]) -> io::Result<()> {
+        file.write_all(bytes)?;
+        if let Some(permissions) = &self.permissions {
+            file.set_permissions(permissions.clone())?;
+        }
+        if self.is_synced { file.sync_all() } else { Ok(()) }
+    }
+
+    fn sync_folder(&self) -> io::Result<()> {
+        if !self.is_synced {
+            return Ok(());
+        }
+        File::open(self.path.parent().unwrap_or(Path::new("/")))?.sync_all()
+    }
+}
+
+/// Makes a file without a name.
+pub(crate) fn unnamed() -> io::Result<File> {
+    let path = unfinished_beside(&env::temp_dir().join("anyhook"));
+    let file =
+        OpenOptions::new().read(true).write(true).create_new(true).mode(PRIVATE).open(&path)?;
+    fs::remove_file(&path)?;
+    Ok(file)
+}
+
+fn unfinished_beside(path: &Path) -> PathBuf {
+    path.with_file_name(format!(".{:016x}", random_bits()))
+}
+
+/// Makes a folder, and all above it that is missing, that nobody else can look into.
+pub fn make_private(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn a_file_is_replaced_with_the_permissions_it_is_given() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        AtomicFile::new(&path).synced(true).replace(b"one").unwrap();
+        assert_eq!((fs::read(&path).unwrap(), mode(&path)), (b"one".to_vec(), 0o600));
+        AtomicFile::new(&path).permissions(Permissions::from_mode(0o751)).replace(b"two").unwrap();
+        assert_eq!((fs::read(&path).unwrap(), mode(&path)), (b"two".to_vec(), 0o751));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left over");
+    }
+
+    #[test]
+    fn the_first_to_create_a_file_wins() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        for text in ["one", "two"] {
+            AtomicFile::new(&path).create(text.as_bytes()).unwrap();
+        }
+        assert_eq!(fs::read(&path).unwrap(), b"one");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left over");
+    }
+
+    #[test]
+    fn a_missing_folder_is_made_or_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b/file");
+        let missing = AtomicFile::new(&path).replace(b"x").unwrap_err();
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+        let make = || make_private(path.parent().unwrap());
+        AtomicFile::new(&path).replace_in(b"x", make).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"x");
+    }
+
+    #[test]
+    fn what_cannot_be_put_in_its_place_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("folder");
+        fs::create_dir_all(path.join("inner")).unwrap();
+        assert!(AtomicFile::new(&path).replace(b"x").is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}
