@@ -15,6 +15,9 @@ const MOST: usize = 512;
 /// So much of a command is looked for: hosts shorten and wrap it.
 const LOOKED_FOR: usize = 200;
 
+/// The system tells when a process started to so much.
+const TICK: Duration = Duration::from_millis(20);
+
 /// Tells whether a process below the agent's was started since then with this command.
 pub fn runs(agent: &ProcessName, command: &str, since: Timestamp) -> bool {
     let wanted = bare(&command.chars().take(LOOKED_FOR).collect::<String>());
@@ -56,10 +59,10 @@ fn children(pid: u32) -> Vec<u32> {
     threads.flat_map(of_thread).collect()
 }
 
-/// Returns how long ago that was.
+/// Returns how old a process may be that was started since then.
 fn age(since: Timestamp) -> Option<Duration> {
     let age: SignedDuration = anyhook_engine::now().duration_since(since);
-    Duration::try_from(age).ok()
+    Some(Duration::try_from(age).ok()? + TICK)
 }
 
 /// Tells whether a process was started no longer ago than that.

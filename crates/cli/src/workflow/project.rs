@@ -1,8 +1,7 @@
 //! A project that has a workflow: its definition, and files below its root.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use anyhook_engine::atomic_file::AtomicFile;
