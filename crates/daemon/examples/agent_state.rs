@@ -15,6 +15,7 @@
 )]
 
 use std::fs;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, SystemTime};
@@ -134,13 +135,21 @@ fn bed(binary: &str, agent: Agent) -> Option<Bed> {
 
 /// Has every hook process note when it begins: the last thing before is that it is ours.
 fn note_begins(environment: &TestEnv, binary: &str) {
-    let installed = environment.home().join(".local/share/anyhook/bin/anyhook");
-    fs::remove_file(&installed).unwrap();
-    let script = format!(
-        "#!/bin/bash\necho \"$EPOCHREALTIME\" >>'{}'\nexec '{binary}' \"$@\"\n",
-        environment.root().join("begins").display()
-    );
-    write(&installed, script, 0o755);
+    let begins = environment.root().join("begins");
+    // Agents call the small program where both are installed.
+    for name in ["anyhook", "anyhook-hook"] {
+        let installed = environment.home().join(".local/share/anyhook/bin").join(name);
+        if fs::remove_file(&installed).is_err() {
+            continue;
+        }
+        let program = Path::new(binary).with_file_name(name);
+        let script = format!(
+            "#!/bin/bash\necho \"$EPOCHREALTIME\" >>'{}'\nexec '{}' \"$@\"\n",
+            begins.display(),
+            program.display()
+        );
+        write(&installed, script, 0o755);
+    }
 }
 
 /// Returns when the hook process began that had an event at `at`.
