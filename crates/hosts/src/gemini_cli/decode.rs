@@ -43,7 +43,8 @@ fn mend(event: &mut Event) {
         EventKind::PreCompact
             if event.data.get("trigger").and_then(Value::as_str) != Some("manual") =>
         {
-            event.kind = EventKind::Other("PreCompress".to_owned());
+            // By its own name it would be taken for an event of another agent.
+            event.kind = EventKind::Other("compression_check".to_owned());
         }
         EventKind::BeforeAgent => {
             if let Some(Value::String(prompt)) = event.data.get_mut("prompt")
