@@ -24,6 +24,7 @@ use crate::core::Input;
 use crate::faults;
 
 pub use folders::PipelineFolders;
+use typing::Wanted;
 pub use typing::type_to;
 
 /// A job, and what is to be known to do it.
@@ -101,8 +102,9 @@ impl Worker {
             JobWork::Gate { run, timeout_ms, .. } => self.run_gate(order, run, *timeout_ms),
             JobWork::Agent { .. } => self.run_agent(order),
             JobWork::Nudge { rest, message } => self.nudge(order, *rest, message),
-            JobWork::Answer { rest, allow, about } => {
-                self.answer(order, *rest, *allow, about.as_deref())
+            JobWork::Answer { rest, allow, about, choose } => {
+                let wanted = choose.as_deref().map_or(Wanted::of(*allow), Wanted::Option);
+                self.answer(order, *rest, wanted, about.as_deref())
             }
             JobWork::Prompt { message } => self.type_prompt(order, message),
             JobWork::End { .. } => self.end(order),

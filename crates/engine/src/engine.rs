@@ -256,26 +256,30 @@ impl Engine {
         }
         let mut verdict = Verdict::default();
         let mut dispatched_events = Vec::with_capacity(1);
-        let is_one_call = events.len() > 1 && events.iter().all(|event| event.tool.is_some());
+        let is_one_call = events.iter().filter(|event| event.tool.is_some()).count() > 1;
         let mut all_allow = true;
         let mut records = Vec::with_capacity(events.len());
         for (index, event) in events.into_iter().enumerate() {
             let part = if index == 0 { Part::First } else { Part::Further };
             let left = deadline.map(|deadline| deadline.saturating_sub(began.elapsed()));
-            let follows_stop = part == Part::Further
-                && matches!(event.kind, EventKind::AfterAgent | EventKind::AfterStop);
+            let only_told = part == Part::Further
+                && matches!(
+                    event.kind,
+                    EventKind::AfterAgent | EventKind::AfterStop | EventKind::Notification
+                );
             let agent_id = caller.agent_id.as_deref();
             let known = known.take();
             let mut dispatched = self.dispatch_part(host, event, left, part, agent_id, known);
-            if follows_stop {
+            if only_told {
                 report_only(&mut dispatched.verdict);
             }
             self.name_agent(host, &mut dispatched.record, caller, part);
             if verdict.id.is_none() {
                 verdict.id.clone_from(&dispatched.verdict.id);
             }
-            all_allow &= dispatched.verdict.effect == Some(Effect::Allow);
-            if dispatched_events.is_empty() || is_one_call {
+            let is_call = dispatched.event.tool.is_some();
+            all_allow &= !is_call || dispatched.verdict.effect == Some(Effect::Allow);
+            if dispatched_events.is_empty() || is_one_call && is_call {
                 dispatched_events.push(dispatched.event);
             }
             verdict.join(dispatched.verdict);

@@ -13,6 +13,7 @@
 use std::collections::BTreeMap;
 
 use anyhook_model::bus::AgentReport;
+use anyhook_model::inquiry::AgentQuestion;
 use anyhook_model::{AgentState, Happening, ProcessName, PromptType, Source};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -62,6 +63,9 @@ pub struct Agent {
     /// The subagent that does it or asks, where it is not the agent itself.
     #[serde(default)]
     pub subagent: Option<String>,
+    /// What it asks the person on its screen, where that can be answered by keys.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<AgentQuestion>,
     /// Whether its host has asked for a permission by the prompt it is at.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asked: bool,
@@ -121,6 +125,12 @@ impl Progress {
         let went_on =
             |(who, when): &(Option<String>, Timestamp)| *who == report.subagent && *when > at;
         self.is_past_turn(at) || self.steps.iter().any(went_on)
+    }
+
+    /// Tells whether anything of the agent was told that came after that time. What names no call
+    /// may be about any that has ended since.
+    fn is_past_anything(&self, report: &AgentReport, at: Timestamp) -> bool {
+        self.is_past_step(report, at) || self.ended.iter().any(|(_, when)| *when > at)
     }
 
     fn is_past_turn(&self, at: Timestamp) -> bool {
@@ -432,6 +442,7 @@ fn begin(report: &AgentReport, says: Says, at: Timestamp) -> Agent {
         about: None,
         call: None,
         subagent: None,
+        questions: Vec::new(),
         asked: report.asks,
         process: None,
         log: None,
@@ -523,12 +534,22 @@ impl Agent {
             Says::Is(AgentState::Prompting(_)) if is_hook => {
                 self.progress.is_past_prompt(report, at)
             }
+            Says::Is(AgentState::Prompting(_))
+                if matches!(report.source, Source::Notification | Source::Screen) =>
+            {
+                self.progress.is_past_anything(report, at)
+            }
             // Whoever is about to begin says so whatever the clock says.
             Says::Is(AgentState::Idle) if !report.fresh => {
                 self.progress.is_past_step(report, at) || self.progress.is_past_typing(at)
             }
             Says::Works if is_hook || report.source == Source::Log => {
                 self.progress.is_past_turn(at)
+            }
+            // The screen tells when it last showed a dialog that is gone. If the agent is at another
+            // prompt since, or at none, that is known already.
+            Says::Works if report.source == Source::Screen => {
+                !matches!(self.state, AgentState::Prompting(_)) || self.since > at
             }
             _ => false,
         }
@@ -541,10 +562,13 @@ impl Agent {
             let is_known = shown == kind
                 || shown != PromptType::Other
                     && (kind == PromptType::Permission || kind == PromptType::Other);
-            if is_known
-                && (shown != kind || report.source != Source::Hook || self.is_same_call(report))
-            {
+            // What another source saw first is the prompt that the host tells of now.
+            let is_same = report.source != Source::Hook
+                || self.source > Source::Hook
+                || self.is_same_call(report);
+            if is_known && (shown != kind || is_same) {
                 self.asked |= report.asks;
+                self.source = self.source.min(report.source);
                 return Heard::Same;
             }
         }
@@ -626,12 +650,17 @@ impl Agent {
         }
         // A call is over when its end is told, or the next event does not name it; a dialog when the
         // screen shows another or none.
-        if report.source <= Source::Hook || report.source == Source::Screen {
+        let is_prompting = matches!(self.state, AgentState::Prompting(_));
+        if report.source == Source::Screen && is_prompting {
+            // The screen names no call: it shows in its own words what the last one waits for.
+            keep(&mut self.about, &report.about);
+        } else if report.source <= Source::Hook || report.source == Source::Screen {
             let goes_on = |text: &Option<String>| text.clone().filter(|_| !report.call_ended);
             self.tool = goes_on(&report.tool);
             self.about = goes_on(&report.about);
             self.call.clone_from(&report.call);
             self.subagent.clone_from(&report.subagent);
+            self.questions.clone_from(&report.questions);
         }
     }
 }

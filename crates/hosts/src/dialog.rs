@@ -15,7 +15,7 @@ pub(crate) use colours::Grid;
 /// Some agents do not heed a key that comes right after they have asked: whoever presses one looks
 /// again before the next, and the keys are then those from where the mark is. A dialog that is being
 /// drawn again is not there for a moment, so one look without it does not show that it is over.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dialog {
     /// Which one it is.
     pub name: &'static str,
@@ -29,6 +29,10 @@ pub struct Dialog {
     pub allow: Option<Vec<Key>>,
     /// The keys that say no; none if only a person can.
     pub deny: Option<Vec<Key>>,
+    /// The options of a question, and the keys that choose each.
+    pub options: Vec<(String, Vec<Key>)>,
+    /// Whether the agent's own events tell when it comes and when it is answered.
+    pub is_told: bool,
 }
 
 impl Dialog {
@@ -40,10 +44,37 @@ impl Dialog {
         }
     }
 
+    /// Returns the keys that choose an option of a question.
+    pub fn keys_of(&self, label: &str) -> Option<&Vec<Key>> {
+        self.options.iter().find(|(option, _)| option == label).map(|(_, keys)| keys)
+    }
+
+    /// Tells whether it is about what a hook told of a call: the screen shows the beginning of a long
+    /// command, and a file by its name.
+    pub fn is_about(&self, told: &str) -> bool {
+        let shown = one_spaced(&self.words());
+        let first = told.lines().map(one_spaced).find(|line| !line.is_empty());
+        let first = first.unwrap_or_default();
+        let begins: String = first.chars().take(TOLD_LENGTH).collect();
+        let file =
+            first.rsplit('/').next().filter(|name| first.starts_with('/') && !name.is_empty());
+        // That of a plan does not name its call.
+        self.prompt_type == PromptType::PlanApproval
+            || shown.contains(&begins)
+            || file.is_some_and(|name| shown.contains(name))
+    }
+
     /// Tells whether it is the same dialog, wherever the mark is.
     pub fn is_same(&self, other: &Self) -> bool {
         self.name == other.name && self.words() == other.words()
     }
+}
+
+/// So much of a command shows which one it is; more may not fit on the screen.
+const TOLD_LENGTH: usize = 40;
+
+fn one_spaced(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A dialog whose options are one below the other, as an agent is known to show it.
@@ -115,6 +146,7 @@ impl Known {
             about,
             allow,
             deny,
+            ..Dialog::default()
         })
     }
 }
@@ -171,6 +203,66 @@ impl<'screen> Menu<'screen> {
             None => return None,
         };
         Some(steps(self.selected, wanted, Key::Up, Key::Down))
+    }
+}
+
+/// Options that are numbered from 1, with whatever explains them in between.
+#[derive(Debug)]
+pub(crate) struct Numbered<'screen> {
+    /// What stands behind each number.
+    pub options: Vec<&'screen str>,
+    /// The one with the mark.
+    pub selected: usize,
+    /// The line of the first.
+    pub first: usize,
+}
+
+impl<'screen> Numbered<'screen> {
+    /// Reads the options; none if the numbers are not what they should be.
+    pub fn read(lines: &[&'screen str], marks: &[char]) -> Option<Self> {
+        let option = |line: &'screen str| {
+            let is_marked = line.trim_start().starts_with(marks);
+            let text = line.trim_start().trim_start_matches(marks);
+            let place = line.chars().count() - text.trim_start().chars().count();
+            let (number, text) = text.trim_start().split_once(". ")?;
+            Some((place, number.parse::<usize>().ok()?, text.trim(), is_marked))
+        };
+        let all = || lines.iter().enumerate().filter_map(|(at, line)| Some((at, option(line)?)));
+        // Others stand where the one with the mark does.
+        let (_, (column, ..)) = all().find(|(_, (.., is_marked))| *is_marked)?;
+        let found: Vec<_> = all().filter(|(_, (place, ..))| *place == column).collect();
+        let is_counted =
+            found.iter().enumerate().all(|(at, (_, (_, number, ..)))| *number == at + 1);
+        let mut marked = (0..found.len()).filter(|at| found[*at].1.3);
+        let (Some(selected), None) = (marked.next(), marked.next()) else { return None };
+        is_counted.then(|| Self {
+            options: found.iter().map(|(_, (_, _, text, _))| *text).collect(),
+            selected,
+            first: found.first().map_or(0, |(at, _)| *at),
+        })
+    }
+
+    /// Returns the keys that choose the option that is so.
+    pub fn keys(&self, label: &str) -> Option<Vec<Key>> {
+        let wanted = self.options.iter().position(|option| *option == label)?;
+        Some(steps(self.selected, wanted, Key::Up, Key::Down))
+    }
+
+    /// Makes a question of it, which the lines between the title and the options ask.
+    pub fn question(&self, lines: &[&str], title: usize, label: fn(&str) -> String) -> Dialog {
+        let asked: Vec<&str> =
+            lines[title + 1..self.first].iter().map(|line| line.trim()).collect();
+        let option = |(at, option): (usize, &&str)| {
+            (label(option), steps(self.selected, at, Key::Up, Key::Down))
+        };
+        Dialog {
+            name: "question",
+            prompt_type: PromptType::Question,
+            question: one_spaced(&asked.join(" ")),
+            options: self.options.iter().enumerate().map(option).collect(),
+            is_told: true,
+            ..Dialog::default()
+        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! What a record of the journal tells of an agent's state.
 
 use anyhook_model::bus::{AgentFailed, AgentPrompt, AgentReport, AlarmReport};
+use anyhook_model::inquiry::AgentQuestion;
 use anyhook_model::json::shorten;
 use anyhook_model::{
-    Alarm, AlarmKind, Effect, EventKind, Happening, Host, PromptType, Record, RecordId, Source,
-    agent,
+    Alarm, AlarmKind, Caller, Effect, EventKind, Happening, Host, PromptType, Record, RecordId,
+    Source, agent,
 };
 use serde_json::Value;
 
@@ -17,6 +18,9 @@ pub const OURS: &str = "anyhook";
 pub const AGENT_LIMIT: usize = 200;
 /// What an agent says of its work is no longer than this.
 pub const MESSAGE_LIMIT: usize = 4 * 1024;
+
+/// Events of hosts that tell that a dialog was answered, wherever.
+const ANSWERED: [&str; 3] = ["permission.replied", "question.replied", "question.rejected"];
 
 /// Makes the record of something that was told to us.
 pub fn record(id: RecordId, at: jiff::Timestamp, happening: &Happening) -> Record {
@@ -130,6 +134,9 @@ pub fn of_agent(record: &Record, id: String) -> Option<Happening> {
         }
         // Sent on by a gate of ours, or by the host itself.
         EventKind::Other(name) if name == "continuation" => Some(Happening::AgentWorking(report)),
+        EventKind::Other(name) if ANSWERED.contains(&name.as_str()) => {
+            Some(Happening::AgentWorking(report))
+        }
         EventKind::Other(name) => failure(name, &payload(), report),
         EventKind::BeforeAgent => Some(Happening::AgentInput(report)),
         EventKind::AfterTool
@@ -168,6 +175,23 @@ fn report(record: &Record, agent: String) -> AgentReport {
         broken_off: false,
         asks: record.event == EventKind::PermissionRequest,
         likely: false,
+        questions: questions(record),
+    }
+}
+
+/// Returns what the agent asks the person by its call, where that is answered on its screen.
+fn questions(record: &Record) -> Vec<AgentQuestion> {
+    let read = || {
+        let host = crate::find_host(&record.host).filter(|host| host.is_answered_by_keys())?;
+        let is_asked = prompt_tool(record) == Some(PromptType::Question);
+        let text = record.payload.as_ref().filter(|_| is_asked)?.as_text();
+        let caller = Caller::new(&record.work_dir, record.at);
+        let events = host.decode(text.as_bytes(), &caller).ok()?;
+        Some(host.questions(events.first()?.tool.as_ref()?))
+    };
+    match record.event {
+        EventKind::BeforeTool => read().unwrap_or_default(),
+        _ => Vec::new(),
     }
 }
 
@@ -269,6 +293,8 @@ mod tests {
             ("pre_compact", "agent:working"),
             ("session_end", "agent:exited"),
             ("continuation", "agent:working"),
+            ("permission.replied", "agent:working"),
+            ("question.rejected", "agent:working"),
             ("SomethingNew", "nothing"),
         ] {
             assert_eq!(says(&record_of("claude-code", event)), expected, "{event}");

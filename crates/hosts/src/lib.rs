@@ -17,6 +17,7 @@ pub mod launch;
 pub mod log;
 pub mod opencode;
 pub mod payload;
+mod question;
 pub mod recognition;
 mod say;
 pub mod tool;

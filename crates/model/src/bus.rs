@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::agent::{FailureKind, ProcessName, PromptType, Source};
 use crate::alarm::Alarm;
 use crate::id::RecordId;
-use crate::inquiry::{Claim, Inquiry, Resolution};
+use crate::inquiry::{AgentQuestion, Claim, Inquiry, Resolution};
 use crate::json::Object;
 
 /// What is told of an agent with everything it does.
@@ -74,6 +74,9 @@ pub struct AgentReport {
     /// Whether it is only likely: a log that tells no more for a while.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub likely: bool,
+    /// The questions it asks the person on its screen, where they can be answered by keys.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<AgentQuestion>,
 }
 
 /// What is told of a pipeline with everything that happens to it.

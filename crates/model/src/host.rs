@@ -116,11 +116,16 @@ pub trait Host: Sync {
         Ok(None)
     }
 
-    /// Returns the questions to the person that a tool call consists of, if it is one that the host
-    /// lets a hook answer.
+    /// Returns the questions to the person that a tool call consists of.
     fn questions(&self, call: &ToolCall) -> Vec<AgentQuestion> {
         let _ = call;
         Vec::new()
+    }
+
+    /// Tells whether such a question can be answered by keys in its dialog alone: a hook's reply does
+    /// not carry the answer.
+    fn is_answered_by_keys(&self) -> bool {
+        false
     }
 
     /// Returns what is to be merged into the input of such a call so that it has these answers.

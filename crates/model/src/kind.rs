@@ -138,7 +138,7 @@ const AGENT_NAMES: [(&str, EventKind); 65] = [
     ("PostCompact", EventKind::PostCompact),
     ("session.compacted", EventKind::PostCompact),
     ("Notification", EventKind::Notification),
-    ("permission.asked", EventKind::Notification),
+    ("permission.asked", EventKind::PermissionRequest),
     ("PermissionRequest", EventKind::PermissionRequest),
     ("permissionRequest", EventKind::PermissionRequest),
 ];

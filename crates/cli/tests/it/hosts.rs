@@ -276,3 +276,37 @@ fn the_projects_ask_fallback_counts_where_the_host_names_no_project() {
     );
     assert_eq!(hook(&environment, "codex", &bash("PreToolUse", "ls")).code, 2);
 }
+
+fn asks_permission(files: &[&str]) -> Value {
+    let patch: String = files.iter().map(|file| format!("*** Delete File: {file}\n")).collect();
+    let patch = format!("*** Begin Patch\n{patch}*** End Patch\n");
+    json!({
+        "hook": "permission.asked",
+        "input": {"tool": "apply_patch", "sessionID": "s", "callID": "c", "args": {"patchText": patch}},
+        "event": {"type": "permission.asked", "properties": {
+            "id": "per_1", "sessionID": "s", "permission": "edit", "tool": {"callID": "c"},
+        }},
+    })
+}
+
+#[test]
+fn a_permission_of_opencode_is_decided_by_hooks_and_told_to_others() {
+    let environment = environment();
+    environment.user_hook("told", "trigger: notification", "echo told >> order; exit 2");
+    let ran = hook(&environment, "opencode", &asks_permission(&["one"]));
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "who is only told decides nothing");
+    let order = std::fs::read_to_string(environment.project().join("order")).unwrap();
+    assert_eq!(order, "told\n");
+
+    let allows = "trigger: permission_request\nmatcher:\n  pattern: '^one$'";
+    environment.user_hook("allows", allows, "echo '{\"decision\": \"allow\"}'");
+    let ran = hook(&environment, "opencode", &asks_permission(&["one"]));
+    assert_eq!(ran.json(), json!({"reply": "once"}));
+    let ran = hook(&environment, "opencode", &asks_permission(&["one", "two"]));
+    assert_eq!(ran.stdout, "", "one file of a patch does not allow the rest");
+
+    let mut headless = asks_permission(&["one"]);
+    headless["headless"] = true.into();
+    let ran = hook(&environment, "opencode", &headless);
+    assert_eq!(ran.stdout, "", "nobody asks there: it is only told");
+}

@@ -10,6 +10,7 @@ use anyhook_hosts::dialog::Dialog;
 use anyhook_model::bus::{AgentPrompt, AgentReport};
 use anyhook_model::pipeline::{AgentPlan, SessionKind};
 use anyhook_model::{Happening, Source};
+use jiff::Timestamp;
 use tokio::sync::mpsc;
 
 use super::Worker;
@@ -75,8 +76,8 @@ struct Looker {
     host: Option<&'static dyn Agent>,
     kind: SessionKind,
     place: Place,
-    /// The dialog that was last seen.
-    shown: Option<Dialog>,
+    /// The dialog that was last seen, and when.
+    shown: Option<(Dialog, Timestamp)>,
     /// How many looks have not seen it since.
     looks_without: u32,
 }
@@ -89,15 +90,18 @@ impl Looker {
             return;
         }
         let Some(host) = self.host else { return };
+        // What the agent tells of itself from here on is newer than what is seen.
+        let at = anyhook_engine::now();
         let Ok(screen) = sessions.coloured(&self.place) else { return };
         let dialog = host.dialog(&screen);
-        let is_same = match (&dialog, &self.shown) {
-            (Some(now), Some(before)) => now.is_same(before),
-            (now, before) => now.is_none() && before.is_none(),
-        };
-        if is_same {
-            self.looks_without = 0;
-            return;
+        match (&dialog, &mut self.shown) {
+            (None, None) => return,
+            (Some(now), Some((before, seen))) if now.is_same(before) => {
+                self.looks_without = 0;
+                *seen = at;
+                return;
+            }
+            _ => {}
         }
         if dialog.is_none() {
             // One that is drawn anew may be gone for a look.
@@ -108,22 +112,23 @@ impl Looker {
         }
         self.looks_without = 0;
         // Between one dialog and the next the agent went on, whoever answered the first.
-        if self.shown.is_some() {
-            tell(inputs, Happening::AgentWorking(self.report()));
+        if let Some((_, seen)) = &self.shown {
+            tell(inputs, Happening::AgentWorking(self.report(*seen)));
         }
         if let Some(dialog) = &dialog {
-            let report = AgentReport { about: Some(dialog.words()), ..self.report() };
+            let (about, likely) = (Some(dialog.words()), dialog.is_told);
+            let report = AgentReport { about, likely, ..self.report(at) };
             let prompt_type = dialog.prompt_type;
             tell(inputs, Happening::AgentPrompt(AgentPrompt { report, prompt_type }));
         }
-        self.shown = dialog;
+        self.shown = dialog.map(|dialog| (dialog, at));
     }
 
-    fn report(&self) -> AgentReport {
+    fn report(&self, at: Timestamp) -> AgentReport {
         AgentReport {
             agent: self.agent.clone(),
             source: Source::Screen,
-            at: Some(anyhook_engine::now()),
+            at: Some(at),
             host: self.host.map(|host| host.id().to_owned()),
             ..AgentReport::default()
         }

@@ -71,6 +71,23 @@ impl Desk<'_> {
     }
 }
 
+/// What a person chose in the place of a dialog.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Wanted<'choice> {
+    /// What says yes.
+    Allow,
+    /// What says no.
+    Deny,
+    /// An option of a question.
+    Option(&'choice str),
+}
+
+impl Wanted<'_> {
+    pub(super) fn of(allow: bool) -> Self {
+        if allow { Self::Allow } else { Self::Deny }
+    }
+}
+
 /// Why nothing was typed.
 enum NotTyped {
     /// It must not be any more.
@@ -148,7 +165,7 @@ impl Worker {
         &self,
         order: &Order,
         rest: u64,
-        allow: bool,
+        wanted: Wanted<'_>,
         about: Option<&str>,
     ) -> JobResult {
         let Some((sessions, place)) = self.session_of(order) else {
@@ -171,19 +188,26 @@ impl Worker {
                 Err(error) => return JobResult::Failed { why: error.to_string() },
             };
             // Hooks and screens have words of their own for the same call.
-            let dialog =
-                dialog.filter(|dialog| about.is_none_or(|about| dialog.words().contains(about)));
+            let dialog = dialog.filter(|dialog| about.is_none_or(|about| dialog.is_about(about)));
             looks_without = if dialog.is_none() { looks_without + 1 } else { 0 };
             if pressed.is_some() && looks_without >= GONE_LOOKS {
                 return JobResult::Done { note: None };
             }
             if let Some(dialog) = dialog {
-                let keys = if allow { &dialog.allow } else { &dialog.deny };
-                let Some(key) = keys.as_ref().and_then(|keys| keys.first()) else {
+                let keys = match wanted {
+                    Wanted::Allow => dialog.allow.as_ref(),
+                    Wanted::Deny => dialog.deny.as_ref(),
+                    Wanted::Option(label) => dialog.keys_of(label),
+                };
+                let Some(key) = keys.and_then(|keys| keys.first()) else {
                     return failed("only a person can answer this dialog, in its session");
                 };
                 // One key at a time: the next is counted from where the mark is then.
                 if pressed.is_none_or(|pressed| pressed.elapsed() > PRESS_AGAIN) {
+                    // Once it went on, a dialog with the same words is another.
+                    if pressed.is_some() && self.still_at_prompt(order, rest).is_err() {
+                        return JobResult::Done { note: None };
+                    }
                     if let Err(error) = sessions.press(&place, *key) {
                         return JobResult::Failed { why: error.to_string() };
                     }

@@ -129,6 +129,10 @@ fn a_prompt_told_of_again_is_the_same() {
     let (heard, agent) =
         after(&[permission(Source::Hook, 2), permission(Source::Notification, 10)]);
     assert_eq!((heard, agent.since), (Heard::Same, second(2)));
+    for first in [Source::Notification, Source::Log, Source::Screen] {
+        let (heard, agent) = after(&[permission(first, 2), permission(Source::Hook, 3)]);
+        assert_eq!((heard, agent.source), (Heard::Same, Source::Hook), "another saw it first");
+    }
     let mut other = report(Source::Hook, 20);
     other.about = Some("another call".to_owned());
     let other = AgentPrompt { report: other, prompt_type: PromptType::Permission };
@@ -351,6 +355,64 @@ fn a_prompt_that_was_answered_on_the_screen_is_not_revived_by_its_late_record() 
     let other = AgentReport { subagent: Some("s".to_owned()), ..report(Source::Hook, 5) };
     let (heard, _) = after(&[works(Source::Hook, 1), Happening::AgentWorking(other), asks()]);
     assert_eq!(heard, Heard::Changed);
+}
+
+/// A notification and a look at the screen name no call: what is older than what the agent told since
+/// is over.
+#[test]
+fn a_prompt_that_was_answered_is_not_revived_by_what_was_seen_before() {
+    let of_call = |at, call_ended| {
+        let call = Some("one".to_owned());
+        Happening::AgentWorking(AgentReport { call, call_ended, ..report(Source::Hook, at) })
+    };
+    for source in [Source::Notification, Source::Screen] {
+        let seen = |at| prompt(source, at, PromptType::Permission);
+        for went_on in [of_call(5, true), works(Source::Hook, 5), idle(Source::Hook, 5)] {
+            let story = [of_call(1, false), seen(2), went_on.clone()];
+            let (_, before) = after(&story);
+            assert_ne!(before.state, AgentState::Prompting(PromptType::Permission));
+            let (heard, agent) = after(&[&story[..], &[seen(4)]].concat());
+            assert_eq!(heard, Heard::Dropped(Why::Late), "{went_on:?}");
+            assert_eq!((agent.state, agent.rest()), (before.state, before.rest()));
+            let (heard, _) = after(&[&story[..], &[seen(6)]].concat());
+            assert_eq!(heard, Heard::Changed, "the next prompt");
+        }
+    }
+}
+
+/// The screen tells late that a dialog is gone: when it last showed it counts.
+#[test]
+fn a_dialog_that_is_gone_says_nothing_of_what_came_after_it() {
+    let asks = |source, at| prompt(source, at, PromptType::Permission);
+    let gone = |at| works(Source::Screen, at);
+    let (heard, agent) = after(&[asks(Source::Notification, 1), asks(Source::Screen, 2), gone(3)]);
+    assert_eq!((heard, agent.state), (Heard::Changed, AgentState::Working));
+    // The next prompt is told of before the screen was looked at again.
+    let story = [asks(Source::Screen, 2), works(Source::Hook, 3), asks(Source::Notification, 4)];
+    let (_, before) = after(&story);
+    let (heard, agent) = after(&[&story[..], &[gone(2), asks(Source::Screen, 5)]].concat());
+    assert_eq!((heard, agent.rest()), (Heard::Same, before.rest()), "one prompt is one rest");
+    // The turn is over by then.
+    let (heard, agent) = after(&[asks(Source::Screen, 2), idle(Source::Hook, 3), gone(2)]);
+    assert_eq!((heard, agent.state), (Heard::Dropped(Why::Late), AgentState::Idle));
+}
+
+#[test]
+fn a_prompt_that_is_seen_on_the_screen_is_still_that_of_its_call() {
+    let of_call = |at, call_ended| {
+        let (call, tool) = (Some("one".to_owned()), Some("Shell".to_owned()));
+        Happening::AgentWorking(AgentReport { call, tool, call_ended, ..report(Source::Hook, at) })
+    };
+    let mut seen = report(Source::Screen, 3);
+    seen.about = Some("Allow it?".to_owned());
+    let seen = AgentPrompt { report: seen, prompt_type: PromptType::Permission };
+    let told = prompt(Source::Notification, 2, PromptType::Permission);
+    let story = [of_call(1, false), told, Happening::AgentPrompt(seen)];
+    let (heard, agent) = after(&story);
+    assert_eq!(heard, Heard::Same);
+    assert_eq!((agent.about.as_deref(), agent.tool.as_deref()), (Some("Allow it?"), Some("Shell")));
+    let (_, agent) = after(&[&story[..], &[of_call(4, true)]].concat());
+    assert_eq!(agent.state, AgentState::Working, "its end is the prompt's");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Decisions: how they are made, chosen and dismissed.
 
-use anyhook_model::AgentState;
+use anyhook_model::inquiry::ANSWER;
+use anyhook_model::{AgentState, PromptType};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -59,13 +60,17 @@ impl Visit {
             .collect()
     }
 
-    /// Closes the open decision if the agent works again by itself.
+    /// Closes the open decision if the agent works again by itself, or its turn is over and with it
+    /// the prompt that the decision is about.
     pub(super) fn dismiss_if_it_works(&mut self, agent: &Agent) -> Vec<Effect> {
         let rests = self.rests_by_itself(agent);
         let Some(decision) = &mut self.decision else { return Vec::new() };
         decision.rested |= rests && agent.activity != decision.activity;
         let works_again = decision.rested && agent.state == AgentState::Working;
-        if works_again { self.dismiss() } else { Vec::new() }
+        let is_answered = matches!(decision.about, About::Prompt(_))
+            && agent.state == AgentState::Idle
+            && agent.activity != decision.activity;
+        if works_again || is_answered { self.dismiss() } else { Vec::new() }
     }
 
     pub(super) fn open_decision(&self) -> Option<Ticket> {
@@ -109,7 +114,9 @@ impl Visit {
         let Some(decision) = self.decision.clone().filter(|open| open.ticket == ticket) else {
             return Err(Dropped::NoDecision);
         };
-        if !decision.about.options().iter().any(|option| option.name == choice) {
+        // What an agent offers itself is not among ours.
+        let is_answer = choice == ANSWER && decision.about == About::Prompt(PromptType::Question);
+        if !is_answer && !decision.about.options().iter().any(|option| option.name == choice) {
             return Err(Dropped::NoSuchChoice);
         }
         self.dismiss();
@@ -127,11 +134,11 @@ impl Visit {
                 None if agent.is_some_and(is_going_on) => self.catch_up_or_drop(agent, now),
                 None => Ok(vec![Effect::Recover { message: said, append: true }]),
             },
-            ("allow" | "deny", Some(agent)) => {
+            ("allow" | "deny" | ANSWER, Some(agent)) => {
                 let is_there = matches!(agent.state, AgentState::Prompting(_))
                     && agent.activity == decision.activity;
                 if is_there {
-                    let allow = choice == "allow";
+                    let allow = choice != "deny";
                     return Ok(vec![Effect::Answer { rest: agent.activity, allow, message: said }]);
                 }
                 self.catch_up_or_drop(Some(agent), now)

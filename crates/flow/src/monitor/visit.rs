@@ -373,12 +373,12 @@ fn settles_until(agent: &Agent) -> Option<Timestamp> {
         .and_then(|typed| typed.checked_add(SETTLE).ok())
 }
 
-/// Returns until when the host may still ask for a permission by a prompt that its tool call told of:
+/// Returns until when the host may still ask for a permission by a prompt that is known already:
 /// that question is then the one a person is asked.
 fn asks_until(agent: &Agent, action: &Action) -> Option<Timestamp> {
     let AgentState::Prompting(kind) = agent.state else { return None };
     let may_ask = matches!(kind, PromptType::PlanApproval | PromptType::Question)
-        && agent.source == Source::Hook
+        && agent.hooked
         && !agent.asked
         && action.verb == Verb::Escalate;
     agent.since.checked_add(ASKS_WITHIN).ok().filter(|_| may_ask)

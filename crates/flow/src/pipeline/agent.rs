@@ -3,7 +3,7 @@
 use anyhook_model::bus::{AgentReport, PipelineReport};
 use anyhook_model::inquiry::{Choice, Ending};
 use anyhook_model::pipeline::{SessionKind, Work};
-use anyhook_model::{Happening, RecordId, Resolution, Source};
+use anyhook_model::{AgentState, Happening, RecordId, Resolution, Source};
 use jiff::Timestamp;
 
 use super::course::words;
@@ -33,6 +33,7 @@ impl Pipeline {
         if let Reaction::Dropped(dropped) = &reaction {
             self.note_dropped(happening, dropped.words(), now);
         }
+        self.dismiss_dialog_if_over(happening, agents, heard, &mut out);
         self.follow_monitor(reaction, now, &mut out);
         self.never_wait_for_nothing(now, &mut out);
         out
@@ -48,6 +49,26 @@ impl Pipeline {
         } else if !is_end {
             // That the agent of an earlier step ends is how it should be.
             self.note(now, format!("{event} of {} changes nothing: {why}", report.agent));
+        }
+    }
+
+    /// Closes a question about the agent's own dialog once the agent went on: somebody answered there.
+    fn dismiss_dialog_if_over(
+        &mut self,
+        happening: &Happening,
+        agents: &Agents,
+        heard: Heard,
+        out: &mut Consequences,
+    ) {
+        let asks = self.question.as_ref().is_some_and(|open| open.about == AskedAbout::Dialog);
+        let agent = happening.report().map(|report| report.agent.as_str());
+        let is_present = agent.is_some() && self.monitor.agent() == agent;
+        let goes_on = || {
+            let known = agent.and_then(|agent| agents.get(agent));
+            known.is_some_and(|known| matches!(known.state, AgentState::Working | AgentState::Idle))
+        };
+        if asks && is_present && heard == Heard::Changed && goes_on() {
+            self.dismiss("the agent went on by itself", out);
         }
     }
 
@@ -93,7 +114,7 @@ impl Pipeline {
                 if !reaction.effects().iter().any(is_answered) {
                     self.follow_monitor(reaction, now, &mut out);
                 }
-                self.name_answers(agents);
+                self.name_answers(agents, resolution);
             }
             (AskedAbout::Agent(ticket), None) => {
                 let reaction = self.monitor.given_up(agents, ticket, now);
@@ -142,12 +163,15 @@ impl Pipeline {
     }
 
     /// Says what the person was asked about with what is to be answered.
-    fn name_answers(&mut self, agents: &Agents) {
+    fn name_answers(&mut self, agents: &Agents, resolution: &Resolution) {
         let agent = self.present().and_then(|visit| visit.agent.as_deref());
-        let asked = agent.and_then(|agent| agents.get(agent)?.about.clone());
+        let of_call = agent.and_then(|agent| agents.get(agent)?.about.clone());
+        let answer = resolution.answers.first();
+        let asked = answer.map(|answer| answer.question.clone()).or(of_call);
         for job in self.jobs.values_mut() {
-            if let JobWork::Answer { about: about @ None, .. } = &mut job.work {
+            if let JobWork::Answer { about: about @ None, choose, .. } = &mut job.work {
                 about.clone_from(&asked);
+                *choose = answer.and_then(|answer| answer.answer.first().cloned());
             }
         }
     }
@@ -227,7 +251,7 @@ impl Pipeline {
                 out.told.push(Happening::TimerStarted(report));
             }
             Effect::Answer { rest, allow, message } => {
-                self.ask_for(visit, JobWork::Answer { rest, allow, about: None });
+                self.ask_for(visit, JobWork::Answer { rest, allow, about: None, choose: None });
                 // A dialog takes no words: they are typed when the agent rests.
                 if let Some(message) = message {
                     self.note(now, format!("not told to the agent's dialog: {message}"));

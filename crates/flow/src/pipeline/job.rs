@@ -67,6 +67,9 @@ pub enum JobWork {
         /// What the person was asked about: another prompt is not answered with it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         about: Option<String>,
+        /// The option of a question that was chosen.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        choose: Option<String>,
     },
     /// Type the prompt of an agent that does not take it on its command line, when it can be typed
     /// to.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhook_model::bus::{AgentPrompt, AgentReport, AgentSignal, SignalKind};
-use anyhook_model::inquiry::{Choice, Ending, InquiryKind};
+use anyhook_model::inquiry::{AgentQuestion, Choice, Ending, InquiryKind};
 use anyhook_model::notice::NoticeKind;
 use anyhook_model::pipeline::{
     AgentPlan, Command, Notify, PIPELINE_VERSION, Phase, Plan, SessionKind, Shell, Step,

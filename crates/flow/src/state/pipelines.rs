@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use anyhook_model::inquiry::{Ending, InquiryKind};
+use anyhook_model::inquiry::{AgentQuestion, Ending, InquiryKind};
 use anyhook_model::notice::NoticeKind;
-use anyhook_model::{Happening, Inquiry, RecordId, Resolution};
+use anyhook_model::{AgentState, Happening, Inquiry, PromptType, RecordId, Resolution};
 use jiff::Timestamp;
 
 use super::{Effect, State, What};
@@ -169,7 +169,7 @@ impl State {
     fn ask(
         &mut self,
         id: &RecordId,
-        inquiry: Inquiry,
+        mut inquiry: Inquiry,
         adopts: bool,
         at: Timestamp,
         wanted: &BTreeSet<NoticeKind>,
@@ -182,10 +182,36 @@ impl State {
             }
             return;
         }
+        if adopts {
+            self.offer_answers(&mut inquiry);
+        }
         if self.inquiries.add(&inquiry, at) && wanted.contains(&NoticeKind::Decision) {
             self.notices.insert(NoticeName::Decision(inquiry.id.clone()));
         }
         effects.push(Effect::Followed(Box::new(Happening::DecisionCreated(inquiry))));
+    }
+
+    /// Offers the agent's own answers to the question it shows, if one of them can be chosen by keys;
+    /// else says that it is answered in its session alone.
+    fn offer_answers(&self, inquiry: &mut Inquiry) {
+        let Some(agent) = self.agents.get(&inquiry.agent) else { return };
+        if agent.state != AgentState::Prompting(PromptType::Question) {
+            return;
+        }
+        let is_own = |name: &str| inquiry.options.iter().any(|own| own.name == name);
+        match &agent.questions[..] {
+            [one]
+                if !one.multiple
+                    && !one.options.is_empty()
+                    && !one.options.iter().any(|option| is_own(&option.name)) =>
+            {
+                let mut options = one.options.clone();
+                options.append(&mut inquiry.options);
+                inquiry.options = options;
+                inquiry.questions = vec![AgentQuestion { free_text: false, ..one.clone() }];
+            }
+            _ => inquiry.question.push_str(IN_ITS_SESSION),
+        }
     }
 
     /// Returns the question about an agent for whose answer a hook process waits.
@@ -222,6 +248,9 @@ impl State {
         effects.push(Effect::Followed(Box::new(Happening::DecisionResolved(ended))));
     }
 }
+
+/// What is said of a question that can be answered nowhere else.
+const IN_ITS_SESSION: &str = " (it takes an answer only in its own session: choose attach)";
 
 /// Tells whether a hook process waits for the answer.
 fn is_waited_for(inquiry: &Inquiry) -> bool {

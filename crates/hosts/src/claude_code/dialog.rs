@@ -114,6 +114,7 @@ fn servers(lines: &[&str]) -> Option<Dialog> {
         ),
         allow: Some(steps(selected, options.len() - 1, Key::Up, Key::Down)),
         deny: Some(vec![Key::Escape]),
+        ..Dialog::default()
     })
 }
 
@@ -131,5 +132,6 @@ fn theme(lines: &[&str]) -> Option<Dialog> {
         about: None,
         allow: Some(vec![Key::Enter]),
         deny: None,
+        ..Dialog::default()
     })
 }

@@ -4,34 +4,20 @@
 //! by the text of each question; several are joined by a comma. Free text is taken as well.
 
 use anyhook_model::ToolCall;
-use anyhook_model::inquiry::{AgentQuestion, Choice, QuestionAnswer};
+use anyhook_model::inquiry::{AgentQuestion, QuestionAnswer};
 use anyhook_model::json::Object;
 use serde_json::{Value, json};
+
+use crate::question::{self, Form};
 
 /// The tool.
 pub(super) const TOOL: &str = "AskUserQuestion";
 
+const FORM: Form = Form { multiple: "multiSelect", free_text: None };
+
 /// Returns the questions of a call; none if one of them cannot be read.
 pub(super) fn questions(call: &ToolCall) -> Vec<AgentQuestion> {
-    let asked = call.input.get("questions").and_then(Value::as_array);
-    let (TOOL, Some(asked)) = (call.name.as_str(), asked) else { return Vec::new() };
-    asked.iter().map(question).collect::<Option<Vec<_>>>().unwrap_or_default()
-}
-
-fn question(value: &Value) -> Option<AgentQuestion> {
-    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
-    let option = |option: &Value| {
-        let does = text(option, "description").unwrap_or_default();
-        Some(Choice { name: text(option, "label")?, does })
-    };
-    let options = value.get("options").and_then(Value::as_array);
-    Some(AgentQuestion {
-        text: text(value, "question")?,
-        header: text(value, "header"),
-        options: options.into_iter().flatten().map(option).collect::<Option<_>>()?,
-        multiple: value.get("multiSelect").and_then(Value::as_bool).unwrap_or_default(),
-        free_text: true,
-    })
+    if call.name == TOOL { question::read(call, FORM) } else { Vec::new() }
 }
 
 /// Returns the answers as a part of the call's input.

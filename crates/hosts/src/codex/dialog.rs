@@ -1,8 +1,11 @@
-//! The dialogs of Codex before its first prompt, each alone on the screen.
+//! The dialogs of Codex before its first prompt, each alone on the screen, and its questions, in the
+//! place of its input.
+//!
+//! It asks for permissions by its hook, and shows its dialog only if that has no answer.
 
 use anyhook_model::PromptType;
 
-use crate::dialog::{About, Dialog, Grid, Known};
+use crate::dialog::{About, Dialog, Grid, Known, Numbered};
 
 const KNOWN: [Known; 4] = [
     Known {
@@ -50,7 +53,23 @@ const KNOWN: [Known; 4] = [
 pub fn read(screen: &str) -> Option<Dialog> {
     let grid = Grid::read(screen);
     let lines: Vec<&str> = grid.text.lines().collect();
-    KNOWN.iter().find_map(|known| known.read(&lines, &['›'])).or_else(|| login(&lines))
+    KNOWN
+        .iter()
+        .find_map(|known| known.read(&lines, &['›']))
+        .or_else(|| login(&lines))
+        .or_else(|| question(&lines))
+}
+
+/// A question to the person. Several are shown one after the other, and more than one answer is given
+/// then.
+fn question(lines: &[&str]) -> Option<Dialog> {
+    let end = lines.iter().rposition(|line| !line.trim().is_empty())?;
+    let is_question = lines[end].contains("enter to submit answer");
+    let title = lines.iter().rposition(|line| line.trim().starts_with("Question 1/1"))?;
+    let options = Numbered::read(lines.get(title..end).filter(|_| is_question)?, &['›'])?;
+    // What it means stands beside it.
+    let label = |option: &str| option.split("  ").next().unwrap_or_default().trim_end().to_owned();
+    Some(options.question(&lines[title..end], 0, label))
 }
 
 /// The question how to log in; each of its options has a line that explains it.
@@ -65,5 +84,6 @@ fn login(lines: &[&str]) -> Option<Dialog> {
         about: None,
         allow: None,
         deny: None,
+        ..Dialog::default()
     })
 }

@@ -172,6 +172,20 @@ pub const QUIRKS: &[Quirk] = &[
         evidence: "run",
     },
     Quirk {
+        id: "codex-dialog-after-hook",
+        versions: "0.166.0",
+        behaviour: "its permission dialog comes only after a PermissionRequest hook that has no answer: while a decision waits, its screen shows none, and Escape ends the turn",
+        mitigation: "the decision is answered from elsewhere, or `attach` has the dialog shown; Escape dismisses it",
+        evidence: "run",
+    },
+    Quirk {
+        id: "codex-question-by-keys",
+        versions: "0.166.0",
+        behaviour: "request_user_input calls PreToolUse, and takes its answer on the screen alone",
+        mitigation: "in a pipeline the answer to one question is typed there; several questions and other words need `attach`",
+        evidence: "run",
+    },
+    Quirk {
         id: "codex-write-stdin",
         versions: "0.166.0",
         behaviour: "write_stdin types into a command that is still running, such as `bash -i`, and calls no hook: what is typed there is never shown to a guard",

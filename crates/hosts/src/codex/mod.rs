@@ -9,6 +9,7 @@ mod log;
 
 use std::path::{Path, PathBuf};
 
+use anyhook_model::inquiry::AgentQuestion;
 use anyhook_model::json::{Object, PassedOn};
 use anyhook_model::{
     Caller, DecodeError, Event, EventKind, Host, PromptType, Reply, ToolCall, Verdict,
@@ -21,6 +22,7 @@ use crate::dialog::Dialog;
 use crate::facts::{Capability, Quirk};
 use crate::launch::Launch;
 use crate::log::{LogHomes, LogPlace, LogSays, LogState};
+use crate::question::{self, Form};
 use crate::tool::{self, OtherTool, Tool};
 use crate::wiring::codex_trust;
 use crate::wiring::json_hooks::{self, Handler};
@@ -71,6 +73,15 @@ impl Host for Codex {
             "request_user_input" => Some(PromptType::Question),
             _ => None,
         }
+    }
+
+    fn questions(&self, call: &ToolCall) -> Vec<AgentQuestion> {
+        let form = Form { multiple: "multiple", free_text: None };
+        if call.name == "request_user_input" { question::read(call, form) } else { Vec::new() }
+    }
+
+    fn is_answered_by_keys(&self) -> bool {
+        true
     }
 }
 

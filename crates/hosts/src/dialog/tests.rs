@@ -40,11 +40,17 @@ fn every_recorded_screen_is_read_as_what_it_shows() {
         let shown = agent(id).dialog(&text).map_or_else(
             || "nothing".to_owned(),
             |dialog| {
-                let Dialog { name, prompt_type, question, about, allow, deny } = dialog;
+                let Dialog { name, prompt_type, question, about, allow, deny, options, .. } =
+                    dialog;
                 let about = about.map(|about| format!(" [{about}]")).unwrap_or_default();
                 let (allow, deny) = (named(allow.as_ref()), named(deny.as_ref()));
                 let kind = prompt_type.name();
-                format!("{name} ({kind}): {question}{about}; allow: {allow}; deny: {deny}")
+                let options = options.iter().map(|(option, keys)| {
+                    let keys = named(Some(keys));
+                    format!("; {option}: {keys}")
+                });
+                let options: String = options.collect();
+                format!("{name} ({kind}): {question}{about}; allow: {allow}; deny: {deny}{options}")
             },
         );
         found.push(format!("{id} {name}: {shown}"));
@@ -72,6 +78,7 @@ fn every_recorded_screen_is_read_as_what_it_shows() {
     codex idle: nothing
     codex login: login (other): Codex asks how to log in; allow: –; deny: –
     codex model_offer: model (other): Codex offers another model [GPT-6 Sol]; allow: Enter; deny: Down Enter
+    codex question: question (question): Which colour?; allow: –; deny: –; red: Enter; blue: Down Enter; None of the above: Down Down Enter
     codex quoted: nothing
     codex trust: trust (permission): Codex asks whether this folder is trusted [/home/user/project]; allow: Enter; deny: Down Enter
     codex trust_down: trust (permission): Codex asks whether this folder is trusted [/home/user/project]; allow: Up Enter; deny: Enter
@@ -83,6 +90,9 @@ fn every_recorded_screen_is_read_as_what_it_shows() {
     gemini-cli permission_shell: permission (permission): Allow execution of [Shell]? [Shell  touch done]; allow: Enter; deny: Escape
     gemini-cli permission_shell_second: permission (permission): Allow execution of [Shell]? [Shell  touch done]; allow: Up Enter; deny: Escape
     gemini-cli permission_write: permission (permission): Apply this change? [WriteFile  Writing to notes.txt]; allow: Enter; deny: Escape
+    gemini-cli plan: plan (plan_approval): Gemini CLI asks whether its plan is approved; allow: Down Enter; deny: Escape
+    gemini-cli question: question (question): Which colour?; allow: –; deny: –; red: Enter; blue: Down Enter; Enter a custom value: Down Down Enter
+    gemini-cli question_second: question (question): Which colour?; allow: –; deny: –; red: Up Enter; blue: Enter; Enter a custom value: Down Enter
     gemini-cli quoted: nothing
     gemini-cli restarting: nothing
     gemini-cli trust: trust (permission): Gemini CLI asks whether this folder is trusted; allow: Enter; deny: Down Down Enter
@@ -145,9 +155,30 @@ fn where_the_mark_is_makes_no_other_dialog() {
         about: Some(about.to_owned()),
         allow: Some(allow),
         deny: None,
+        ..Dialog::default()
     };
     let first = at(vec![Key::Down, Key::Enter], "/p");
     assert_eq!(first.words(), "Is this folder trusted? /p");
     assert!(first.is_same(&at(vec![Key::Enter], "/p")));
     assert!(!first.is_same(&at(vec![Key::Enter], "/q")));
+}
+
+#[test]
+fn a_dialog_is_known_by_the_call_that_a_hook_told_of() {
+    let dialog = |about: &str| Dialog {
+        name: "permission",
+        prompt_type: PromptType::Permission,
+        question: "Allow it?".to_owned(),
+        about: Some(about.to_owned()),
+        allow: None,
+        deny: None,
+        ..Dialog::default()
+    };
+    let shell = dialog("Shell  touch done");
+    assert!(shell.is_about("touch done") && shell.is_about("touch  done\nrm -r it"));
+    assert!(!shell.is_about("rm -r it") && !shell.is_about("/p/notes.txt"));
+    let long = format!("echo {}", "word ".repeat(60));
+    assert!(dialog(&format!("Shell  {}…", &long[..100])).is_about(&long));
+    let write = dialog("WriteFile  Writing to notes.txt");
+    assert!(write.is_about("/home/user/project/notes.txt") && !write.is_about("/home/other.txt"));
 }

@@ -4,7 +4,7 @@
 
 use anyhook_model::{Key, PromptType};
 
-use crate::dialog::{About, Dialog, Grid, Known, Menu};
+use crate::dialog::{About, Dialog, Grid, Known, Menu, Numbered};
 
 const MARKS: [char; 1] = ['●'];
 
@@ -40,6 +40,37 @@ pub fn read(screen: &str) -> Option<Dialog> {
         .find_map(|known| known.read(&inner, &MARKS))
         .or_else(|| permission(&inner))
         .or_else(|| login(&inner))
+        .or_else(|| plan(&inner))
+        .or_else(|| question(&inner))
+}
+
+/// What its questions and plans end with.
+const NAVIGATE: &str = "Enter to select · ↑/↓ to navigate";
+
+/// A question to the person. Several are shown one after the other, and below another title.
+fn question(inner: &[&str]) -> Option<Dialog> {
+    let title = inner.iter().position(|line| line.trim() == "Answer Questions")?;
+    let end = inner.iter().rposition(|line| !line.trim().is_empty())?;
+    let is_question = inner[end].trim().starts_with(NAVIGATE);
+    let options = Numbered::read(inner.get(title..end).filter(|_| is_question)?, &MARKS)?;
+    Some(options.question(&inner[title..end], 0, str::to_owned))
+}
+
+/// A plan that is to be approved: whoever allows it does not allow all that follows from it.
+fn plan(inner: &[&str]) -> Option<Dialog> {
+    let end = inner.iter().rposition(|line| !line.trim().is_empty())?;
+    let is_plan = inner[end].trim().starts_with(NAVIGATE);
+    let options = Numbered::read(inner.get(..end).filter(|_| is_plan)?, &MARKS)?;
+    options.keys("Yes, automatically accept edits")?;
+    Some(Dialog {
+        name: "plan",
+        prompt_type: PromptType::PlanApproval,
+        question: "Gemini CLI asks whether its plan is approved".to_owned(),
+        allow: Some(options.keys("Yes, manually accept edits")?),
+        deny: Some(vec![Key::Escape]),
+        is_told: true,
+        ..Dialog::default()
+    })
 }
 
 /// Returns what is in the frame that the screen ends with.
@@ -77,6 +108,7 @@ fn permission(inner: &[&str]) -> Option<Dialog> {
         about: Some(about.trim().to_owned()),
         allow: Some(allow),
         deny: Some(vec![Key::Escape]),
+        ..Dialog::default()
     })
 }
 
@@ -93,5 +125,6 @@ fn login(inner: &[&str]) -> Option<Dialog> {
         about: None,
         allow: None,
         deny: None,
+        ..Dialog::default()
     })
 }

@@ -167,6 +167,13 @@ pub const QUIRKS: &[Quirk] = &[
         evidence: "run",
     },
     Quirk {
+        id: "gemini-answers-by-keys",
+        versions: "0.61.0",
+        behaviour: "permissions, plans (exit_plan_mode) and questions (ask_user) are told to hooks and take their answer on the screen alone",
+        mitigation: "in a pipeline the answer is typed there: a plan is approved with edits accepted one by one; several questions, several answers and other words need `attach`",
+        evidence: "run",
+    },
+    Quirk {
         id: "gemini-fetch-without-url",
         versions: "0.61.0",
         behaviour: "web_fetch has no url field; addresses are inside its prompt",

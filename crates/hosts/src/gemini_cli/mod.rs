@@ -8,6 +8,7 @@ mod log;
 
 use std::path::PathBuf;
 
+use anyhook_model::inquiry::AgentQuestion;
 use anyhook_model::json::{Object, PassedOn};
 use anyhook_model::{
     Caller, DecodeError, Event, EventKind, Host, PromptType, Reply, ToolCall, Verdict,
@@ -20,6 +21,7 @@ use crate::dialog::Dialog;
 use crate::facts::{Capability, Quirk};
 use crate::launch::{self, Launch};
 use crate::log::{LogHomes, LogPlace, LogSays, LogState};
+use crate::question::{self, Form};
 use crate::tool::{self, OtherTool, Tool};
 use crate::wiring::json_hooks::{self, Handler};
 use crate::wiring::{
@@ -80,6 +82,15 @@ impl Host for GeminiCli {
             "exit_plan_mode" => Some(PromptType::PlanApproval),
             _ => None,
         }
+    }
+
+    fn questions(&self, call: &ToolCall) -> Vec<AgentQuestion> {
+        let form = Form { multiple: "multiSelect", free_text: None };
+        if call.name == "ask_user" { question::read(call, form) } else { Vec::new() }
+    }
+
+    fn is_answered_by_keys(&self) -> bool {
+        true
     }
 }
 

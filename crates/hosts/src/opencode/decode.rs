@@ -7,6 +7,7 @@ use anyhook_model::{Caller, DecodeError, Event, EventKind, patch_events};
 use serde_json::{Value, json};
 
 use super::facts::{OTHER_TOOLS, TOOLS};
+use super::question;
 use crate::payload::{CUT, Payload, path, repeated_id, stop_events};
 use crate::tool;
 
@@ -35,6 +36,8 @@ pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> 
         event.agent = event.session.replace(parent.clone());
     }
     let is_subagent = parent.is_some();
+    // Nobody can answer then: the host rejects it at once.
+    let is_headless = payload.fields.get("headless").and_then(Value::as_bool) == Some(true);
     let hook = if HOOKS.contains(&hook.as_str()) { &hook } else { meant(&hook) };
     match hook {
         "chat.message" => prompt(&mut event, &payload),
@@ -46,16 +49,8 @@ pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> 
         "session.deleted" => event.kind = EventKind::SessionEnd,
         "experimental.session.compacting" => event.kind = EventKind::PreCompact,
         "session.compacted" => event.kind = EventKind::PostCompact,
-        "permission.asked" => {
-            event.kind = EventKind::Notification;
-            event.data.insert("kind".to_owned(), "permission_prompt".into());
-            let asked = payload
-                .fields
-                .get("event")
-                .and_then(|event| event.pointer("/properties/permission"))
-                .cloned();
-            event.data.insert("message".to_owned(), asked.unwrap_or_default());
-        }
+        "permission.asked" if is_headless => event.kind = EventKind::Notification,
+        "permission.asked" | "question.asked" => prompted(&mut event, &payload, hook),
         _ if carries_call(&payload) => event.doubt = Some(Doubt::UnknownEvent),
         _ => {}
     }
@@ -72,15 +67,23 @@ pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> 
         }
         _ => {}
     }
+    let is_permission = hook == "permission.asked";
     event.raw = payload.fields;
     Ok(match event.kind {
         EventKind::BeforeStop => stop_events(event),
+        EventKind::Notification => vec![notification(&event)],
+        EventKind::PermissionRequest if is_permission => {
+            let notification = notification(&event);
+            let mut events = patch_events::of_call(event);
+            events.push(notification);
+            events
+        }
         _ => patch_events::of_call(event),
     })
 }
 
 /// The names of what our plugin sends.
-const HOOKS: [&str; 10] = [
+const HOOKS: [&str; 14] = [
     "tool.execute.before",
     "tool.execute.after",
     "chat.message",
@@ -91,6 +94,10 @@ const HOOKS: [&str; 10] = [
     "experimental.session.compacting",
     "session.compacted",
     "permission.asked",
+    "permission.replied",
+    "question.asked",
+    "question.replied",
+    "question.rejected",
 ];
 
 /// Returns the name that is meant by one in another case or of another agent.
@@ -166,6 +173,41 @@ fn call(event: &mut Event, payload: &Payload, hook: &str) {
             _ => EventKind::AfterTool,
         };
     }
+}
+
+/// A dialog that our plugin can answer. It is about a call that the plugin has seen; else it is told
+/// by the dialog itself.
+fn prompted(event: &mut Event, payload: &Payload, hook: &str) {
+    let asked = payload
+        .fields
+        .get("event")
+        .and_then(|event| event.get("properties"))
+        .unwrap_or(&Value::Null);
+    let is_question = hook == "question.asked";
+    let called = field(payload, "input", "tool").and_then(Value::as_str);
+    if called.is_some_and(|name| !is_question || name == question::TOOL) {
+        call(event, payload, hook);
+    } else {
+        let (name, input) = if is_question {
+            (question::TOOL, json!({"questions": asked.get("questions")}))
+        } else {
+            let permission = asked.get("permission").and_then(Value::as_str).unwrap_or_default();
+            (permission, asked.get("metadata").cloned().unwrap_or_default())
+        };
+        let use_id = asked.pointer("/tool/callID").and_then(Value::as_str).map(str::to_owned);
+        event.tool = Some(tool::canonical(TOOLS, OTHER_TOOLS, name.to_owned(), input, use_id));
+    }
+    event.kind = EventKind::PermissionRequest;
+}
+
+/// A permission is a notification as well.
+fn notification(asked: &Event) -> Event {
+    let mut event = Event { kind: EventKind::Notification, tool: None, ..asked.clone() };
+    let permission =
+        event.raw.get("event").and_then(|event| event.pointer("/properties/permission")).cloned();
+    event.data.insert("kind".to_owned(), "permission_prompt".into());
+    event.data.insert("message".to_owned(), permission.unwrap_or_default());
+    event
 }
 
 fn failed_call(event: &mut Event, payload: &Payload) {

@@ -1,6 +1,6 @@
 //! The permission dialog of OpenCode, in the place of its input.
 //!
-//! It tells our plugin of it, and takes no answer. Which option is chosen can be seen by its colour
+//! It tells our plugin of it, which answers it as well. Which option is chosen can be seen by its colour
 //! alone, and the arrows go round: without colours only Escape is sure.
 
 use anyhook_model::PromptType;
@@ -46,6 +46,8 @@ pub fn read(screen: &str) -> Option<Dialog> {
         about: Some(about.to_owned()),
         allow: allow.map(|selected| steps(selected, 0, Key::Left, Key::Right)),
         deny: Some(vec![Key::Escape]),
+        is_told: true,
+        ..Dialog::default()
     })
 }
 

@@ -2,7 +2,7 @@
 
 use anyhook_model::EventKind;
 
-use crate::facts::{Capability, Quirk, can, lacks};
+use crate::facts::{Capability, Quirk, can};
 use crate::tool::{OtherTool, Tool};
 
 pub const TOOLS: &[Tool] = &[
@@ -99,7 +99,7 @@ pub fn capabilities() -> Vec<Capability> {
         can(Kind::PreCompact, "experimental.session.compacting", "C"),
         can(Kind::PostCompact, "session.compacted", ""),
         can(Kind::Notification, "permission.asked", ""),
-        lacks(Kind::PermissionRequest),
+        can(Kind::PermissionRequest, "permission.asked", "BA"),
     ]
 }
 
@@ -130,6 +130,13 @@ pub const QUIRKS: &[Quirk] = &[
         versions: "1.18.33",
         behaviour: "permission.ask is in the types and never called",
         mitigation: "an ask becomes a deny that says how to approve (ask_fallback in anyhook.toml)",
+        evidence: "run",
+    },
+    Quirk {
+        id: "opencode-dialog-beside-hook",
+        versions: "1.18.33",
+        behaviour: "the dialogs of a permission and of a question are on the screen while our plugin waits for an answer from elsewhere, and the first answer counts; `opencode run` rejects a permission at once",
+        mitigation: "the plugin answers by OpenCode's own interface, and a wait for what was answered on the screen is ended",
         evidence: "run",
     },
     Quirk {

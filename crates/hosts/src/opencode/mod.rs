@@ -6,12 +6,14 @@ mod encode;
 mod facts;
 mod injection;
 mod log;
+mod question;
 mod usage;
 
 use std::path::PathBuf;
 
 pub use usage::MessageTally;
 
+use anyhook_model::inquiry::{AgentQuestion, QuestionAnswer};
 use anyhook_model::json::{Object, PassedOn};
 use anyhook_model::{
     Caller, DecodeError, Event, EventKind, Host, LateRefusal, PromptType, Reply, ToolCall, Verdict,
@@ -27,15 +29,15 @@ use crate::launch::{self, Launch};
 use crate::log::{LogHomes, LogPlace, LogSays, LogState};
 use crate::tool::{self, OtherTool, Tool};
 use crate::wiring::{
-    Call, Displaced, Edits, Injection, Inspection, Scope, SettingsError, Start, Texts, folders_in,
+    Call, Displaced, Edits, Injection, Inspection, PERMISSION_SECONDS, Scope, SettingsError, Start,
+    Texts, folders_in,
 };
 
 /// OpenCode.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenCode;
 
-/// The plugin's text; `@BINARY@`, `@ARGUMENTS@`, `@MARKER@` and `@LIMIT_MS@` stand for what `install`
-/// fills in.
+/// The plugin's text; names like `@BINARY@` stand for what `install` fills in.
 pub const PLUGIN: &str = include_str!("plugin.js");
 
 impl Host for OpenCode {
@@ -94,10 +96,15 @@ impl Host for OpenCode {
     }
 
     fn prompt_tool(&self, tool: &str) -> Option<PromptType> {
-        match tool {
-            "question" => Some(PromptType::Question),
-            _ => None,
-        }
+        (tool == question::TOOL).then_some(PromptType::Question)
+    }
+
+    fn questions(&self, call: &ToolCall) -> Vec<AgentQuestion> {
+        question::questions(call)
+    }
+
+    fn answered(&self, answers: &[QuestionAnswer]) -> Object {
+        question::answered(answers)
     }
 }
 
@@ -164,7 +171,10 @@ impl Agent for OpenCode {
                 found.ours.push(binary);
                 let arguments = texts.get(&path).map(|text| arguments_of(text));
                 found.plugin_folders = folders_in(&arguments.unwrap_or_default());
-                if !texts.get(&path).is_some_and(|text| text.contains("\"--state\"")) {
+                // Each of them is what an earlier version did not have.
+                let marks = ["\"--state\"", "const DIALOG_ARGUMENTS"];
+                let is_newest = |text: &String| marks.iter().all(|mark| text.contains(mark));
+                if !texts.get(&path).is_some_and(is_newest) {
                     found.outdated.push("all".to_owned());
                 }
             }
@@ -233,6 +243,8 @@ impl Agent for OpenCode {
 
 /// How long a hook may take.
 const LIMIT_MS: u64 = 600_000;
+/// How long a dialog may wait for an answer from elsewhere.
+const DIALOG_LIMIT_MS: u64 = PERMISSION_SECONDS * 1000;
 
 /// Tells whether a command line is `opencode run`.
 fn is_headless(run: &str) -> bool {
@@ -266,12 +278,15 @@ const OPTIONS_WITH_VALUE: [&str; 11] = [
 /// Returns the plugin that calls us.
 fn plugin(call: &Call) -> String {
     let marker = call.folders().map(|folders| folders.marker().to_string_lossy().into_owned());
-    let values: [(&str, Value); 3] = [
+    let values: [(&str, Value); 4] = [
         ("\"@BINARY@\"", call.answering().to_string_lossy().into()),
         ("\"@ARGUMENTS@\"", call.arguments("opencode", LIMIT_MS).into()),
+        ("\"@DIALOG_ARGUMENTS@\"", call.arguments("opencode", DIALOG_LIMIT_MS).into()),
         ("\"@MARKER@\"", marker.unwrap_or_default().into()),
     ];
-    let text = PLUGIN.replace("@LIMIT_MS@", &LIMIT_MS.to_string());
+    let text = PLUGIN
+        .replace("@LIMIT_MS@", &LIMIT_MS.to_string())
+        .replace("@DIALOG_LIMIT_MS@", &DIALOG_LIMIT_MS.to_string());
     // Each stands before what it is filled with, so that no path is taken for another's place.
     values.iter().fold(text, |text, (place, value)| text.replacen(place, &value.to_string(), 1))
 }

@@ -9,15 +9,18 @@ const ARGUMENTS = "@ARGUMENTS@";
 const MARKER = "@MARKER@";
 // OpenCode has no time limit of its own; a hook that hangs must not hang the agent.
 const LIMIT_MS = @LIMIT_MS@;
+// Somebody may answer a dialog much later, or nobody does.
+const DIALOG_ARGUMENTS = "@DIALOG_ARGUMENTS@";
+const DIALOG_LIMIT_MS = @DIALOG_LIMIT_MS@;
 
 // Sends one event; resolves to the answer, or to {failed} if there is none.
-function call(payload, more = []) {
+function call(payload, { words = ARGUMENTS, limit = LIMIT_MS, started } = {}) {
   return new Promise((resolve) => {
     let stdout = "";
     let stderr = "";
     let child;
     try {
-      child = spawn(BINARY, [...ARGUMENTS, ...more], {
+      child = spawn(BINARY, words, {
         stdio: ["pipe", "pipe", "pipe"],
       });
     } catch (error) {
@@ -26,8 +29,9 @@ function call(payload, more = []) {
     }
     const timer = setTimeout(() => {
       child.kill("SIGKILL");
-      resolve({ failed: `no answer within ${LIMIT_MS} ms` });
-    }, LIMIT_MS);
+      resolve({ failed: `no answer within ${limit} ms` });
+    }, limit);
+    started?.(child);
     child.on("error", (error) => {
       clearTimeout(timer);
       resolve({ failed: String(error) });
@@ -62,6 +66,9 @@ const run = (globalThis[Symbol.for("anyhook")] ??= {
   sentBack: new Map(),
   leaving: Promise.withResolvers(),
 });
+// Dialogs that wait for an answer from elsewhere, and the process that waits. The user's plugin and
+// the project's are both told of a dialog: one of them asks.
+const dialogs = (run.dialogs ??= new Map());
 
 function sendBack(session) {
   if (!run.sentBack.has(session)) run.sentBack.set(session, Promise.withResolvers());
@@ -87,6 +94,8 @@ export const Anyhook = async ({ directory, worktree, client }) => {
   const parents = new Map();
   // Calls that were denied: to the host they have failed, but nothing has run.
   const denied = new Set();
+  // Calls that are under way, so that a dialog can be told with its call.
+  const calls = new Map();
   let isDisposed = false;
   const ask = (hook, more, options) => {
     const session = more.input?.sessionID ?? more.event?.properties?.sessionID;
@@ -100,16 +109,44 @@ export const Anyhook = async ({ directory, worktree, client }) => {
       parents.set(properties.info.id, properties.info.parentID);
     }
     const part = event.type === "message.part.updated" ? properties.part : undefined;
+    if (part?.state?.status === "error") calls.delete(part.callID);
     const failedTool = part?.state?.status === "error" && !denied.has(part.callID);
-    const watched = ["session.created", "session.idle", "session.deleted", "session.compacted", "session.error", "permission.asked"];
+    const answered = ["permission.replied", "question.replied", "question.rejected"];
+    const watched = [...answered, "session.created", "session.idle", "session.deleted", "session.compacted", "session.error", "permission.asked"];
     if (!failedTool && !watched.includes(event.type)) return;
     // Nobody is left who could answer.
     if (event.type === "permission.asked") isDone(session);
-    const answer = await ask(event.type, { event });
+    if (answered.includes(event.type)) {
+      const waiting = dialogs.get(properties.requestID);
+      dialogs.delete(properties.requestID);
+      waiting?.kill();
+    }
+    const answer = await ask(event.type, { event, headless: run.isHeadless });
     if (event.type !== "session.idle") return;
     if (answer.follow_up) await followUp(session, answer.follow_up);
     else isDone(session);
   };
+
+  // Has a dialog answered from elsewhere. It is on the screen meanwhile, and the first answer counts.
+  const asked = async (event) => {
+    const { id, tool } = event.properties;
+    if (dialogs.has(id)) return;
+    const waits = { words: DIALOG_ARGUMENTS, limit: DIALOG_LIMIT_MS, started: (child) => dialogs.set(id, child) };
+    const answer = await ask(event.type, { event, input: calls.get(tool?.callID) }, waits);
+    if (!dialogs.delete(id)) return;
+    if (answer.reply === "reject") denied.add(tool?.callID);
+    if (answer.answers) await reply("question", id, { answers: answer.answers });
+    else if (answer.reply) await reply("permission", id, { reply: answer.reply, message: answer.message });
+  };
+
+  // What the plugins' client has no names for.
+  const reply = (what, requestID, body) =>
+    client._client.post({
+      url: `/${what}/{requestID}/reply`,
+      path: { requestID },
+      body,
+      headers: { "Content-Type": "application/json" },
+    });
 
   // A stop cannot be held back, but the agent can be sent to work again.
   const followUp = async (session, text) => {
@@ -137,7 +174,7 @@ export const Anyhook = async ({ directory, worktree, client }) => {
     },
 
     "tool.execute.before": async (input, output) => {
-      const answer = await ask("tool.execute.before", { input, output }, ["--tool-event"]);
+      const answer = await ask("tool.execute.before", { input, output }, { words: [...ARGUMENTS, "--tool-event"] });
       const reason = answer.failed ? refusal(answer.failed) : answer.deny;
       if (reason) {
         denied.add(input.callID);
@@ -147,9 +184,11 @@ export const Anyhook = async ({ directory, worktree, client }) => {
         for (const key of Object.keys(output.args)) delete output.args[key];
         Object.assign(output.args, answer.args);
       }
+      calls.set(input.callID, { ...input, args: output.args });
     },
 
     "tool.execute.after": async (input, output) => {
+      calls.delete(input.callID);
       const answer = await ask("tool.execute.after", { input, output });
       if (answer.deny) output.output += `\n\n${answer.deny}`;
       if (answer.context) output.output += `\n\n${answer.context}`;
@@ -163,6 +202,12 @@ export const Anyhook = async ({ directory, worktree, client }) => {
     event: ({ event }) => {
       // The next instance is told, too.
       if (isDisposed) return;
+      // Without a screen OpenCode itself answers at once.
+      if (!run.isHeadless && ["permission.asked", "question.asked"].includes(event.type)) {
+        // Nothing waits for it: other events come meanwhile.
+        asked(event).catch(() => {});
+        return;
+      }
       const work = happened(event).finally(() => run.open.delete(work));
       run.open.add(work);
       return work;

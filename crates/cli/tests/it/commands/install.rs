@@ -228,7 +228,6 @@ fn a_second_time() {
       takes no context before a tool
     OpenCode  tried with 1.18.33
       is wired in already
-      has no permission_request
       cannot be blocked at session_start, subagent_start, subagent_stop, pre_compact
       cannot ask a person: an ask becomes a deny that says how to approve (ask_fallback)
       takes no context before a tool

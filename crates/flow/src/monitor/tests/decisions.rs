@@ -100,9 +100,21 @@ fn allow_and_deny_answer_that_very_prompt() {
         assert_eq!(stage.decide(choice), Reaction::Act(vec![answer]));
         assert_eq!(stage.hear(prompt(PromptType::Permission)), dropped(Dropped::Duplicate));
     }
+}
+
+#[test]
+fn a_turn_that_is_over_ends_the_decision_about_its_prompt() {
     let mut stage = Stage::new(&json!({"on_idle": {"action": "nudge", "message": "go"}}));
-    stage.hear_all([prompt(PromptType::Permission), idle(Source::Hook)]);
-    assert!(nudges(&stage.decide("allow")), "somebody had answered; it is idle by now");
+    stage.hear(prompt(PromptType::Permission));
+    let over = stage.hear(idle(Source::Hook));
+    assert!(
+        matches!(over.effects(), [Effect::DismissDecision { .. }, Effect::Nudge { .. }]),
+        "somebody has answered: {over:?}"
+    );
+    // What else a person is asked stays.
+    let mut stage = Stage::new(&json!({"on_idle": "escalate"}));
+    stage.hear(idle(Source::Hook));
+    assert_eq!(stage.hear(idle(Source::Notification)), dropped(Dropped::Waiting));
 }
 
 #[test]

@@ -88,8 +88,8 @@ fn the_question_of_a_hook_that_waits_is_the_pipelines_own() {
     }
 }
 
-#[test]
-fn a_dialog_that_nobody_answered_in_time_is_asked_about_again() {
+/// A permission that a hook process asked for, and that nobody answered while it waited.
+fn unanswered_dialog() -> World {
     let mut world = with_agent(&json!({}));
     let asked = world.hook_asks("perm1");
     let expired = Resolution {
@@ -112,9 +112,28 @@ fn a_dialog_that_nobody_answered_in_time_is_asked_about_again() {
     };
     world.hear(Happening::DecisionResolved(expired));
     assert_ne!(world.question().id, asked);
+    world
+}
+
+#[test]
+fn a_dialog_that_nobody_answered_in_time_is_asked_about_again() {
+    let mut world = unanswered_dialog();
     assert_eq!(world.options(), ["attach", "fail"]);
     world.decides("attach");
     assert_eq!(world.phase(), Phase::Running);
+}
+
+#[test]
+fn a_dialog_that_was_answered_on_the_screen_is_not_asked_about_any_more() {
+    let mut world = unanswered_dialog();
+    world.works();
+    assert_eq!(world.state.inquiries.open().count(), 0, "somebody allowed it there");
+    assert_eq!(world.phase(), Phase::Running);
+    let mut world = unanswered_dialog();
+    let asked = world.question().id.clone();
+    world.idles();
+    let ended = world.state.inquiries.get(&asked).unwrap().resolution.clone().unwrap();
+    assert_eq!(ended.ending, Ending::Dismissed, "somebody refused it there");
 }
 
 #[test]
@@ -294,4 +313,52 @@ fn one_dialog_after_the_other_is_asked_about() {
     world.hear(Happening::AgentWorking(report));
     shows(&mut world, "skip all permissions?");
     assert!(world.question().question.contains("skip all permissions?"));
+}
+
+/// An agent that asks a question on its screen, after the time in which its host may ask by a hook.
+fn asked_on_its_screen(questions: Vec<AgentQuestion>) -> World {
+    let mut world = with_agent(&json!({}));
+    let report = AgentReport { questions, ..world.report() };
+    let prompt_type = PromptType::Question;
+    world.hear(Happening::AgentPrompt(anyhook_model::bus::AgentPrompt { report, prompt_type }));
+    world.now += 5;
+    world.apply(What::TimerFired(id()));
+    world
+}
+
+fn colour(multiple: bool) -> AgentQuestion {
+    AgentQuestion {
+        text: "Which colour?".to_owned(),
+        header: None,
+        options: vec![Choice::new("red", ""), Choice::new("blue", "")],
+        multiple,
+        free_text: true,
+    }
+}
+
+#[test]
+fn a_question_on_the_screen_is_answered_by_the_keys_of_its_option() {
+    let mut world = asked_on_its_screen(vec![colour(false)]);
+    assert_eq!(world.options(), ["red", "blue", "attach", "fail"]);
+    let id = world.question().id.to_string();
+    let refused =
+        world.state.inquiries.answer(&id, "grey", &[], None, "ann".to_owned(), world.at());
+    assert!(refused.is_err(), "other words cannot be chosen");
+    world.decides("2");
+    let wanted = (Some("Which colour?".to_owned()), Some("blue".to_owned()));
+    let job = world.job(|work| {
+        matches!(work, JobWork::Answer { about, choose, .. } if (about, choose) == (&wanted.0, &wanted.1))
+    });
+    world.check_json();
+    world.result(job, JobResult::Done { note: None });
+    assert_eq!(world.state.inquiries.open().count(), 0);
+}
+
+#[test]
+fn a_question_that_keys_cannot_answer_is_left_to_its_session() {
+    for questions in [vec![], vec![colour(true)], vec![colour(false), colour(false)]] {
+        let world = asked_on_its_screen(questions);
+        assert_eq!(world.options(), ["attach", "fail"]);
+        assert!(world.question().question.contains("only in its own session"));
+    }
 }

@@ -1,0 +1,40 @@
+//! Questions that agents ask the person by a call of a tool. All agents have nearly the same form for
+//! them: a list of questions, each with its options.
+
+use anyhook_model::ToolCall;
+use anyhook_model::inquiry::{AgentQuestion, Choice};
+use serde_json::Value;
+
+/// What differs between agents.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Form {
+    /// The key that says whether several options may be chosen.
+    pub multiple: &'static str,
+    /// The key that says whether other words are taken; they are where it is missing, or where there
+    /// is none.
+    pub free_text: Option<&'static str>,
+}
+
+/// Returns the questions of a call; none if one of them cannot be read.
+pub(crate) fn read(call: &ToolCall, form: Form) -> Vec<AgentQuestion> {
+    let asked = call.input.get("questions").and_then(Value::as_array);
+    let asked = asked.into_iter().flatten().map(|value| question(value, form));
+    asked.collect::<Option<Vec<_>>>().unwrap_or_default()
+}
+
+fn question(value: &Value, form: Form) -> Option<AgentQuestion> {
+    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+    let flag = |key: &str| value.get(key).and_then(Value::as_bool);
+    let option = |option: &Value| {
+        let does = text(option, "description").unwrap_or_default();
+        Some(Choice { name: text(option, "label")?, does })
+    };
+    let options = value.get("options").and_then(Value::as_array);
+    Some(AgentQuestion {
+        text: text(value, "question")?,
+        header: text(value, "header"),
+        options: options.into_iter().flatten().map(option).collect::<Option<_>>()?,
+        multiple: flag(form.multiple).unwrap_or_default(),
+        free_text: form.free_text.and_then(flag).unwrap_or(true),
+    })
+}
