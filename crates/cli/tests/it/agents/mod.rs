@@ -14,6 +14,7 @@ mod off;
 mod paths;
 mod person;
 mod pipelines;
+mod prompts;
 mod screen;
 mod seat;
 mod table;
