@@ -357,6 +357,30 @@ mod tests {
     }
 
     #[test]
+    fn questions_that_keys_answer_are_told_with_their_options() {
+        let asked = |host: &str, event: &str, tool: &str| {
+            let options = serde_json::json!([{"label": "red"}, {"label": "blue"}]);
+            let input = serde_json::json!({
+                "questions": [{"question": "Which colour?", "options": options}],
+            });
+            let payload = serde_json::json!({
+                "hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input,
+            });
+            let mut record = record_of(host, event);
+            record.tool = Some(tool.to_owned());
+            record.payload = Some(Payload::new(payload.to_string().as_bytes()));
+            of_record(&record).unwrap().report().unwrap().questions.clone()
+        };
+        let questions = asked("codex", "before_tool", "request_user_input");
+        let names: Vec<&str> = questions[0].options.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!((questions[0].text.as_str(), names), ("Which colour?", vec!["red", "blue"]));
+        assert!(asked("codex", "after_tool", "request_user_input").is_empty(), "it is over");
+        assert!(asked("codex", "before_tool", "update_plan").is_empty());
+        let by_hook = asked("claude-code", "before_tool", "AskUserQuestion");
+        assert!(by_hook.is_empty(), "a hook's reply answers it");
+    }
+
+    #[test]
     fn a_notification_tells_its_kind_in_every_hosts_words() {
         let notification = |payload: &str, native: Option<&str>| {
             let mut record = record_of("claude-code", "notification");

@@ -321,5 +321,9 @@ mod tests {
         shown.data.insert("prompt".to_owned(), json!("hello"));
         assert_eq!(shown.headline().as_deref(), Some("hello"));
         assert_eq!(event(EventKind::SessionStart).headline(), None);
+        let options = json!([{"label": "red"}, {"label": "blue"}]);
+        let asked = json!([{"question": "Which?", "options": options}, {"question": "Why?"}]);
+        shown.tool = Some(ToolCall::new("ask", json!({"questions": asked})));
+        assert_eq!(shown.headline().as_deref(), Some("Which? (red, blue) · Why?"));
     }
 }

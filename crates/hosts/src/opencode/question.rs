@@ -35,7 +35,32 @@ pub(super) fn answered(answers: &[QuestionAnswer]) -> Object {
 
 #[cfg(test)]
 mod tests {
+    use anyhook_model::{Caller, Effect, EventKind, Verdict};
+
     use super::*;
+
+    #[test]
+    fn a_question_is_asked_by_its_dialog_where_its_call_is_not_known() {
+        let question =
+            json!({"question": "Build it?", "options": [{"label": "Yes"}], "custom": false});
+        let payload = json!({
+            "hook": "question.asked",
+            "input": {"tool": "plan_exit", "sessionID": "s", "callID": "c", "args": {}},
+            "event": {"properties": {"id": "que_1", "sessionID": "s", "questions": [question]}},
+        });
+        let caller = Caller::new("/p", jiff::Timestamp::UNIX_EPOCH);
+        let events = super::super::decode::decode(payload.to_string().as_bytes(), &caller).unwrap();
+        assert_eq!((events.len(), &events[0].kind), (1, &EventKind::PermissionRequest));
+        let asked = questions(events[0].tool.as_ref().unwrap());
+        assert_eq!((asked[0].text.as_str(), asked[0].free_text), ("Build it?", false));
+        let declines = Verdict {
+            effect: Some(Effect::Deny),
+            reason: Some("ann declined to answer".to_owned()),
+            ..Verdict::default()
+        };
+        let reply = super::super::encode::encode(&events[0], &declines);
+        assert_eq!(reply.stdout, "{\"answers\": [[\"ann declined to answer\"]]}\n");
+    }
 
     #[test]
     fn answers_are_in_the_order_of_the_questions() {
