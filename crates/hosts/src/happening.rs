@@ -16,6 +16,8 @@ pub const OURS: &str = "anyhook";
 
 /// An agent's id is no longer than this.
 pub const AGENT_LIMIT: usize = 200;
+/// What an agent asks the person is told to this length.
+const ASKED_LIMIT: usize = 1000;
 /// What an agent says of its work is no longer than this.
 pub const MESSAGE_LIMIT: usize = 4 * 1024;
 
@@ -155,6 +157,7 @@ fn is(payload: &Value, key: &str, text: &str) -> bool {
 fn report(record: &Record, agent: String) -> AgentReport {
     // What was denied does not begin.
     let begins = |text: &Option<String>| text.clone().filter(|_| !record.denies());
+    let questions = questions(record);
     AgentReport {
         agent,
         source: Source::Hook,
@@ -164,7 +167,7 @@ fn report(record: &Record, agent: String) -> AgentReport {
         work_dir: Some(record.work_dir.clone()).filter(|folder| !folder.is_empty()),
         project: record.project_dir.clone(),
         tool: begins(&record.tool),
-        about: begins(&record.about),
+        about: begins(&asked(&questions).or_else(|| record.about.clone())),
         call: call(record),
         subagent: record.agent.clone(),
         call_ended: matches!(record.event, EventKind::AfterTool | EventKind::AfterToolFailure),
@@ -175,8 +178,20 @@ fn report(record: &Record, agent: String) -> AgentReport {
         broken_off: false,
         asks: record.event == EventKind::PermissionRequest,
         likely: false,
-        questions: questions(record),
+        questions,
     }
+}
+
+/// Returns what the person is asked, with the answers that are offered: `Which colour? (red, blue)`.
+fn asked(questions: &[AgentQuestion]) -> Option<String> {
+    let question = |asked: &AgentQuestion| {
+        let names: Vec<&str> = asked.options.iter().map(|option| option.name.as_str()).collect();
+        let offers =
+            if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
+        format!("{}{offers}", asked.text)
+    };
+    let all: Vec<String> = questions.iter().map(question).collect();
+    Some(shorten(&all.join(" · "), ASKED_LIMIT)).filter(|asked| !asked.is_empty())
 }
 
 /// Returns what the agent asks the person by its call, where that is answered on its screen.
@@ -369,7 +384,11 @@ mod tests {
             let mut record = record_of(host, event);
             record.tool = Some(tool.to_owned());
             record.payload = Some(Payload::new(payload.to_string().as_bytes()));
-            of_record(&record).unwrap().report().unwrap().questions.clone()
+            let happening = of_record(&record).unwrap();
+            let report = happening.report().unwrap();
+            let is_told = report.about.as_deref() == Some("Which colour? (red, blue)");
+            assert_eq!(is_told, !report.questions.is_empty());
+            report.questions.clone()
         };
         let questions = asked("codex", "before_tool", "request_user_input");
         let names: Vec<&str> = questions[0].options.iter().map(|one| one.name.as_str()).collect();

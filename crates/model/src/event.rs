@@ -171,8 +171,7 @@ impl Event {
         const TELLING: [&str; 6] = ["command", "path", "file_path", "url", "query", "pattern"];
         let from_tool = self.tool.as_ref().and_then(|tool| {
             let telling = TELLING.iter().find_map(|key| tool.input.get(key)?.as_str());
-            let telling = telling.map(Cow::Borrowed);
-            telling.or_else(|| questions(&tool.input).map(Cow::Owned)).or_else(|| {
+            telling.map(Cow::Borrowed).or_else(|| {
                 let is_telling = tool.input.as_object().is_some_and(|input| !input.is_empty());
                 is_telling.then(|| Cow::Owned(json::to_spaced(&tool.input)))
             })
@@ -205,25 +204,6 @@ impl Event {
             _ => self.data.get(name).map(FieldValue::Json),
         }
     }
-}
-
-/// Returns what a call asks the person, with the answers it offers: `Which colour? (red, blue)`.
-fn questions(input: &Value) -> Option<String> {
-    let text = |value: &Value, key: &str| Some(value.get(key)?.as_str()?.to_owned());
-    let question = |asked: &Value| {
-        let options = asked.get("options").and_then(Value::as_array);
-        let labels: Vec<String> =
-            options.into_iter().flatten().filter_map(|option| text(option, "label")).collect();
-        let question = text(asked, "question")?;
-        Some(if labels.is_empty() {
-            question
-        } else {
-            format!("{question} ({})", labels.join(", "))
-        })
-    };
-    let asked: Vec<String> =
-        input.get("questions")?.as_array()?.iter().map(question).collect::<Option<_>>()?;
-    Some(asked.join(" · ")).filter(|asked| !asked.is_empty())
 }
 
 /// A borrowed value of an own field: a 10 MB input is not copied to be written.
@@ -321,9 +301,5 @@ mod tests {
         shown.data.insert("prompt".to_owned(), json!("hello"));
         assert_eq!(shown.headline().as_deref(), Some("hello"));
         assert_eq!(event(EventKind::SessionStart).headline(), None);
-        let options = json!([{"label": "red"}, {"label": "blue"}]);
-        let asked = json!([{"question": "Which?", "options": options}, {"question": "Why?"}]);
-        shown.tool = Some(ToolCall::new("ask", json!({"questions": asked})));
-        assert_eq!(shown.headline().as_deref(), Some("Which? (red, blue) · Why?"));
     }
 }
