@@ -629,6 +629,7 @@ impl Agent {
             self.about = None;
             self.call = None;
             self.subagent = None;
+            self.questions.clear();
         }
     }
 
