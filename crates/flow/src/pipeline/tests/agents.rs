@@ -320,7 +320,7 @@ fn asked_on_its_screen(questions: Vec<AgentQuestion>) -> World {
     let mut world = with_agent(&json!({}));
     let report = AgentReport { questions, ..world.report() };
     let prompt_type = PromptType::Question;
-    world.hear(Happening::AgentPrompt(anyhook_model::bus::AgentPrompt { report, prompt_type }));
+    world.hear(Happening::AgentPrompt(AgentPrompt { report, prompt_type }));
     world.now += 5;
     world.apply(What::TimerFired(id()));
     world
