@@ -232,7 +232,9 @@ fn settings(scope: &Scope) -> JsonSettings {
 
 /// Returns the folder it has for itself.
 fn folder(scope: &Scope) -> PathBuf {
-    scope.project.as_ref().unwrap_or(&scope.home).join(".gemini")
+    // The variable names a home, not the folder itself.
+    let home = || scope.folder("GEMINI_CLI_HOME", "");
+    scope.project.clone().unwrap_or_else(home).join(".gemini")
 }
 
 fn handler(event: &&'static str, call: &Call) -> Handler {

@@ -38,7 +38,7 @@ impl Scope {
 }
 
 /// The variables in which agents let people choose a folder.
-pub const FOLDER_VARIABLES: [&str; 2] = ["CLAUDE_CONFIG_DIR", "CODEX_HOME"];
+pub const FOLDER_VARIABLES: [&str; 3] = ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME"];
 
 /// The texts of settings files, by path; a file that is not there is not in it.
 pub type Texts = BTreeMap<PathBuf, String>;

@@ -8,6 +8,7 @@ mod decisions;
 mod dialect;
 mod dialogs;
 mod held;
+mod homes;
 mod hooks;
 mod injection;
 mod off;
