@@ -88,10 +88,11 @@ impl Engine {
             || cuts.iter().any(|cut| cut.raw.contains("*** "));
         // Of a list only the beginning is there: what follows may be a path or a command by the name
         // of its field.
+        let is_list = seeming.is_list || tools::has_command_in_parts(&call.input);
         let are_fields_cut = cuts.iter().any(|cut| {
             cut.role != Role::Other
                 && cut.head().is_none()
-                && (seeming.is_list || tools::may_have_telling_field(cut.raw))
+                && (is_list || tools::may_have_telling_field(cut.raw))
         });
         if is_cut || are_fields_cut {
             return None;

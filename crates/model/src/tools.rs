@@ -384,6 +384,28 @@ fn carries_command(input: &Value, own: Option<&str>) -> bool {
     false
 }
 
+/// Tells whether a command or its arguments are a list or an object somewhere in an input: whatever is
+/// left out of one is part of the command.
+pub fn has_command_in_parts(input: &Value) -> bool {
+    let mut stack = vec![input];
+    while let Some(value) = stack.pop() {
+        match value {
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    let has_parts = value.is_array() || value.is_object();
+                    if has_parts && (is_command_field(name) || is_one_of(name, &ARGUMENT_NAMES)) {
+                        return true;
+                    }
+                    stack.push(value);
+                }
+            }
+            Value::Array(items) => stack.extend(items),
+            _ => {}
+        }
+    }
+    false
+}
+
 /// Tells whether there is a text in a value that is not empty.
 fn has_text(value: &Value) -> bool {
     let mut stack = vec![value];
@@ -510,6 +532,8 @@ pub fn may_have_telling_field(json: &str) -> bool {
                 || key.eq_ignore_ascii_case("include")
                 || is_path_field(key)
                 || is_command_field(key)
+                || is_one_of(key, &PROGRAM_NAMES)
+                || is_one_of(key, &ARGUMENT_NAMES)
         };
         if key.is_some_and(is_telling) {
             return true;
@@ -621,6 +645,19 @@ mod tests {
     }
 
     #[test]
+    fn commands_in_parts_are_found_wherever_they_are() {
+        for (input, expected) in [
+            (json!({"command": "ls", "n": [1, 2]}), false),
+            (json!({"command": [0, 1]}), true),
+            (json!({"a": [{"command": {"line": "ls"}}]}), true),
+            (json!({"program": "ls", "args": ["-l"]}), true),
+            (json!([1, "args"]), false),
+        ] {
+            assert_eq!(has_command_in_parts(&input), expected, "{input}");
+        }
+    }
+
+    #[test]
     fn fields_are_found_in_text_by_their_names() {
         for (text, expected) in [
             (r#"{"n": 1, "name": "v1", "on": true}, {"n": 2}"#, false),
@@ -628,6 +665,8 @@ mod tests {
             (r#"1}, {"file_path" : "x"}"#, true),
             (r#"{"p\u0061th": "x"}"#, true),
             (r#"{"command":"x"}"#, true),
+            (r#"{"program":"x", "n": 1}"#, true),
+            (r#"{"argv":["x"]}"#, true),
             (r#""a: b", "c""#, false),
             ("", false),
         ] {
