@@ -31,7 +31,7 @@ use crate::doer::{Deed, Doer};
 use crate::faults;
 use crate::pipelines::{StillRests, TypedInto, Worker};
 use crate::presence::Presence;
-use crate::running_call;
+use crate::running_call::RunningCommands;
 use crate::store::{Store, StoreError};
 
 use self::waiting::Waiting;
@@ -52,6 +52,9 @@ const UNSTORED: usize = 4096;
 const NOTIFYING: usize = 32;
 /// What an agent did longer ago is no news.
 const NEWS: SignedDuration = SignedDuration::from_mins(2);
+/// So many open permissions are held against running commands at once; the end of a call tells of
+/// the others.
+const CALLS_LOOKED_FOR: usize = 256;
 /// The tool whose calls are processes.
 const SHELL: &str = "Shell";
 /// After a failure to store something it is tried again after so long.
@@ -480,25 +483,38 @@ impl Core {
             return;
         }
         self.calls_looked_at = Some(Instant::now());
-        let runs = |inquiry: &&Inquiry| {
-            let agent = self.state.agents.get(&inquiry.agent);
-            let process = agent.and_then(|agent| agent.process.as_ref());
-            inquiry.kind == InquiryKind::Permission
-                && inquiry.tool.as_deref() == Some(SHELL)
-                && process.zip(inquiry.about.as_deref()).is_some_and(|(process, command)| {
-                    running_call::runs(process, command, inquiry.created)
-                })
+        // One look at each agent, however much it asks.
+        let mut below: BTreeMap<u32, RunningCommands> = BTreeMap::new();
+        let mut runs = |inquiry: &Inquiry| {
+            let process = self.unseen_answers_of(&inquiry.agent);
+            let (Some(process), Some(command)) = (process, inquiry.about.as_deref()) else {
+                return false;
+            };
+            let look = || RunningCommands::below(process);
+            below.entry(process.pid).or_insert_with(look).has(command, inquiry.created)
+        };
+        let is_shell = |inquiry: &&Inquiry| {
+            inquiry.kind == InquiryKind::Permission && inquiry.tool.as_deref() == Some(SHELL)
         };
         let running: Vec<What> = self
             .state
             .inquiries
             .open()
-            .filter(runs)
+            .filter(is_shell)
+            .take(CALLS_LOOKED_FOR)
+            .filter(|inquiry| runs(inquiry))
             .map(|inquiry| call_runs(inquiry, anyhook_engine::now()))
             .map(|happening| What::Happened(Box::new(happening)))
             .collect();
         self.unstored.extend(running);
         self.store_what_waits();
+    }
+
+    /// Returns the process of an agent whose dialog may be answered without a word to us.
+    fn unseen_answers_of(&self, agent: &str) -> Option<&ProcessName> {
+        let agent = self.state.agents.get(agent)?;
+        let host = anyhook_hosts::find_host(agent.host.as_deref()?)?;
+        agent.process.as_ref().filter(|_| host.shows_dialog_beside_hook())
     }
 
     fn dismiss(&mut self, id: &RecordId, why: &str) {

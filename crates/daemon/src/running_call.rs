@@ -1,52 +1,88 @@
-//! Whether a command that an agent asked about runs already: somebody answered on the agent's own
-//! screen, of which its host tells nothing before the command has ended.
+//! The commands that an agent runs at this moment: one that a person is still asked about was allowed
+//! on the agent's own screen, of which its host tells nothing before the command has ended.
 
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhook_engine::process_name;
 use anyhook_model::ProcessName;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
-/// A shell of the agent may start another one; nothing that a command starts itself is looked at.
+/// A shell of the agent may start another one; nothing that a command starts itself is examined.
 const DEPTH: usize = 3;
-/// So many processes are looked at: what starts more than that is told of at its end.
+/// Maximum number of processes examined.
 const MOST: usize = 512;
-/// So much of a command is looked for: hosts shorten and wrap it.
-const LOOKED_FOR: usize = 200;
-
-/// The system tells when a process started to so much.
+/// A longer command may have been shortened: only this much of it is compared.
+const COMPARED: usize = 200;
+/// Resolution of process start times.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Tells whether a process below the agent's was started since then with this command.
-pub fn runs(agent: &ProcessName, command: &str, since: Timestamp) -> bool {
-    let wanted = bare(&command.chars().take(LOOKED_FOR).collect::<String>());
-    // A number counts for one process at a time, and for those who see the same ones.
-    if wanted.is_empty() || process_name::of(agent.pid).as_ref() != Some(agent) {
-        return false;
-    }
-    let Some(longest) = age(since) else { return false };
-    let mut below = vec![agent.pid];
-    let mut looked_at = 0;
-    for _ in 0..DEPTH {
-        below = below.into_iter().flat_map(children).take(MOST - looked_at).collect();
-        looked_at += below.len();
-        let is_it = |pid: &u32| is_younger(*pid, longest) && has_words(*pid, &wanted);
-        if below.iter().any(is_it) {
-            return true;
+/// The shell commands below a process, without blanks and quotes, each with its age.
+#[derive(Debug, Default)]
+pub struct RunningCommands(Vec<(String, Duration)>);
+
+impl RunningCommands {
+    /// Looks for them.
+    pub fn below(agent: &ProcessName) -> Self {
+        // A number may have become another process's, or may count in another namespace.
+        if process_name::of(agent.pid).as_ref() != Some(agent) {
+            return Self::default();
         }
+        let (mut found, mut below, mut left) = (Vec::new(), vec![agent.pid], MOST);
+        for _ in 0..DEPTH {
+            below = below.into_iter().flat_map(children).take(left).collect();
+            left -= below.len();
+            below.retain(|pid| {
+                let words = words(*pid);
+                // What a hook runs is not what the agent runs.
+                let is_agents = !is_ours(&words);
+                found.extend(command_of(&words).filter(|_| is_agents).zip(age(*pid)));
+                is_agents
+            });
+        }
+        Self(found)
     }
-    false
+
+    /// Tells whether this command is among them, started since then.
+    pub fn has(&self, command: &str, since: Timestamp) -> bool {
+        let asked = anyhook_engine::now().duration_since(since);
+        let Ok(longest) = Duration::try_from(asked).map(|asked| asked + TICK) else { return false };
+        let is_whole = command.chars().count() <= COMPARED;
+        let wanted = bare(&command.chars().take(COMPARED).collect::<String>());
+        let is_it = |(running, age): &(String, Duration)| {
+            let is_same = if is_whole { *running == wanted } else { running.starts_with(&wanted) };
+            is_same && *age <= longest
+        };
+        !wanted.is_empty() && self.0.iter().any(is_it)
+    }
 }
 
-/// Returns a text without what shells and their quotes change: blanks, quotes, backslashes.
+/// Returns the command that a shell was started with, without what the agent puts around it.
+fn command_of(words: &[String]) -> Option<String> {
+    let is_flag = |word: &String| word.starts_with('-') && !word.starts_with("--");
+    let place = words.iter().position(|word| is_flag(word) && word.contains('c'))?;
+    let command = bare(words[place + 1..].iter().find(|word| !word.starts_with('-'))?);
+    let command = command.split_once("eval").map_or(command.as_str(), |(_, command)| command);
+    let end = ["</dev/null&&pwd-P", "&&pwd-P>|"].iter().filter_map(|end| command.find(end)).min();
+    Some(command[..end.unwrap_or(command.len())].to_owned())
+}
+
+/// Returns a text without what quoting changes: blanks, quotes, backslashes.
 fn bare(text: &str) -> String {
-    text.chars().filter(|letter| !letter.is_whitespace() && !"'\"\\\0".contains(*letter)).collect()
+    text.chars().filter(|letter| !letter.is_whitespace() && !"'\"\\".contains(*letter)).collect()
 }
 
-fn has_words(pid: u32, wanted: &str) -> bool {
-    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    bare(&String::from_utf8_lossy(&words)).contains(wanted)
+fn is_ours(words: &[String]) -> bool {
+    let program = words.first().and_then(|word| Path::new(word).file_name());
+    program.is_some_and(|name| name.as_encoded_bytes().starts_with(b"anyhook"))
+}
+
+/// Returns the words that a process was started with.
+fn words(pid: u32) -> Vec<String> {
+    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    text.trim_end_matches('\0').split('\0').map(str::to_owned).collect()
 }
 
 /// Returns the processes that a process started; its threads have their own.
@@ -59,25 +95,21 @@ fn children(pid: u32) -> Vec<u32> {
     threads.flat_map(of_thread).collect()
 }
 
-/// Returns how old a process may be that was started since then.
-fn age(since: Timestamp) -> Option<Duration> {
-    let age: SignedDuration = anyhook_engine::now().duration_since(since);
-    Some(Duration::try_from(age).ok()? + TICK)
-}
-
-/// Tells whether a process was started no longer ago than that.
-fn is_younger(pid: u32, longest: Duration) -> bool {
-    let Some(process) = process_name::of(pid) else { return false };
+/// Returns how long ago a process was started.
+fn age(pid: u32) -> Option<Duration> {
+    let process = process_name::of(pid)?;
     let ticks = rustix::param::clock_ticks_per_second().max(1);
     let started = Duration::from_millis(process.started.saturating_mul(1000) / ticks);
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-    Duration::try_from(now).is_ok_and(|now| now.saturating_sub(started) <= longest)
+    Some(Duration::try_from(now).ok()?.saturating_sub(started))
 }
 
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests {
     use std::process::{Child, Command, Stdio};
+
+    use jiff::SignedDuration;
 
     use super::*;
 
@@ -122,18 +154,35 @@ mod tests {
 
     #[test]
     fn a_command_is_found_once_it_runs() {
-        let inner = r#"read -r go; /bin/sh -c "eval 'read -r end # touch   \"the file\"'"; true"#;
+        let inner =
+            r#"read -r go; /bin/sh -c "true && eval 'read -r end' && pwd -P >| /dev/null"; true"#;
         let mut agent = Agent::start(inner);
         let (name, asked) = (agent.name(), anyhook_engine::now());
-        let command = "touch 'the\nfile'";
-        assert!(!runs(&name, command, asked), "the agent's own words do not count");
+        let has = |command: &str, since| RunningCommands::below(&name).has(command, since);
+        let command = "read  -r \"end\"";
+        assert!(!has(command, asked), "the agent's own words do not count");
         agent.go_on();
-        assert!(comes_true(|| runs(&name, command, asked)));
-        assert!(!runs(&name, "touch another", asked));
-        assert!(!runs(&name, "", asked));
+        assert!(comes_true(|| has(command, asked)));
+        for other in ["read -r", "-r end", "pwd", "read -r end x", "", "true"] {
+            assert!(!has(other, asked), "{other}");
+        }
         let later = anyhook_engine::now() + SignedDuration::from_secs(60);
-        assert!(!runs(&name, command, later), "it ran before it was asked about");
-        let other = ProcessName { started: name.started + 1, ..name };
-        assert!(!runs(&other, command, asked), "another process of that number");
+        assert!(!has(command, later), "it ran before it was asked about");
+        let other = ProcessName { started: name.started + 1, ..name.clone() };
+        assert!(!RunningCommands::below(&other).has(command, asked), "another process");
+    }
+
+    #[test]
+    fn what_an_agent_puts_around_a_command_is_not_part_of_it() {
+        let command = |words: &[&str]| {
+            command_of(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+        };
+        let wrapped = "source /h/snapshot.sh 2>/dev/null || true && shopt -u extglob && \
+            eval 'npm test' \\< /dev/null && pwd -P >| /tmp/claude-1-cwd";
+        assert_eq!(command(&["/bin/bash", "-c", "-l", wrapped]).as_deref(), Some("npmtest"));
+        assert_eq!(command(&["bash", "-lc", "make all"]).as_deref(), Some("makeall"));
+        assert_eq!(command(&["zenity", "--text", "Allow: npm test?"]), None);
+        assert_eq!(command(&["node", "x.js"]), None);
+        assert!(is_ours(&["/x/anyhook-hook".to_owned()]) && !is_ours(&["/bin/sh".to_owned()]));
     }
 }

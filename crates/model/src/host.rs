@@ -122,6 +122,12 @@ pub trait Host: Sync {
         Vec::new()
     }
 
+    /// Tells whether the host shows its own dialog while a hook is asked for a permission, and tells
+    /// nothing of an answer that was given there before the call has ended.
+    fn shows_dialog_beside_hook(&self) -> bool {
+        false
+    }
+
     /// Tells whether such a question can be answered by keys in its dialog alone: a hook's reply does
     /// not carry the answer.
     fn is_answered_by_keys(&self) -> bool {

@@ -90,6 +90,10 @@ impl Host for ClaudeCode {
         Some(8)
     }
 
+    fn shows_dialog_beside_hook(&self) -> bool {
+        true
+    }
+
     fn prompt_tool(&self, tool: &str) -> Option<PromptType> {
         match tool {
             question::TOOL => Some(PromptType::Question),
