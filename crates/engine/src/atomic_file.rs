@@ -112,7 +112,18 @@ impl<'path> AtomicFile<'path> {
         if !self.is_synced {
             return Ok(());
         }
-        File::open(self.path.parent().unwrap_or(Path::new("/")))?.sync_all()
+        match File::open(self.path.parent().unwrap_or(Path::new("/")))?.sync_all() {
+            // Some file systems cannot sync a folder.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
+                ) =>
+            {
+                Ok(())
+            }
+            synced => synced,
+        }
     }
 }
 
