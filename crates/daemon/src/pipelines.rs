@@ -102,9 +102,9 @@ impl Worker {
             JobWork::Gate { run, timeout_ms, .. } => self.run_gate(order, run, *timeout_ms),
             JobWork::Agent { .. } => self.run_agent(order),
             JobWork::Nudge { rest, message } => self.nudge(order, *rest, message),
-            JobWork::Answer { rest, allow, about, choose } => {
+            JobWork::Answer { rest, allow, about, prompt, choose } => {
                 let wanted = choose.as_deref().map_or(Wanted::of(*allow), Wanted::Option);
-                self.answer(order, *rest, wanted, about.as_deref())
+                self.answer(order, *rest, wanted, (about.as_deref(), *prompt))
             }
             JobWork::Prompt { message } => self.type_prompt(order, message),
             JobWork::End { .. } => self.end(order),

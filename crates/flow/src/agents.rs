@@ -510,12 +510,13 @@ impl Agent {
                 self.become_state(AgentState::Idle, report, at)
             }
             Says::Is(state) => self.become_state(state, report, at),
-            // Another call that ran beside it has ended, or another subagent does something: the
-            // prompt still stands.
+            // Another call that ran beside it has ended or was answered, or another subagent does
+            // something: the prompt still stands.
             Says::Works
                 if is_at_prompt
                     && (report.call_ended && report.call != self.call
-                        || is_first_hand && report.subagent != self.subagent) =>
+                        || is_first_hand && report.subagent != self.subagent
+                        || is_first_hand && at < self.since && self.is_other_call(report)) =>
             {
                 Heard::Dropped(Why::Outranked)
             }
@@ -576,6 +577,11 @@ impl Agent {
         self.fresh = false;
         self.set(AgentState::Prompting(kind), report, at);
         Heard::Changed
+    }
+
+    /// Tells whether it is known to be about another call than the one that is shown.
+    fn is_other_call(&self, report: &AgentReport) -> bool {
+        matches!((&self.call, &report.call), (Some(shown), Some(told)) if shown != told)
     }
 
     /// Tells whether a prompt is about the call that is shown.

@@ -51,17 +51,27 @@ impl Dialog {
 
     /// Tells whether it is about what a hook told of a call: the screen shows the beginning of a long
     /// command, and a file by its name.
-    pub fn is_about(&self, told: &str) -> bool {
+    ///
+    /// `prompt` is what kind of prompt it was, if that is known: the dialog of a plan does not name
+    /// its call.
+    pub fn is_about(&self, told: &str, prompt: Option<PromptType>) -> bool {
+        let is_plan = self.prompt_type == PromptType::PlanApproval;
+        if is_plan && prompt.is_some() {
+            return prompt == Some(PromptType::PlanApproval);
+        }
+        let Some(first) = told.lines().map(one_spaced).find(|line| !line.is_empty()) else {
+            return false;
+        };
         let shown = one_spaced(&self.words());
-        let first = told.lines().map(one_spaced).find(|line| !line.is_empty());
-        let first = first.unwrap_or_default();
         let begins: String = first.chars().take(TOLD_LENGTH).collect();
-        let file =
-            first.rsplit('/').next().filter(|name| first.starts_with('/') && !name.is_empty());
-        // That of a plan does not name its call.
-        self.prompt_type == PromptType::PlanApproval
-            || shown.contains(&begins)
-            || file.is_some_and(|name| shown.contains(name))
+        let is_path = first.starts_with('/') && !first.contains(' ');
+        let file = first.rsplit('/').next().filter(|name| is_path && !name.is_empty());
+        let is_word = |name: &str| {
+            let ends = |letter: char| letter.is_whitespace() || "/\"'`()[]{},:;".contains(letter);
+            shown.split(ends).any(|word| word.trim_end_matches(['.', '?', '…']) == name)
+        };
+        let is_call = shown.match_indices(&begins).any(|(at, _)| agree(&shown[at..], &first));
+        is_plan || is_call || file.is_some_and(is_word)
     }
 
     /// Tells whether it is the same dialog, wherever the mark is.
@@ -70,7 +80,15 @@ impl Dialog {
     }
 }
 
-/// So much of a command shows which one it is; more may not fit on the screen.
+/// Tells whether a screen shows a command, as far as it goes: where lines are wrapped, words are.
+fn agree(shown: &str, told: &str) -> bool {
+    let letters = |text: &str| text.chars().filter(|one| !one.is_whitespace()).collect::<Vec<_>>();
+    let (shown, told) = (letters(shown), letters(told));
+    let differs = shown.iter().zip(&told).find(|(shown, told)| shown != told);
+    differs.is_none_or(|(shown, _)| *shown == '…')
+}
+
+/// A command is looked for by its beginning; more may not fit on the screen.
 const TOLD_LENGTH: usize = 40;
 
 fn one_spaced(text: &str) -> String {

@@ -136,8 +136,10 @@ pub fn of_agent(record: &Record, id: String) -> Option<Happening> {
         }
         // Sent on by a gate of ours, or by the host itself.
         EventKind::Other(name) if name == "continuation" => Some(Happening::AgentWorking(report)),
+        // Of a call that is known: others may still be asked about.
         EventKind::Other(name) if ANSWERED.contains(&name.as_str()) => {
-            Some(Happening::AgentWorking(report))
+            let call_ended = report.call.is_some();
+            Some(Happening::AgentWorking(AgentReport { call_ended, ..report }))
         }
         EventKind::Other(name) => failure(name, &payload(), report),
         EventKind::BeforeAgent => Some(Happening::AgentInput(report)),

@@ -112,7 +112,10 @@ impl Looker {
         }
         self.looks_without = 0;
         // Between one dialog and the next the agent went on, whoever answered the first.
-        if let Some((_, seen)) = &self.shown {
+        // Of dialogs that hooks tell of, these also tell when one of several was answered.
+        if let Some((shown, seen)) = &self.shown
+            && !(shown.is_told && dialog.as_ref().is_some_and(|next| next.is_told))
+        {
             tell(inputs, Happening::AgentWorking(self.report(*seen)));
         }
         if let Some(dialog) = &dialog {

@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhook_flow::pipeline::JobResult;
+use anyhook_model::PromptType;
 use anyhook_model::daemon::{RefusalCode, Response};
 use anyhook_model::pipeline::SessionView;
 use tokio::sync::oneshot;
@@ -166,7 +167,7 @@ impl Worker {
         order: &Order,
         rest: u64,
         wanted: Wanted<'_>,
-        about: Option<&str>,
+        (about, prompt): (Option<&str>, Option<PromptType>),
     ) -> JobResult {
         let Some((sessions, place)) = self.session_of(order) else {
             return failed("the agent has no session");
@@ -188,7 +189,8 @@ impl Worker {
                 Err(error) => return JobResult::Failed { why: error.to_string() },
             };
             // Hooks and screens have words of their own for the same call.
-            let dialog = dialog.filter(|dialog| about.is_none_or(|about| dialog.is_about(about)));
+            let dialog =
+                dialog.filter(|dialog| about.is_none_or(|about| dialog.is_about(about, prompt)));
             looks_without = if dialog.is_none() { looks_without + 1 } else { 0 };
             if pressed.is_some() && looks_without >= GONE_LOOKS {
                 return JobResult::Done { note: None };

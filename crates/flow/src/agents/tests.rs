@@ -73,6 +73,33 @@ fn what_it_did_is_over_when_it_is_idle_whoever_tells() {
 }
 
 #[test]
+fn the_answer_to_one_prompt_is_not_that_to_another() {
+    let of_call = |call: &str, at| {
+        let mut report = report(Source::Hook, at);
+        report.call = Some(call.to_owned());
+        report
+    };
+    let asks = |call: &str, at| {
+        let prompt_type = PromptType::Permission;
+        Happening::AgentPrompt(AgentPrompt { report: of_call(call, at), prompt_type })
+    };
+    let both = [works(Source::Hook, 1), asks("one", 2), asks("two", 3)];
+    let at_prompt = AgentState::Prompting(PromptType::Permission);
+    // The record of the first question, with its answer, and what the host tells of that.
+    let answered = Happening::AgentWorking(of_call("one", 2));
+    let replied = Happening::AgentWorking(AgentReport { call_ended: true, ..of_call("one", 4) });
+    for happening in [answered, replied] {
+        let (heard, agent) = after(&[&both[..], &[happening]].concat());
+        assert_eq!((heard, agent.state), (Heard::Dropped(Why::Outranked), at_prompt));
+    }
+    let replied = Happening::AgentWorking(AgentReport { call_ended: true, ..of_call("two", 4) });
+    let (_, agent) = after(&[&both[..], &[replied]].concat());
+    assert_eq!(agent.state, AgentState::Working);
+    let (_, agent) = after(&[&both[..], &[Happening::AgentWorking(of_call("three", 4))]].concat());
+    assert_eq!(agent.state, AgentState::Working, "it went on");
+}
+
+#[test]
 fn a_late_log_does_not_wake_an_agent() {
     let (heard, agent) =
         after(&[works(Source::Hook, 1), idle(Source::Hook, 5), works(Source::Log, 4)]);

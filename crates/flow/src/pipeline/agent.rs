@@ -165,12 +165,18 @@ impl Pipeline {
     /// Says what the person was asked about with what is to be answered.
     fn name_answers(&mut self, agents: &Agents, resolution: &Resolution) {
         let agent = self.present().and_then(|visit| visit.agent.as_deref());
-        let of_call = agent.and_then(|agent| agents.get(agent)?.about.clone());
+        let agent = agent.and_then(|agent| agents.get(agent));
+        let of_call = agent.and_then(|agent| agent.about.clone());
+        let of_kind = agent.and_then(|agent| match agent.state {
+            AgentState::Prompting(kind) => Some(kind),
+            _ => None,
+        });
         let answer = resolution.answers.first();
         let asked = answer.map(|answer| answer.question.clone()).or(of_call);
         for job in self.jobs.values_mut() {
-            if let JobWork::Answer { about: about @ None, choose, .. } = &mut job.work {
+            if let JobWork::Answer { about: about @ None, prompt, choose, .. } = &mut job.work {
                 about.clone_from(&asked);
+                *prompt = of_kind;
                 *choose = answer.and_then(|answer| answer.answer.first().cloned());
             }
         }
@@ -251,7 +257,10 @@ impl Pipeline {
                 out.told.push(Happening::TimerStarted(report));
             }
             Effect::Answer { rest, allow, message } => {
-                self.ask_for(visit, JobWork::Answer { rest, allow, about: None, choose: None });
+                self.ask_for(
+                    visit,
+                    JobWork::Answer { rest, allow, about: None, prompt: None, choose: None },
+                );
                 // A dialog takes no words: they are typed when the agent rests.
                 if let Some(message) = message {
                     self.note(now, format!("not told to the agent's dialog: {message}"));

@@ -1,5 +1,6 @@
 //! What a pipeline has done in the world.
 
+use anyhook_model::PromptType;
 use anyhook_model::pipeline::SessionKind;
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +68,9 @@ pub enum JobWork {
         /// What the person was asked about: another prompt is not answered with it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         about: Option<String>,
+        /// What kind of prompt that was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        prompt: Option<PromptType>,
         /// The option of a question that was chosen.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         choose: Option<String>,

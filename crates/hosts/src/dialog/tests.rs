@@ -175,10 +175,20 @@ fn a_dialog_is_known_by_the_call_that_a_hook_told_of() {
         ..Dialog::default()
     };
     let shell = dialog("Shell  touch done");
-    assert!(shell.is_about("touch done") && shell.is_about("touch  done\nrm -r it"));
-    assert!(!shell.is_about("rm -r it") && !shell.is_about("/p/notes.txt"));
+    assert!(shell.is_about("touch done", None) && shell.is_about("touch  done\nrm -r it", None));
+    assert!(!shell.is_about("rm -r it", None) && !shell.is_about("/p/notes.txt", None));
     let long = format!("echo {}", "word ".repeat(60));
-    assert!(dialog(&format!("Shell  {}…", &long[..100])).is_about(&long));
+    assert!(dialog(&format!("Shell  {}…", &long[..100])).is_about(&long, None));
     let write = dialog("WriteFile  Writing to notes.txt");
-    assert!(write.is_about("/home/user/project/notes.txt") && !write.is_about("/home/other.txt"));
+    assert!(
+        write.is_about("/home/user/project/notes.txt", None)
+            && !write.is_about("/home/other.txt", None)
+    );
+    assert!(!write.is_about("/usr/bin/git push origin a/to", None), "not a path");
+    assert!(!write.is_about("/home/tes.txt", None) && !shell.is_about(" ", None));
+    let other = format!("{} other", &long[..80]);
+    assert!(!dialog(&format!("Shell  {}…", &long[..100])).is_about(&other, None));
+    let plan = Dialog { prompt_type: PromptType::PlanApproval, ..dialog("A plan") };
+    assert!(plan.is_about("plan.md", Some(PromptType::PlanApproval)));
+    assert!(!plan.is_about("touch done", Some(PromptType::Permission)));
 }

@@ -51,6 +51,12 @@ pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> 
         "session.compacted" => event.kind = EventKind::PostCompact,
         "permission.asked" if is_headless => event.kind = EventKind::Notification,
         "permission.asked" | "question.asked" => prompted(&mut event, &payload, hook),
+        // Nothing that could be denied: the call goes on as it was answered.
+        "permission.replied" | "question.replied" | "question.rejected" => {
+            if field(&payload, "input", "tool").is_some() {
+                call(&mut event, &payload, hook);
+            }
+        }
         _ if carries_call(&payload) => event.doubt = Some(Doubt::UnknownEvent),
         _ => {}
     }
@@ -192,7 +198,14 @@ fn prompted(event: &mut Event, payload: &Payload, hook: &str) {
             (question::TOOL, json!({"questions": asked.get("questions")}))
         } else {
             let permission = asked.get("permission").and_then(Value::as_str).unwrap_or_default();
-            (permission, asked.get("metadata").cloned().unwrap_or_default())
+            let mut input = asked.get("metadata").cloned().unwrap_or_default();
+            // Without them, permissions for different commands look the same.
+            if let (Some(fields), Some(patterns)) = (input.as_object_mut(), asked.get("patterns"))
+                && fields.is_empty()
+            {
+                fields.insert("patterns".to_owned(), patterns.clone());
+            }
+            (permission, input)
         };
         let use_id = asked.pointer("/tool/callID").and_then(Value::as_str).map(str::to_owned);
         event.tool = Some(tool::canonical(TOOLS, OTHER_TOOLS, name.to_owned(), input, use_id));

@@ -69,6 +69,9 @@ const run = (globalThis[Symbol.for("anyhook")] ??= {
 // Dialogs that wait for an answer from elsewhere, and the process that waits. The user's plugin and
 // the project's are both told of a dialog: one of them asks.
 const dialogs = (run.dialogs ??= new Map());
+// The calls that dialogs are about, so that the answer to one is not taken for that to another.
+const asking = (run.asking ??= new Map());
+const MOST_ASKING = 1000;
 
 function sendBack(session) {
   if (!run.sentBack.has(session)) run.sentBack.set(session, Promise.withResolvers());
@@ -121,7 +124,8 @@ export const Anyhook = async ({ directory, worktree, client }) => {
       dialogs.delete(properties.requestID);
       waiting?.kill();
     }
-    const answer = await ask(event.type, { event, headless: run.isHeadless });
+    const input = asking.get(properties.requestID);
+    const answer = await ask(event.type, { event, input, headless: run.isHeadless });
     if (event.type !== "session.idle") return;
     if (answer.follow_up) await followUp(session, answer.follow_up);
     else isDone(session);
@@ -131,8 +135,11 @@ export const Anyhook = async ({ directory, worktree, client }) => {
   const asked = async (event) => {
     const { id, tool } = event.properties;
     if (dialogs.has(id)) return;
+    const input = calls.get(tool?.callID);
+    if (asking.size >= MOST_ASKING) asking.delete(asking.keys().next().value);
+    if (input) asking.set(id, input);
     const waits = { words: DIALOG_ARGUMENTS, limit: DIALOG_LIMIT_MS, started: (child) => dialogs.set(id, child) };
-    const answer = await ask(event.type, { event, input: calls.get(tool?.callID) }, waits);
+    const answer = await ask(event.type, { event, input }, waits);
     if (!dialogs.delete(id)) return;
     if (answer.reply === "reject") denied.add(tool?.callID);
     if (answer.answers) await reply("question", id, { answers: answer.answers });

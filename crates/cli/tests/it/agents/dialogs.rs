@@ -57,7 +57,7 @@ impl Stage {
     /// Waits for a dialog and answers it, a key, another look, the next key, until there is another
     /// dialog or a text on the screen.
     fn answer(&self, name: &str, keys: Keys, then: &str) {
-        self.wait_for(name);
+        let asked = self.wait_for(name);
         let mut last: Option<(Dialog, Instant)> = None;
         self.screen.wait_until(&format!("{then} after {name}"), |text| {
             let dialog = self.shown();
@@ -69,7 +69,8 @@ impl Stage {
             let is_pending = last.as_ref().is_some_and(|(before, pressed)| {
                 Some(before) == dialog.as_ref() && pressed.elapsed() < PATIENCE
             });
-            if let Some(dialog) = dialog.filter(|dialog| dialog.name == name && !is_pending) {
+            // Another one of that name may be there already, and is not to be answered.
+            if let Some(dialog) = dialog.filter(|dialog| dialog.is_same(&asked) && !is_pending) {
                 self.screen.press(&keys(&dialog).unwrap()[0].name());
                 last = Some((dialog, Instant::now()));
             }
