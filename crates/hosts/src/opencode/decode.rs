@@ -52,10 +52,10 @@ pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> 
         "permission.asked" if is_headless => event.kind = EventKind::Notification,
         "permission.asked" | "question.asked" => prompted(&mut event, &payload, hook),
         // Nothing that could be denied: the call goes on as it was answered.
-        "permission.replied" | "question.replied" | "question.rejected" => {
-            if field(&payload, "input", "tool").is_some() {
-                call(&mut event, &payload, hook);
-            }
+        "permission.replied" | "question.replied" | "question.rejected"
+            if field(&payload, "input", "tool").is_some() =>
+        {
+            call(&mut event, &payload, hook);
         }
         _ if carries_call(&payload) => event.doubt = Some(Doubt::UnknownEvent),
         _ => {}
