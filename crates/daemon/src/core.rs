@@ -22,7 +22,7 @@ use anyhook_model::daemon::{Request, Response, Told};
 use anyhook_model::inquiry::{Ending, InquiryKind};
 use anyhook_model::instructions::Instructions;
 use anyhook_model::notice::NoticeKind;
-use anyhook_model::{Happening, Inquiry, Notice, ProcessName, RecordId, Resolution};
+use anyhook_model::{Happening, Host, Inquiry, Notice, ProcessName, RecordId, Resolution};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -486,11 +486,11 @@ impl Core {
         // One look at each agent, however much it asks.
         let mut below: BTreeMap<u32, RunningCommands> = BTreeMap::new();
         let mut runs = |inquiry: &Inquiry| {
-            let process = self.unseen_answers_of(&inquiry.agent);
-            let (Some(process), Some(command)) = (process, inquiry.about.as_deref()) else {
+            let agent = self.process_and_host(&inquiry.agent);
+            let (Some((process, host)), Some(command)) = (agent, inquiry.about.as_deref()) else {
                 return false;
             };
-            let look = || RunningCommands::below(process);
+            let look = || RunningCommands::below(process, host);
             below.entry(process.pid).or_insert_with(look).has(command, inquiry.created)
         };
         let is_shell = |inquiry: &&Inquiry| {
@@ -510,11 +510,10 @@ impl Core {
         self.store_what_waits();
     }
 
-    /// Returns the process of an agent whose dialog may be answered without a word to us.
-    fn unseen_answers_of(&self, agent: &str) -> Option<&ProcessName> {
+    fn process_and_host(&self, agent: &str) -> Option<(&ProcessName, &'static dyn Host)> {
         let agent = self.state.agents.get(agent)?;
         let host = anyhook_hosts::find_host(agent.host.as_deref()?)?;
-        agent.process.as_ref().filter(|_| host.shows_dialog_beside_hook())
+        Some((agent.process.as_ref()?, host))
     }
 
     fn dismiss(&mut self, id: &RecordId, why: &str) {

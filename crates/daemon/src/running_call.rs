@@ -6,7 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhook_engine::process_name;
-use anyhook_model::ProcessName;
+use anyhook_engine::run::descendants::children_of;
+use anyhook_model::{Host, ProcessName};
 use jiff::Timestamp;
 
 /// A shell of the agent may start another one; nothing that a command starts itself is examined.
@@ -24,20 +25,21 @@ pub struct RunningCommands(Vec<(String, Duration)>);
 
 impl RunningCommands {
     /// Looks for them.
-    pub fn below(agent: &ProcessName) -> Self {
+    pub fn below(agent: &ProcessName, host: &dyn Host) -> Self {
         // A number may have become another process's, or may count in another namespace.
         if process_name::of(agent.pid).as_ref() != Some(agent) {
             return Self::default();
         }
         let (mut found, mut below, mut left) = (Vec::new(), vec![agent.pid], MOST);
         for _ in 0..DEPTH {
-            below = below.into_iter().flat_map(children).take(left).collect();
+            below = below.into_iter().flat_map(children_of).take(left).collect();
             left -= below.len();
             below.retain(|pid| {
                 let words = words(*pid);
                 // What a hook runs is not what the agent runs.
                 let is_agents = !is_ours(&words);
-                found.extend(command_of(&words).filter(|_| is_agents).zip(age(*pid)));
+                let command = shell_argument(&words).and_then(|text| host.running_command(text));
+                found.extend(command.filter(|_| is_agents).map(bare).zip(age(*pid)));
                 is_agents
             });
         }
@@ -58,14 +60,11 @@ impl RunningCommands {
     }
 }
 
-/// Returns the command that a shell was started with, without what the agent puts around it.
-fn command_of(words: &[String]) -> Option<String> {
+/// Returns what a shell was started with as its command.
+fn shell_argument(words: &[String]) -> Option<&String> {
     let is_flag = |word: &String| word.starts_with('-') && !word.starts_with("--");
     let place = words.iter().position(|word| is_flag(word) && word.contains('c'))?;
-    let command = bare(words[place + 1..].iter().find(|word| !word.starts_with('-'))?);
-    let command = command.split_once("eval").map_or(command.as_str(), |(_, command)| command);
-    let end = ["</dev/null&&pwd-P", "&&pwd-P>|"].iter().filter_map(|end| command.find(end)).min();
-    Some(command[..end.unwrap_or(command.len())].to_owned())
+    words[place + 1..].iter().find(|word| !word.starts_with('-'))
 }
 
 /// Returns a text without what quoting changes: blanks, quotes, backslashes.
@@ -85,16 +84,6 @@ fn words(pid: u32) -> Vec<String> {
     text.trim_end_matches('\0').split('\0').map(str::to_owned).collect()
 }
 
-/// Returns the processes that a process started; its threads have their own.
-fn children(pid: u32) -> Vec<u32> {
-    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let of_thread = |thread: fs::DirEntry| {
-        let text = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
-        text.split_whitespace().filter_map(|word| word.parse().ok()).collect::<Vec<u32>>()
-    };
-    threads.flat_map(of_thread).collect()
-}
-
 /// Returns how long ago a process was started.
 fn age(pid: u32) -> Option<Duration> {
     let process = process_name::of(pid)?;
@@ -109,6 +98,7 @@ fn age(pid: u32) -> Option<Duration> {
 mod tests {
     use std::process::{Child, Command, Stdio};
 
+    use anyhook_hosts::claude_code::ClaudeCode;
     use jiff::SignedDuration;
 
     use super::*;
@@ -158,7 +148,8 @@ mod tests {
             r#"read -r go; /bin/sh -c "true && eval 'read -r end' && pwd -P >| /dev/null"; true"#;
         let mut agent = Agent::start(inner);
         let (name, asked) = (agent.name(), anyhook_engine::now());
-        let has = |command: &str, since| RunningCommands::below(&name).has(command, since);
+        let below = |name| RunningCommands::below(name, &ClaudeCode);
+        let has = |command: &str, since| below(&name).has(command, since);
         let command = "read  -r \"end\"";
         assert!(!has(command, asked), "the agent's own words do not count");
         agent.go_on();
@@ -169,20 +160,19 @@ mod tests {
         let later = anyhook_engine::now() + SignedDuration::from_secs(60);
         assert!(!has(command, later), "it ran before it was asked about");
         let other = ProcessName { started: name.started + 1, ..name.clone() };
-        assert!(!RunningCommands::below(&other).has(command, asked), "another process");
+        assert!(!below(&other).has(command, asked), "another process");
     }
 
     #[test]
-    fn what_an_agent_puts_around_a_command_is_not_part_of_it() {
-        let command = |words: &[&str]| {
-            command_of(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+    fn the_command_of_a_shell_is_found_among_its_words() {
+        let found = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            shell_argument(&words).cloned()
         };
-        let wrapped = "source /h/snapshot.sh 2>/dev/null || true && shopt -u extglob && \
-            eval 'npm test' \\< /dev/null && pwd -P >| /tmp/claude-1-cwd";
-        assert_eq!(command(&["/bin/bash", "-c", "-l", wrapped]).as_deref(), Some("npmtest"));
-        assert_eq!(command(&["bash", "-lc", "make all"]).as_deref(), Some("makeall"));
-        assert_eq!(command(&["zenity", "--text", "Allow: npm test?"]), None);
-        assert_eq!(command(&["node", "x.js"]), None);
+        assert_eq!(found(&["/bin/bash", "-c", "-l", "npm test"]).as_deref(), Some("npm test"));
+        assert_eq!(found(&["bash", "-lc", "make all"]).as_deref(), Some("make all"));
+        assert_eq!(found(&["zenity", "--text", "Allow: npm test?"]), None);
+        assert_eq!(found(&["node", "x.js"]), None);
         assert!(is_ours(&["/x/anyhook-hook".to_owned()]) && !is_ours(&["/bin/sh".to_owned()]));
     }
 }

@@ -122,10 +122,12 @@ pub trait Host: Sync {
         Vec::new()
     }
 
-    /// Tells whether the host shows its own dialog while a hook is asked for a permission, and tells
-    /// nothing of an answer that was given there before the call has ended.
-    fn shows_dialog_beside_hook(&self) -> bool {
-        false
+    /// Returns the command of a call by what the host starts a shell with, without what it adds to
+    /// it. None for a host that itself tells when a call was allowed in its own dialog: only for the
+    /// others has a running command to be looked for.
+    fn running_command<'shell>(&self, shell_argument: &'shell str) -> Option<&'shell str> {
+        let _ = shell_argument;
+        None
     }
 
     /// Tells whether such a question can be answered by keys in its dialog alone: a hook's reply does

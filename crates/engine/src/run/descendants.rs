@@ -6,6 +6,7 @@
 
 #[cfg(target_os = "linux")]
 use std::collections::HashSet;
+use std::path::Path;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
@@ -134,6 +135,19 @@ pub fn own_children() -> Vec<i32> {
     Vec::new()
 }
 
+/// Returns the processes that a process has started and that are there now.
+#[cfg(target_os = "linux")]
+pub fn children_of(pid: u32) -> Vec<u32> {
+    let children = linux::listed_children(Path::new(&format!("/proc/{pid}/task")));
+    children.into_iter().flatten().filter_map(|id| u32::try_from(id).ok()).collect()
+}
+
+/// Returns nothing: only Linux keeps such lists.
+#[cfg(not(target_os = "linux"))]
+pub fn children_of(_: u32) -> Vec<u32> {
+    Vec::new()
+}
+
 /// Makes orphans of our descendants our own children, where the system can do that.
 pub fn adopt_orphans() {
     #[cfg(target_os = "linux")]
@@ -156,6 +170,7 @@ pub fn release_orphans() {
 mod linux {
     use std::collections::HashSet;
     use std::fs;
+    use std::path::Path;
 
     use rustix::io::Errno;
     use rustix::process::{WaitId, WaitIdOptions, waitid};
@@ -183,8 +198,13 @@ mod linux {
         if !has_children() {
             return Some(Vec::new());
         }
+        listed_children(Path::new("/proc/self/task"))
+    }
+
+    /// Lists the children of a process by the folder of its threads.
+    pub fn listed_children(threads: &Path) -> Option<Vec<i32>> {
         let mut children = Vec::new();
-        for thread in fs::read_dir("/proc/self/task").ok()? {
+        for thread in fs::read_dir(threads).ok()? {
             let list = fs::read_to_string(thread.ok()?.path().join("children")).ok()?;
             children.extend(list.split_ascii_whitespace().filter_map(|id| id.parse::<i32>().ok()));
         }

@@ -8,6 +8,7 @@ mod injection;
 mod log;
 mod off;
 mod question;
+mod running;
 mod transcript;
 
 pub(crate) use log::is_prompt;
@@ -90,8 +91,8 @@ impl Host for ClaudeCode {
         Some(8)
     }
 
-    fn shows_dialog_beside_hook(&self) -> bool {
-        true
+    fn running_command<'shell>(&self, shell_argument: &'shell str) -> Option<&'shell str> {
+        Some(running::command(shell_argument))
     }
 
     fn prompt_tool(&self, tool: &str) -> Option<PromptType> {
