@@ -1,7 +1,7 @@
 //! `anyhook log show ID`: all that is known of one dispatch.
 
 use anyhook_engine::journal::Journal;
-use anyhook_hosts::happening;
+use anyhook_hosts::happening::{self, OURS};
 use anyhook_model::daemon::{Request, Response, Told};
 use anyhook_model::{Record, RecordId, exit_code};
 
@@ -26,8 +26,10 @@ pub fn run(
     trace.heard = heard(environment, &trace.record);
     if json {
         let mut value = serde_json::to_value(&trace.record).map_err(std::io::Error::from)?;
-        if let Some(why) = trace.heard.as_ref().and_then(|told| told.dropped.as_deref()) {
-            value["dropped"] = why.into();
+        if let Some(Ok(told)) = &trace.heard
+            && let Some(why) = &told.dropped
+        {
+            value["dropped"] = why.as_str().into();
         }
         out.json(&value)?;
         return Ok(exit_code::OK);
@@ -36,15 +38,22 @@ pub fn run(
     Ok(exit_code::OK)
 }
 
-/// Returns what the daemon made of a record, as far as one runs and remembers it.
-fn heard(environment: &Environment, record: &Record) -> Option<Box<Told>> {
-    // Only what tells of an agent; a daemon that does not answer must not hide the record.
+/// Returns what the daemon made of a record, or why that is not known; nothing for records that are
+/// not for it.
+fn heard(environment: &Environment, record: &Record) -> Option<Result<Box<Told>, &'static str>> {
     happening::of_record(record)?;
-    let mut client = connect_if_it_runs(environment).ok()??;
-    match client.request(&Request::EventOfRecord { record: record.id.clone() }) {
-        Ok(Response::EventOfRecord(told)) => told,
-        _ => None,
-    }
+    let request = Request::EventOfRecord { record: record.id.clone() };
+    let told = match connect_if_it_runs(environment) {
+        Ok(Some(mut client)) => match client.request(&request) {
+            Ok(Response::EventOfRecord(Some(told))) => Ok(told),
+            Ok(_) => Err("does not remember this event"),
+            Err(_) => Err("does not answer, so what it made of this event is not known"),
+        },
+        Ok(None) => Err("is not running, so what it made of this event is not known"),
+        Err(_) => Err("cannot be reached, so what it made of this event is not known"),
+    };
+    // An agent's own event is of use without the daemon; one that was emitted is for it alone.
+    if told.is_err() && record.host != OURS { None } else { Some(told) }
 }
 
 /// Finds the record whose id begins so, and all that belongs to it.

@@ -27,8 +27,8 @@ pub struct Trace {
     event: Option<Event>,
     /// What could not be had.
     missing: Vec<String>,
-    /// What the daemon made of it, if that is known.
-    pub heard: Option<Box<Told>>,
+    /// What the daemon made of it, or why that is not known, where it is for the daemon.
+    pub heard: Option<Result<Box<Told>, &'static str>>,
 }
 
 impl Trace {
@@ -74,8 +74,10 @@ pub fn lines(trace: &Trace) -> Vec<Line> {
     let mut page = Page::default();
     let record = &trace.record;
     page.head(record);
-    if let Some(told) = &trace.heard {
-        page.heard(told);
+    match &trace.heard {
+        Some(Ok(told)) => page.heard(told),
+        Some(Err(why)) => page.line(&[(Tone::Warn, "daemon   "), (Tone::Plain, why)]),
+        None => {}
     }
     for missing in &trace.missing {
         page.line(&[(Tone::Warn, "missing  "), (Tone::Plain, missing)]);

@@ -423,6 +423,10 @@ agent "two" {
     assert!(shown.contains("dropped  the agent is over\n"), "{shown}");
     let shown = world.run(&["log", "show", record, "--json"]).json();
     assert_eq!(shown["dropped"], "the agent is over");
+    world.environment.kill_daemon();
+    let shown = world.run(&["log", "show", record]).stdout;
+    let unknown = "daemon   is not running, so what it made of this event is not known\n";
+    assert!(shown.contains(unknown), "{shown}");
     assert_eq!(world.run(&["pipeline", "cancel", &id]).code, 0);
     world.wait_phase(&id, "cancelled");
 }
