@@ -231,38 +231,34 @@ fn a_question_of_opencode() {
     assert!(prompts.told_after(3, "red"));
 }
 
+/// A question that keys answer: by a decision, then on the agent's own screen.
+fn question_by_keys(agent: Agent, prepare: impl FnOnce(&mut Bed), asks: &Turn, shown: &str) {
+    let script = |_: &Bed| vec![asks.clone(), asks.clone(), Turn::text("done")];
+    let Some(mut prompts) = Prompts::begin(agent, prepare, script) else { return };
+    let asked = prompts.next("escalation");
+    assert_eq!(names(&asked), ["red", "blue", "attach", "fail"]);
+    prompts.decide(&asked, "blue");
+    let asked = prompts.next("escalation");
+    assert!(prompts.told_after(0, "blue"));
+    prompts.answer_there(&asked, shown, "Enter");
+    prompts.end();
+    assert!(prompts.told_after(1, "red"));
+}
+
 #[test]
 fn a_question_of_codex() {
     let prepare = |bed: &mut Bed| {
         bed.add_argument("--config");
         bed.add_argument("features.default_mode_request_user_input=true");
     };
-    let asks = || Turn::tool("request_user_input", json!({"questions": [colours("multiple")]}));
-    let script = |_: &Bed| vec![asks(), asks(), Turn::text("done")];
-    let Some(mut prompts) = Prompts::begin(Agent::Codex, prepare, script) else { return };
-    let asked = prompts.next("escalation");
-    assert_eq!(names(&asked), ["red", "blue", "attach", "fail"]);
-    prompts.decide(&asked, "blue");
-    let asked = prompts.next("escalation");
-    assert!(prompts.told_after(0, "blue"));
-    prompts.answer_there(&asked, "enter to submit", "Enter");
-    prompts.end();
-    assert!(prompts.told_after(1, "red"));
+    let asks = Turn::tool("request_user_input", json!({"questions": [colours("multiple")]}));
+    question_by_keys(Agent::Codex, prepare, &asks, "enter to submit");
 }
 
 #[test]
 fn a_question_of_gemini_cli() {
-    let asks = || Turn::tool("ask_user", json!({"questions": [colours("multiSelect")]}));
-    let script = |_: &Bed| vec![asks(), asks(), Turn::text("done")];
-    let Some(mut prompts) = Prompts::begin(Agent::GeminiCli, |_| {}, script) else { return };
-    let asked = prompts.next("escalation");
-    assert_eq!(names(&asked), ["red", "blue", "attach", "fail"]);
-    prompts.decide(&asked, "blue");
-    let asked = prompts.next("escalation");
-    assert!(prompts.told_after(0, "blue"));
-    prompts.answer_there(&asked, "Enter to select", "Enter");
-    prompts.end();
-    assert!(prompts.told_after(1, "red"));
+    let asks = Turn::tool("ask_user", json!({"questions": [colours("multiSelect")]}));
+    question_by_keys(Agent::GeminiCli, |_| {}, &asks, "Enter to select");
 }
 
 #[test]
