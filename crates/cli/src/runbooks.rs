@@ -58,8 +58,7 @@ impl Found {
             Ok(read) => {
                 let mut findings = read.findings;
                 findings.extend(around(&read.runbook, file));
-                let place = |finding: &Finding| finding.span.as_ref().map(|span| span.start);
-                findings.sort_by_key(|finding| place(finding).unwrap_or(usize::MAX));
+                runbook::sort_by_place(&mut findings);
                 (read.runbook, findings)
             }
             Err(why) => {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self};
+use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 

@@ -1,4 +1,4 @@
-//! Files that are replaced atomically: whoever sees one sees all of it, the old one or the new one.
+//! Files that are replaced atomically: a reader sees all of the old one or all of the new one.
 
 use std::env;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use crate::run::process::random_bits;
 
-/// What a new file may be opened for, unless it says otherwise: by its owner alone.
+/// The mode of a new file by default: for its owner alone.
 const PRIVATE: u32 = 0o600;
 
-/// A file that is written under another name beside its place, and then put there.
+/// A file that is written under another name in the same folder, and then renamed.
 #[derive(Clone, Debug)]
 pub struct AtomicFile<'path> {
     path: &'path Path,
@@ -44,7 +44,7 @@ impl<'path> AtomicFile<'path> {
         self
     }
 
-    /// Puts the file in its place, and in that of one that is there.
+    /// Writes the file, replacing one that is there.
     pub fn replace(&self, bytes: &[u8]) -> io::Result<()> {
         let unfinished = unfinished_beside(self.path);
         self.finish(self.open(&unfinished)?, &unfinished, bytes)
@@ -73,13 +73,13 @@ impl<'path> AtomicFile<'path> {
             .and_then(|()| fs::rename(unfinished, self.path))
             .and_then(|()| self.sync_folder());
         if written.is_err() {
-            // The disk is full: no half files on top.
+            // The disk may be full: do not leave a partial file behind.
             let _ = fs::remove_file(unfinished);
         }
         written
     }
 
-    /// Puts the file in its place unless one is there.
+    /// Writes the file unless one is there.
     pub fn create(&self, bytes: &[u8]) -> io::Result<()> {
         let unfinished = unfinished_beside(self.path);
         let written = self

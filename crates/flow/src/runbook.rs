@@ -78,6 +78,12 @@ pub fn tree(text: &str, format: Format) -> (Option<Node>, Vec<Finding>) {
     }
 }
 
+/// Sorts findings by their place in the text; those without one come last.
+pub fn sort_by_place(findings: &mut [Finding]) {
+    let place = |finding: &Finding| finding.span.as_ref().map_or(usize::MAX, |span| span.start);
+    findings.sort_by_key(place);
+}
+
 /// Returns findings in the order of the text, each once, and not too many.
 pub(crate) fn in_order(mut findings: Vec<Finding>) -> Vec<Finding> {
     let place = |finding: &Finding| finding.span.as_ref().map_or(0, |span| span.start);

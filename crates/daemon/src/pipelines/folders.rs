@@ -1,8 +1,8 @@
 //! Where a pipeline's things are: its environment, and a folder for every job.
 
 use std::collections::BTreeMap;
-use std::fs::{self};
-use std::io::{self};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhook_engine::atomic_file::{AtomicFile, make_private};

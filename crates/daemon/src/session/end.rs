@@ -1,6 +1,6 @@
 //! How a session ends, and what is left of it.
 
-use std::io::{self};
+use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use std::{fs, thread};

@@ -28,7 +28,7 @@ const NAMED: [&str; 3] = ["pipeline", "agent", "step"];
 pub fn tree(text: &str) -> (Option<Node>, Vec<Finding>) {
     let mut findings = masks_in(text);
     let mut renamed = Renamed::new(mask(text));
-    // Each time round one more key has another name, as long as there are some.
+    // Each iteration renames one more duplicate key, as long as there are any.
     let last = loop {
         let parsed = parse_body(&renamed.text);
         let Err(error) = &parsed else { break parsed };

@@ -11,7 +11,7 @@ use super::twice::{Renamed, unquoted};
 /// Reads TOML.
 pub fn tree(text: &str) -> (Option<Node>, Vec<Finding>) {
     let mut renamed = Renamed::new(text.to_owned());
-    // Each time round one more key has another name, as long as there are some.
+    // Each iteration renames one more duplicate key, as long as there are any.
     let last = loop {
         let parsed = Document::parse(renamed.text.clone());
         let Err(error) = &parsed else { break parsed };

@@ -1,4 +1,4 @@
-//! Keys that are given twice, of which the formats' parsers read no further.
+//! Duplicate keys, at which the formats' parsers stop.
 //!
 //! Such a key gets another name that is as long, so that all else is read and every place stays
 //! true; the tree has it under the name that was written.
@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
-/// So many keys get another name.
+/// Maximum number of renamed keys.
 const AT_MOST: usize = 100;
 
 /// A text in which keys have other names.

@@ -1,7 +1,7 @@
 //! `anyhook daemon install` and `uninstall`: the daemon as a service of the user's session.
 
 use std::fs;
-use std::io::{self};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;

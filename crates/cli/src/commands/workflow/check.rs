@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use anyhook_engine::{Problem, Severity};
-use anyhook_flow::runbook::{Finding, Name};
+use anyhook_flow::runbook::{self, Finding, Name};
 use anyhook_flow::workflow::schemas::Schema;
 use anyhook_model::exit_code;
 use anyhook_model::report::workflow::WorkflowCheckReport;
@@ -38,8 +38,7 @@ pub fn run(file: Option<&Path>, json: bool, environment: &Environment, out: &mut
     let path = path_from(&written.file, environment);
     let mut findings = written.reading.findings.clone();
     findings.extend(schemas(&written, environment));
-    let place = |finding: &Finding| finding.span.as_ref().map(|span| span.start);
-    findings.sort_by_key(|finding| place(finding).unwrap_or(usize::MAX));
+    runbook::sort_by_place(&mut findings);
     let problems: Vec<Problem> =
         findings.iter().map(|finding| problem(finding, &written.text)).collect();
     let usable = problems.iter().all(|problem| problem.severity == Severity::Note);
