@@ -16,7 +16,7 @@ use crate::{Ending, Workspace, bench, process};
 
 const SCHEMAS: &str = "crates/model/schemas";
 /// The schemas of a workflow's artifacts, which are written by hand.
-const ARTIFACTS: &str = "crates/flow/src/workflow/schemas";
+const ARTIFACTS: &str = "crates/workflow/src/schemas";
 const REFERENCE: &str = "docs/reference";
 const HOSTS: &str = "docs/hosts";
 const PICTURES: &str = "docs/pictures";

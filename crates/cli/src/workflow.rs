@@ -1,5 +1,5 @@
 //! Workflows on the disk: their definition, their state, their artifacts. The rules are in
-//! `anyhook_flow::workflow`; here files are read and written.
+//! `anyhook_workflow`; here files are read and written.
 //!
 //! - [`project`]: what the project says, and its files;
 //! - [`store`]: the state file, which is the truth: locked, whole, with a way back;

@@ -1,13 +1,9 @@
 //! What the fuzz targets call: takes any bytes and must come back.
 
-mod workflow;
-
 use anyhook_model::pipeline::{Plan, Work};
 use anyhook_model::{RecordId, reaction::Reactions};
 
 use crate::runbook::{Asked, Finding, Format, PipelineDefinition, Runbook, plan, read};
-
-pub use workflow::{workflow_file, workflow_signal};
 
 /// Values that must never be part of a command.
 const VALUES: [&str; 2] = ["'\"; touch gone; $(touch gone)", "other"];
@@ -57,7 +53,8 @@ fn planned(
     plan(runbook, &pipeline.name.text, &asked)
 }
 
-fn places_are_in(text: &str, findings: &[Finding]) {
+/// Looks whether findings are about places of the text.
+pub fn places_are_in(text: &str, findings: &[Finding]) {
     for span in findings.iter().filter_map(|finding| finding.span.as_ref()) {
         assert!(span.start <= span.end && span.end <= text.len(), "{span:?}");
     }

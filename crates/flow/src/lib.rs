@@ -13,6 +13,5 @@ pub mod pipeline;
 pub mod recent;
 pub mod runbook;
 pub mod state;
-pub mod workflow;
 
 pub use state::{Effect, Entry, State, What};

@@ -10,25 +10,27 @@
 
 use std::collections::HashSet;
 
-pub(crate) mod check;
+mod check;
 mod definition;
 pub(crate) mod finding;
 mod hcl;
 pub mod keys;
 mod plan;
-pub(crate) mod read;
+mod read;
 mod shell;
 mod template;
 mod toml;
 pub(crate) mod tree;
 mod twice;
 
+pub use check::circles;
 pub use definition::{
     AgentDefinition, LocalDefinition, Name, NotifyDefinition, PipelineDefinition, PromptDefinition,
     ReactionText, Runbook, StepDefinition, VariableDefinition, WorkDefinition, WorkspaceDefinition,
 };
 pub use finding::{Finding, Severity, Span};
 pub use plan::{Asked, plan};
+pub use read::Reader;
 pub use template::{Piece, Reference, Template};
 pub use tree::{Entry, Key, Kind, Map, Node, Text};
 
@@ -85,7 +87,7 @@ pub fn sort_by_place(findings: &mut [Finding]) {
 }
 
 /// Returns findings in the order of the text, each once, and not too many.
-pub(crate) fn in_order(mut findings: Vec<Finding>) -> Vec<Finding> {
+pub fn in_order(mut findings: Vec<Finding>) -> Vec<Finding> {
     let place = |finding: &Finding| finding.span.as_ref().map_or(0, |span| span.start);
     let mut seen = HashSet::new();
     findings.retain(|finding| {

@@ -1,7 +1,7 @@
 //! `anyhook schema`: the JSON Schemas.
 
-use anyhook_flow::workflow::schemas::KINDS;
 use anyhook_model::{exit_code, schema};
+use anyhook_workflow::schemas::KINDS;
 use clap::Args;
 
 use super::Ended;

@@ -1,6 +1,6 @@
 //! Artifacts that are others than when their stage was completed.
 
-use anyhook_flow::workflow::state::StageState;
+use anyhook_workflow::state::StageState;
 
 use super::project::{Project, Unreadable};
 

@@ -4,13 +4,13 @@
 //! Agents take in about ten thousand characters at a time, so every part has a limit; what is longer
 //! is cut and says where the rest is.
 
-use anyhook_flow::workflow::context::{self as rules, Context, Output};
-use anyhook_flow::workflow::definition::SchemaChoice;
-use anyhook_flow::workflow::findings::Findings;
-use anyhook_flow::workflow::machine::{self, Invocation};
-use anyhook_flow::workflow::state::State;
 use anyhook_mcp::context7::Report;
 use anyhook_model::report::workflow::{FindingsReport, WorkflowContextReport};
+use anyhook_workflow::context::{self as rules, Context, Output};
+use anyhook_workflow::definition::SchemaChoice;
+use anyhook_workflow::findings::Findings;
+use anyhook_workflow::machine::{self, Invocation};
+use anyhook_workflow::state::State;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 

@@ -6,11 +6,11 @@
 use std::time::Duration;
 
 use anyhook_engine::now;
-use anyhook_flow::workflow::schemas::{Kind, validate};
-use anyhook_flow::workflow::state::State;
-use anyhook_flow::workflow::words::StageStatus;
 use anyhook_mcp::context7::{self, Report, Status, ToolNames};
 use anyhook_mcp::{Limits, Stop};
+use anyhook_workflow::schemas::{Kind, validate};
+use anyhook_workflow::state::State;
+use anyhook_workflow::words::StageStatus;
 use jiff::SignedDuration;
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use anyhook_flow::workflow::definition::{self, Definition};
+use anyhook_workflow::definition::{self, Definition};
 use serde_json::{Value, json};
 
 use super::project::Project;

@@ -14,14 +14,14 @@ use std::time::{Duration, Instant};
 
 use anyhook_daemon::{Client, ClientError};
 use anyhook_engine::{now, sha256_hex};
-use anyhook_flow::workflow::definition::Definition;
-use anyhook_flow::workflow::machine::{self, Effects};
-use anyhook_flow::workflow::state::{HistoryLine, StageState, State};
-use anyhook_flow::workflow::words::{Asks, Decision};
 use anyhook_model::bus::AgentReport;
 use anyhook_model::daemon::{Ask, DecisionView};
 use anyhook_model::inquiry::{Choice, Ending, InquiryKind};
 use anyhook_model::{Inquiry, RecordId, Resolution};
+use anyhook_workflow::definition::Definition;
+use anyhook_workflow::machine::{self, Effects};
+use anyhook_workflow::state::{HistoryLine, StageState, State};
+use anyhook_workflow::words::{Asks, Decision};
 
 use super::changed::has_changed;
 use super::opinion::{self, opinion_since};
@@ -391,7 +391,7 @@ pub fn wait_for_person(
 
 #[cfg(test)]
 mod tests {
-    use anyhook_flow::workflow::definition;
+    use anyhook_workflow::definition;
 
     use super::*;
 

@@ -7,13 +7,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhook_engine::now;
-use anyhook_flow::workflow::context::Context;
-use anyhook_flow::workflow::findings::Findings;
-use anyhook_flow::workflow::schemas::{Kind, validate};
-use anyhook_flow::workflow::state::{StageState, State};
-use anyhook_flow::workflow::words::ReviewStatus;
 use anyhook_mcp::second_opinion::{self, Review, Reviewer};
 use anyhook_mcp::{Failure, Limits, Stop};
+use anyhook_workflow::context::Context;
+use anyhook_workflow::findings::Findings;
+use anyhook_workflow::schemas::{Kind, validate};
+use anyhook_workflow::state::{StageState, State};
+use anyhook_workflow::words::ReviewStatus;
 use jiff::Timestamp;
 use serde_json::Value;
 

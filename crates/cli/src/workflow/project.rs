@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhook_engine::atomic_file::AtomicFile;
 use anyhook_engine::places::PROJECT_LEVEL;
 use anyhook_flow::runbook::Name;
-use anyhook_flow::workflow::definition::{self, Definition, Reading, SchemaChoice};
-use anyhook_flow::workflow::machine::OwnSchemas;
-use anyhook_flow::workflow::schemas::{Fault, Kind, Schema, validate};
+use anyhook_workflow::definition::{self, Definition, Reading, SchemaChoice};
+use anyhook_workflow::machine::OwnSchemas;
+use anyhook_workflow::schemas::{Fault, Kind, Schema, validate};
 use serde::Serialize;
 use serde_json::Value;
 

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use anyhook_engine::atomic_file::AtomicFile;
 use anyhook_engine::regular_file::open_own;
 use anyhook_engine::sha256_hex;
-use anyhook_flow::workflow::state::State;
 use anyhook_model::report::workflow::ListedWorkflow;
+use anyhook_workflow::state::State;
 use jiff::{SignedDuration, Timestamp};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
@@ -159,9 +159,9 @@ fn look(entry: &Entry, environment: &Environment) -> ListedWorkflow {
 
 /// Says who has to do something.
 fn waiting_for(project: &Project, state: &State) -> Option<String> {
-    use anyhook_flow::workflow::machine::next;
-    use anyhook_flow::workflow::ways::is_stuck;
-    use anyhook_flow::workflow::words::{Asks, WorkflowStatus};
+    use anyhook_workflow::machine::next;
+    use anyhook_workflow::ways::is_stuck;
+    use anyhook_workflow::words::{Asks, WorkflowStatus};
 
     if matches!(state.status, WorkflowStatus::Completed | WorkflowStatus::Aborted) {
         return None;

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use anyhook_daemon::faults;
 use anyhook_engine::regular_file::open_regular;
-use anyhook_flow::workflow::machine::{self, Effects, Start};
-use anyhook_flow::workflow::refusal::Refusal;
-use anyhook_flow::workflow::schemas::Kind;
-use anyhook_flow::workflow::state::{HistoryLine, State};
-use anyhook_flow::workflow::words::{Mode, Risk};
 use anyhook_model::{EventKind, Payload, Record};
+use anyhook_workflow::machine::{self, Effects, Start};
+use anyhook_workflow::refusal::Refusal;
+use anyhook_workflow::schemas::Kind;
+use anyhook_workflow::state::{HistoryLine, State};
+use anyhook_workflow::words::{Mode, Risk};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use serde_json::Value;
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use anyhook_flow::workflow::definition::{ArtifactDefinition, Definition};
-use anyhook_flow::workflow::machine::{self, Artifacts, Effects, OwnSchemas, Submission};
-use anyhook_flow::workflow::refusal::{Refusal, Wrong};
-use anyhook_flow::workflow::schemas::Fault;
-use anyhook_flow::workflow::state::State;
+use anyhook_workflow::definition::{ArtifactDefinition, Definition};
+use anyhook_workflow::machine::{self, Artifacts, Effects, OwnSchemas, Submission};
+use anyhook_workflow::refusal::{Refusal, Wrong};
+use anyhook_workflow::schemas::Fault;
+use anyhook_workflow::state::State;
 use serde_json::Value;
 
 use super::project::{Project, Unreadable};

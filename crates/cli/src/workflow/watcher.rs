@@ -16,7 +16,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhook_daemon::Folder;
 use anyhook_engine::regular_file::open_own;
-use anyhook_flow::workflow::state::State;
+use anyhook_workflow::state::State;
 use jiff::SignedDuration;
 use rustix::fs::{FlockOperation, OFlags, flock};
 

@@ -632,8 +632,8 @@ fn the_reference_of_runbooks_is_complete() {
 /// As above, of workflows: every key and word, and every finding.
 #[test]
 fn the_reference_of_workflows_is_complete() {
-    use anyhook_flow::workflow::definition::keys;
-    use anyhook_flow::workflow::words::{Mode, OnFailure, Risk, Severity, Verdict, When};
+    use anyhook_workflow::definition::keys;
+    use anyhook_workflow::words::{Mode, OnFailure, Risk, Severity, Verdict, When};
     let page = read(WORKFLOW_PAGE);
     let all = [
         keys::WORKFLOW,
@@ -660,7 +660,7 @@ fn the_reference_of_workflows_is_complete() {
 /// As above, of artifacts: every kind with its file, and every field at its kind or one it names.
 #[test]
 fn the_reference_of_artifacts_is_complete() {
-    use anyhook_flow::workflow::schemas::KINDS;
+    use anyhook_workflow::schemas::KINDS;
     let page = read("docs/reference/artifacts.md");
     let part = |name: &str| {
         let start = page.find(&format!("\n## {name}\n")).unwrap_or_else(|| panic!("no {name}"));

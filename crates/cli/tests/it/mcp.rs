@@ -5,8 +5,8 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use anyhook_flow::workflow::schemas::{Kind, validate};
 use anyhook_testkit::{TestEnv, wait_until, write};
+use anyhook_workflow::schemas::{Kind, validate};
 use serde_json::{Value, json};
 
 fn script(name: &str) -> String {

@@ -167,7 +167,7 @@ fn locals_in_a_circle(pipeline: &PipelineDefinition) -> Vec<Finding> {
 }
 
 /// Finds circles: each as `a → b → a`, and the place that closes it.
-pub(crate) fn circles<'all>(edges: &[(&'all str, Vec<&'all Name>)]) -> Vec<(String, &'all Span)> {
+pub fn circles<'all>(edges: &[(&'all str, Vec<&'all Name>)]) -> Vec<(String, &'all Span)> {
     let next = |name: &str| {
         edges.iter().find(|(from, _)| *from == name).map_or(&[][..], |(_, to)| to.as_slice())
     };

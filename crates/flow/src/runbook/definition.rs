@@ -39,7 +39,7 @@ pub struct Name {
 
 impl Name {
     /// Returns what it names in words, such as "the step `build`"; it may be empty.
-    pub(crate) fn of(&self, kind: &str) -> String {
+    pub fn of(&self, kind: &str) -> String {
         match self.text.as_str() {
             "" => format!("the {kind}"),
             name => format!("the {kind} `{name}`"),

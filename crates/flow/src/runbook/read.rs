@@ -36,13 +36,15 @@ pub fn runbook(tree: &Node) -> (Runbook, Vec<Finding>) {
 }
 
 /// Reads values from a tree and says what is wrong with them.
-#[derive(Default)]
-pub(crate) struct Reader {
-    pub(crate) findings: Vec<Finding>,
+#[derive(Debug, Default)]
+pub struct Reader {
+    /// What is wrong with what was read so far.
+    pub findings: Vec<Finding>,
 }
 
 impl Reader {
-    pub(crate) fn report(&mut self, finding: Finding) {
+    /// Takes note of something that is wrong.
+    pub fn report(&mut self, finding: Finding) {
         self.findings.push(finding);
     }
 
@@ -63,7 +65,7 @@ impl Reader {
     }
 
     /// Returns the members of what holds definitions by name.
-    pub(crate) fn members<'tree>(&mut self, node: &'tree Node, what: &str) -> &'tree [Entry] {
+    pub fn members<'tree>(&mut self, node: &'tree Node, what: &str) -> &'tree [Entry] {
         match &node.kind {
             Kind::Map(map) => map.entries(),
             Kind::Unreadable => &[],
@@ -81,7 +83,7 @@ impl Reader {
     }
 
     /// Says of a value that it is of the wrong type.
-    pub(crate) fn expected(&mut self, entry: &Entry, what: &str, hint: &str) {
+    pub fn expected(&mut self, entry: &Entry, what: &str, hint: &str) {
         let Entry { key, node } = entry;
         if node.is_unreadable() {
             return;
@@ -94,7 +96,7 @@ impl Reader {
     }
 
     /// Returns an object whose keys are known.
-    pub(crate) fn object<'tree>(
+    pub fn object<'tree>(
         &mut self,
         entry: &'tree Entry,
         what: &str,
@@ -109,7 +111,7 @@ impl Reader {
     }
 
     /// Says which keys of an object are not known.
-    pub(crate) fn known(&mut self, map: &Map, what: &str, known: &[&str]) {
+    pub fn known(&mut self, map: &Map, what: &str, known: &[&str]) {
         for Entry { key, .. } in map {
             if !known.contains(&key.name.as_str()) {
                 self.report(unknown_key(&key.name, what, known).at(key.span.clone()));
@@ -118,7 +120,7 @@ impl Reader {
     }
 
     /// Returns a key's text.
-    pub(crate) fn text<'tree>(
+    pub fn text<'tree>(
         &mut self,
         map: &'tree Map,
         key: &str,
@@ -126,7 +128,8 @@ impl Reader {
         self.text_of(map.get(key)?)
     }
 
-    pub(crate) fn text_of<'tree>(
+    /// Returns the text of an entry.
+    pub fn text_of<'tree>(
         &mut self,
         entry: &'tree Entry,
     ) -> Option<(&'tree Text, &'tree Range<usize>)> {
@@ -172,7 +175,7 @@ impl Reader {
     }
 
     /// Returns a key that is true or false.
-    pub(crate) fn flag(&mut self, map: &Map, key: &str) -> Option<bool> {
+    pub fn flag(&mut self, map: &Map, key: &str) -> Option<bool> {
         let entry = map.get(key)?;
         match entry.node.kind {
             Kind::Bool(flag) => Some(flag),
@@ -184,11 +187,7 @@ impl Reader {
     }
 
     /// Returns a key that is one of some words.
-    pub(crate) fn word<T: Copy>(
-        &mut self,
-        entry: &Entry,
-        known: &[(T, &'static str)],
-    ) -> Option<T> {
+    pub fn word<T: Copy>(&mut self, entry: &Entry, known: &[(T, &'static str)]) -> Option<T> {
         let (text, span) = self.text_of(entry)?;
         let found = known.iter().find(|(_, name)| *name == text.text);
         if found.is_none() {
@@ -201,7 +200,7 @@ impl Reader {
     }
 
     /// Returns a key that is a time.
-    pub(crate) fn duration(&mut self, entry: &Entry) -> Option<SignedDuration> {
+    pub fn duration(&mut self, entry: &Entry) -> Option<SignedDuration> {
         let text = match &entry.node.kind {
             Kind::Text(text) => text.text.as_str(),
             _ => "",
@@ -222,7 +221,7 @@ impl Reader {
     }
 
     /// Takes a name of something and says if it cannot be one.
-    pub(crate) fn name(&mut self, text: &str, span: &Range<usize>, what: &str) -> Name {
+    pub fn name(&mut self, text: &str, span: &Range<usize>, what: &str) -> Name {
         let is_told = Key { name: text.to_owned(), span: span.clone() }.is_nameless();
         if !is_name(text) && !is_told {
             let message = if text.is_empty() {
@@ -237,7 +236,7 @@ impl Reader {
     }
 
     /// Says of keys that they do not count there.
-    pub(crate) fn no_use(&mut self, map: &Map, unused: &[&str], why: &str) {
+    pub fn no_use(&mut self, map: &Map, unused: &[&str], why: &str) {
         for entry in unused.iter().filter_map(|key| map.get(key)) {
             let finding =
                 Finding::error("no-use", format!("`{}` is of no use {why}", entry.key.name));

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use anyhook_flow::workflow::state::State;
-use anyhook_flow::workflow::words::WorkflowStatus;
-use anyhook_flow::workflow::{definition, machine};
 use anyhook_model::exit_code;
+use anyhook_workflow::state::State;
+use anyhook_workflow::words::WorkflowStatus;
+use anyhook_workflow::{definition, machine};
 
 use crate::commands::Ended;
 use crate::commands::workflow::report::waits;

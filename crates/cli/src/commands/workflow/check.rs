@@ -5,9 +5,9 @@ use std::path::Path;
 
 use anyhook_engine::{Problem, Severity};
 use anyhook_flow::runbook::{self, Finding, Name};
-use anyhook_flow::workflow::schemas::Schema;
 use anyhook_model::exit_code;
 use anyhook_model::report::workflow::WorkflowCheckReport;
+use anyhook_workflow::schemas::Schema;
 
 use crate::commands::Ended;
 use crate::drawing::draw;

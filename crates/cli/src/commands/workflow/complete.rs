@@ -3,9 +3,9 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhook_flow::workflow::refusal::Refusal;
-use anyhook_flow::workflow::words::WorkflowStatus;
 use anyhook_model::exit_code;
+use anyhook_workflow::refusal::Refusal;
+use anyhook_workflow::words::WorkflowStatus;
 use clap::Args;
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! `anyhook workflow context`: what an agent is given before it begins.
 
-use anyhook_flow::workflow::machine;
 use anyhook_model::exit_code;
+use anyhook_workflow::machine;
 use clap::Args;
 
 use super::status::warn_of_config;
@@ -75,7 +75,7 @@ fn give(part: Option<Part>, environment: &Environment, out: &mut Out) -> Ended {
     Ok(exit_code::OK)
 }
 
-fn not_your_turn(state: &anyhook_flow::workflow::state::State, agent: &str) -> String {
+fn not_your_turn(state: &anyhook_workflow::state::State, agent: &str) -> String {
     let at = state.current_stage.as_deref().unwrap_or("no stage");
     format!(
         "# It is not the turn of `{agent}` in the workflow `{}`\nIt is {} at {at}. Do not begin; say so, and end.",

@@ -1,9 +1,9 @@
 //! `anyhook workflow approve` and `reject`: what a person says at a gate.
 
-use anyhook_flow::workflow::machine::{self, Choice, Effects};
-use anyhook_flow::workflow::refusal::Refusal;
-use anyhook_flow::workflow::state::State;
-use anyhook_flow::workflow::words::{Asks, Decision};
+use anyhook_workflow::machine::{self, Choice, Effects};
+use anyhook_workflow::refusal::Refusal;
+use anyhook_workflow::state::State;
+use anyhook_workflow::words::{Asks, Decision};
 use clap::Args;
 
 use super::status::show;

@@ -1,7 +1,7 @@
 //! `anyhook workflow graph`: the workflow as a picture.
 
-use anyhook_flow::workflow::graph;
 use anyhook_model::exit_code;
+use anyhook_workflow::graph;
 use clap::Args;
 
 use crate::commands::Ended;

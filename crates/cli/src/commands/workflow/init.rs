@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhook_flow::workflow::definition;
+use anyhook_workflow::definition;
 use serde_json::json;
 
 use super::status::show;

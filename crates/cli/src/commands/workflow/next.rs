@@ -1,10 +1,10 @@
 //! `anyhook workflow next`: who is to work now.
 
-use anyhook_flow::workflow::state::State;
-use anyhook_flow::workflow::ways::{Way, out_of};
-use anyhook_flow::workflow::words::WorkflowStatus;
 use anyhook_model::exit_code;
 use anyhook_model::report::workflow::{NextAgent, WorkflowNextReport};
+use anyhook_workflow::state::State;
+use anyhook_workflow::ways::{Way, out_of};
+use anyhook_workflow::words::WorkflowStatus;
 use clap::Args;
 
 use super::board;

@@ -1,13 +1,13 @@
 //! Where a workflow is, as it is printed.
 
-use anyhook_flow::workflow::definition::{ArtifactDefinition, StageDefinition};
-use anyhook_flow::workflow::machine;
-use anyhook_flow::workflow::state::State;
-use anyhook_flow::workflow::ways::{self, Way};
-use anyhook_flow::workflow::words::Asks;
 use anyhook_model::report::workflow::{
     ArtifactReport, NextAgent, ReviewReport, StageReport, Waiting, WorkflowReport,
 };
+use anyhook_workflow::definition::{ArtifactDefinition, StageDefinition};
+use anyhook_workflow::machine;
+use anyhook_workflow::state::State;
+use anyhook_workflow::ways::{self, Way};
+use anyhook_workflow::words::Asks;
 
 use crate::workflow::changed::has_changed;
 use crate::workflow::opinion::opinion_since;

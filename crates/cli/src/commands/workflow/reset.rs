@@ -3,10 +3,10 @@
 
 use std::fs;
 
-use anyhook_flow::workflow::machine::{self, Choice, Effects};
-use anyhook_flow::workflow::refusal::Refusal;
-use anyhook_flow::workflow::state::{HistoryLine, State};
-use anyhook_flow::workflow::words::StageStatus;
+use anyhook_workflow::machine::{self, Choice, Effects};
+use anyhook_workflow::refusal::Refusal;
+use anyhook_workflow::state::{HistoryLine, State};
+use anyhook_workflow::words::StageStatus;
 use clap::Args;
 
 use super::status::show;

@@ -22,11 +22,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhook_engine::now;
-use anyhook_flow::workflow::machine::{self, Invocation};
-use anyhook_flow::workflow::state::State;
-use anyhook_flow::workflow::words::{ReviewStatus, WorkflowStatus};
 use anyhook_model::pipeline::{Phase, PipelineView};
 use anyhook_model::{RecordId, exit_code};
+use anyhook_workflow::machine::{self, Invocation};
+use anyhook_workflow::state::State;
+use anyhook_workflow::words::{ReviewStatus, WorkflowStatus};
 use clap::Args;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;

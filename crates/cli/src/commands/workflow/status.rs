@@ -1,7 +1,7 @@
 //! `anyhook workflow status`: the board.
 
-use anyhook_flow::workflow::state::State;
 use anyhook_model::exit_code;
+use anyhook_workflow::state::State;
 
 use super::board;
 use super::report::report;

@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhook_flow::workflow::definition::{ArtifactDefinition, SchemaChoice};
-use anyhook_flow::workflow::machine;
-use anyhook_flow::workflow::refusal::Refusal;
-use anyhook_flow::workflow::schemas::{Fault, Kind, validate};
-use anyhook_flow::workflow::state::State;
 use anyhook_model::exit_code;
 use anyhook_model::report::workflow::{FileFault, ValidateReport, ValidatedFile};
+use anyhook_workflow::definition::{ArtifactDefinition, SchemaChoice};
+use anyhook_workflow::machine;
+use anyhook_workflow::refusal::Refusal;
+use anyhook_workflow::schemas::{Fault, Kind, validate};
+use anyhook_workflow::state::State;
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 

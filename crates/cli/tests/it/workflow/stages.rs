@@ -121,8 +121,7 @@ fn another_mode_has_an_assessment_and_no_gate_after_it() {
     assert_eq!(wrong.code, 65, "{wrong:?}");
     assert_eq!(desk.status("architecture"), "in_progress");
     let path = "ARTIFACTS/system-architect/architecture-assessment.json";
-    let fixture =
-        include_str!("../../../../flow/src/workflow/fixtures/architecture-assessment.json");
+    let fixture = include_str!("../../../../workflow/src/fixtures/architecture-assessment.json");
     desk.write(path, &serde_json::from_str(fixture).unwrap());
     let done = desk.hand_in(&super::desk::signal("architecture", &[path]));
     assert_eq!(done.code, 0, "{done:?}");

@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhook_flow::workflow::machine::Invocation;
-use anyhook_flow::workflow::state::{StageState, State};
-use anyhook_flow::workflow::words::ReviewStatus;
+use anyhook_workflow::machine::Invocation;
+use anyhook_workflow::state::{StageState, State};
+use anyhook_workflow::words::ReviewStatus;
 use jiff::Timestamp;
 
 use self::help::{GRACE, Help};

@@ -1,9 +1,9 @@
 //! What is said when nobody works any more, and the way on.
 
-use anyhook_flow::workflow::state::State;
-use anyhook_flow::workflow::ways::{is_stuck, out_of};
-use anyhook_flow::workflow::words::WorkflowStatus;
 use anyhook_model::exit_code;
+use anyhook_workflow::state::State;
+use anyhook_workflow::ways::{is_stuck, out_of};
+use anyhook_workflow::words::WorkflowStatus;
 
 use crate::commands::Ended;
 use crate::commands::workflow::{board, report};

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use anyhook_flow::workflow::machine::Invocation;
-use anyhook_flow::workflow::state::State;
+use anyhook_workflow::machine::Invocation;
+use anyhook_workflow::state::State;
 use jiff::Timestamp;
 
 /// The pause after the first failure; each further one doubles it.

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use anyhook_engine::sha256_hex;
-use anyhook_flow::workflow::definition::DEFAULT;
-use anyhook_flow::workflow::machine::Invocation;
-use anyhook_flow::workflow::state::State;
 use anyhook_hosts::{AGENTS, Agent, launch};
 use anyhook_model::pipeline::{
     AgentPlan, Command, Notify, PIPELINE_VERSION, PipelineView, Plan, Step, Work, Workspace,
     WorkspaceKind,
 };
 use anyhook_model::reaction::{Action, Attempts, Reactions, Verb};
+use anyhook_workflow::definition::DEFAULT;
+use anyhook_workflow::machine::Invocation;
+use anyhook_workflow::state::State;
 
 use crate::agents::program;
 use crate::environment::{Environment, WORKFLOW_AGENT, WORKFLOW_CONTEXT, variables_for_agents};

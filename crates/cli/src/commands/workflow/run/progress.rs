@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use anyhook_flow::workflow::machine::Invocation;
-use anyhook_flow::workflow::state::State;
 use anyhook_model::pipeline::{Phase, PipelineView, Plan, Work};
+use anyhook_workflow::machine::Invocation;
+use anyhook_workflow::state::State;
 use jiff::Timestamp;
 
 use super::plan::work_of;

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use anyhook_flow::runbook::{Format, tree};
-use anyhook_flow::workflow::definition::{DEFAULT, keys, read};
-use anyhook_flow::workflow::schemas::KINDS;
-use anyhook_flow::workflow::words::{Mode, OnFailure, Risk, Severity, When};
+use anyhook_workflow::definition::{DEFAULT, keys, read};
+use anyhook_workflow::schemas::KINDS;
+use anyhook_workflow::words::{Mode, OnFailure, Risk, Severity, When};
 use serde_json::{Value, json};
 
 use super::{assert_valid, is_valid, schema};
@@ -111,7 +111,7 @@ fn the_schema_has_every_key_and_word() {
 #[test]
 fn every_artifact_has_a_schema_that_its_sample_keeps_to() {
     let environment = environment();
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../flow/src/workflow");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../workflow/src");
     for row in KINDS {
         let ran = environment.run(&["schema", row.name]);
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));

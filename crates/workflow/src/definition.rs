@@ -1,0 +1,323 @@
+//! What a workflow is: `workflow.toml`.
+
+mod check;
+pub mod keys;
+mod read;
+
+use jiff::SignedDuration;
+
+use super::schemas::Kind;
+use super::words::{Mode, OnFailure, Risk, Severity, When};
+use anyhook_flow::runbook::{Finding, Format, Name, in_order, tree};
+
+/// The workflow that comes with anyhook, as people get it to change it.
+pub const DEFAULT: &str = include_str!("default.toml");
+
+/// A workflow.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Definition {
+    /// Its name.
+    pub name: String,
+    /// The folder of all artifacts, below the project.
+    pub folder: String,
+    /// The command that starts agents that have none of their own.
+    pub run: Option<String>,
+    /// Who works.
+    pub agents: Vec<AgentDefinition>,
+    /// What is done, in the order of the text.
+    pub stages: Vec<StageDefinition>,
+    /// Who looks at what was done.
+    pub reviews: Vec<ReviewDefinition>,
+    /// Which risk asks for which reviews.
+    pub risks: Vec<RiskRule>,
+    /// What the tests decide.
+    pub qa: Option<QaRule>,
+    /// Whose documentation an agent is given when it begins.
+    pub documentation: Option<DocumentationRule>,
+    /// Who else looks at what was done.
+    pub second_opinion: Option<SecondOpinionRule>,
+}
+
+/// An agent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AgentDefinition {
+    /// Its name.
+    pub name: Name,
+    /// What it is for.
+    pub description: Option<String>,
+    /// The command that starts it, if it is not the usual one.
+    pub run: Option<String>,
+}
+
+/// A stage.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StageDefinition {
+    /// Its name.
+    pub name: Name,
+    /// Who owns it.
+    pub agent: Name,
+    /// The group of stages that are done side by side.
+    pub group: Option<Name>,
+    /// The stages and groups that come before it.
+    pub after: Vec<Name>,
+    /// Whether an earlier agent may say that it is not needed.
+    pub optional: bool,
+    /// The stages and groups whose artifacts its agent is given.
+    pub reads: Vec<Name>,
+    /// What it makes.
+    pub artifacts: Vec<ArtifactDefinition>,
+    /// When a person is asked.
+    pub approval: Option<ApprovalRule>,
+    /// How often and how long it is tried.
+    pub trying: Trying,
+    /// The stage that is done again if it fails and is to roll back.
+    pub rollback_to: Option<Name>,
+}
+
+/// How often and how long something is tried, and what then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trying {
+    /// How long each time.
+    pub timeout: Option<SignedDuration>,
+    /// How often again.
+    pub retries: u32,
+    /// What then.
+    pub on_failure: OnFailure,
+}
+
+impl Default for Trying {
+    fn default() -> Self {
+        Self { timeout: None, retries: 0, on_failure: OnFailure::Fail }
+    }
+}
+
+/// When a person is asked for approval.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApprovalRule {
+    /// Before it begins or when it is done.
+    pub when: When,
+    /// In which modes; in all if there is none.
+    pub modes: Vec<Mode>,
+}
+
+/// An artifact.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArtifactDefinition {
+    /// The file's name, in its agent's folder.
+    pub file: Name,
+    /// What it must be.
+    pub schema: SchemaChoice,
+    /// In which modes it is made; in all if there is none.
+    pub modes: Vec<Mode>,
+    /// Whether the stage is not done without it.
+    pub required: bool,
+}
+
+/// What an artifact must be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SchemaChoice {
+    /// One of the kinds that anyhook knows.
+    Kind(Kind),
+    /// What a file of the project says, whose path this is.
+    File(Name),
+}
+
+/// A review.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReviewDefinition {
+    /// Its name.
+    pub name: Name,
+    /// Who reviews.
+    pub agent: Name,
+    /// The stages and groups that are reviewed whatever the risk is.
+    pub stages: Vec<Name>,
+    /// The stages and groups whose artifacts the reviewer is given beside the reviewed one's.
+    pub reads: Vec<Name>,
+    /// What it makes.
+    pub artifacts: Vec<ArtifactDefinition>,
+    /// How often and how long it is tried.
+    pub trying: Trying,
+}
+
+/// Which reviews a risk asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RiskRule {
+    /// The risks.
+    pub levels: Vec<Risk>,
+    /// The reviews.
+    pub reviews: Vec<Name>,
+    /// Of which stages and groups; of all if there is none.
+    pub stages: Vec<Name>,
+}
+
+/// What the tests decide.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QaRule {
+    /// The stage that tests.
+    pub stage: Name,
+    /// Bugs so bad that no person is asked.
+    pub blocking: Vec<Severity>,
+    /// The stages and groups that mend bugs.
+    pub fix: Vec<Name>,
+}
+
+/// Whose documentation an agent is given when it begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DocumentationRule {
+    /// The server that has it.
+    pub server: String,
+    /// The stages and groups whose agents are given it.
+    pub stages: Vec<Name>,
+}
+
+/// Who else looks at what was done, and at what.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SecondOpinionRule {
+    /// The server that is asked.
+    pub server: String,
+    /// The tool of it, if it has more than one.
+    pub tool: Option<String>,
+    /// The stages and groups that it looks at.
+    pub stages: Vec<Name>,
+    /// In which modes it looks at them; in all if there is none.
+    pub modes: Vec<Mode>,
+    /// The risks at which it looks at every stage.
+    pub levels: Vec<Risk>,
+    /// The reviews that it looks at.
+    pub reviews: Vec<Name>,
+}
+
+impl ArtifactDefinition {
+    /// Tells whether it is made in a mode.
+    pub fn is_made_in(&self, mode: Option<Mode>) -> bool {
+        self.modes.is_empty() || mode.is_some_and(|mode| self.modes.contains(&mode))
+    }
+}
+
+impl Definition {
+    /// Returns a stage by its name.
+    pub fn stage(&self, name: &str) -> Option<&StageDefinition> {
+        self.stages.iter().find(|stage| stage.name.text == name)
+    }
+
+    /// Returns a review by its name.
+    pub fn review(&self, name: &str) -> Option<&ReviewDefinition> {
+        self.reviews.iter().find(|review| review.name.text == name)
+    }
+
+    /// Returns an agent by its name.
+    pub fn agent(&self, name: &str) -> Option<&AgentDefinition> {
+        self.agents.iter().find(|agent| agent.name.text == name)
+    }
+
+    /// Returns the stages that a name means: one, or those of a group.
+    pub fn named<'all>(&'all self, name: &'all str) -> impl Iterator<Item = &'all StageDefinition> {
+        self.stages.iter().filter(move |stage| {
+            stage.name.text == name || stage.group.as_ref().is_some_and(|group| group.text == name)
+        })
+    }
+
+    /// Returns the stages that some names mean, each once, in the order of the text.
+    pub fn all_named(&self, names: &[Name]) -> Vec<&StageDefinition> {
+        let is_named = |stage: &&StageDefinition| {
+            names.iter().any(|name| {
+                name.text == stage.name.text
+                    || stage.group.as_ref().is_some_and(|group| group.text == name.text)
+            })
+        };
+        self.stages.iter().filter(is_named).collect()
+    }
+
+    /// Returns the stages that come directly before one.
+    pub fn before(&self, stage: &StageDefinition) -> Vec<&StageDefinition> {
+        self.all_named(&stage.after)
+    }
+
+    /// Returns the names of all stages that come after one, by whatever way.
+    pub fn following(&self, name: &str) -> Vec<&str> {
+        let before: Vec<(&str, Vec<&StageDefinition>)> = self
+            .stages
+            .iter()
+            .map(|stage| (stage.name.text.as_str(), self.before(stage)))
+            .collect();
+        let mut found: Vec<&str> = Vec::new();
+        loop {
+            let known = found.len();
+            for (later, before) in &before {
+                let is_after = |one: &&StageDefinition| {
+                    one.name.text == name || found.contains(&one.name.text.as_str())
+                };
+                if !found.contains(later) && before.iter().any(is_after) {
+                    found.push(later);
+                }
+            }
+            if found.len() == known {
+                return found;
+            }
+        }
+    }
+
+    /// Tells whether some names mean a stage, itself or by its group.
+    fn is_among(&self, names: &[Name], stage: &str) -> bool {
+        self.all_named(names).iter().any(|one| one.name.text == stage)
+    }
+
+    /// Tells whether a stage's agent is given documentation when it begins.
+    pub fn wants_documentation(&self, stage: &str) -> bool {
+        self.documentation.as_ref().is_some_and(|rule| self.is_among(&rule.stages, stage))
+    }
+
+    /// Tells whether somebody else is to look at a stage or review that is done.
+    pub fn wants_second_opinion(&self, stage: &str, mode: Option<Mode>, risk: Risk) -> bool {
+        let Some(rule) = &self.second_opinion else { return false };
+        if self.review(stage).is_some() {
+            return rule.reviews.iter().any(|name| name.text == stage);
+        }
+        let is_mode = rule.modes.is_empty() || mode.is_some_and(|mode| rule.modes.contains(&mode));
+        let is_named = is_mode && self.is_among(&rule.stages, stage);
+        is_named || (self.stage(stage).is_some() && rule.levels.contains(&risk))
+    }
+
+    /// Returns where an agent's file is, below the project.
+    pub fn path(&self, agent: &str, file: &str) -> String {
+        format!("{}/{}/{file}", self.folder, agent.replace('_', "-"))
+    }
+}
+
+/// A definition as far as it could be read, and what is wrong with it.
+#[derive(Clone, Debug, Default)]
+pub struct Reading {
+    /// What it says; of use only if nothing is wrong with it.
+    pub definition: Definition,
+    /// What is wrong with it or worth knowing, in the order of the text.
+    pub findings: Vec<Finding>,
+}
+
+impl Reading {
+    /// Tells whether it can be used.
+    pub fn is_usable(&self) -> bool {
+        self.findings
+            .iter()
+            .all(|finding| finding.severity == anyhook_flow::runbook::Severity::Note)
+    }
+}
+
+/// Reads the text of a `workflow.toml`.
+pub fn read(text: &str) -> Reading {
+    let (tree, mut findings) = tree(text, Format::Toml);
+    let Some(tree) = tree else {
+        return Reading { definition: Definition::default(), findings: in_order(findings) };
+    };
+    let (definition, more) = read::definition(&tree);
+    findings.extend(more);
+    findings.extend(check::check(&definition));
+    Reading { definition, findings: in_order(findings) }
+}
+
+/// Returns the workflow that comes with anyhook.
+pub fn default() -> Definition {
+    read(DEFAULT).definition
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,265 @@
+//! What can be seen only in the whole: names that mean nothing, stages that never begin, artifacts
+//! that nobody has made yet.
+
+use std::collections::BTreeSet;
+
+use super::{ArtifactDefinition, Definition, SchemaChoice, StageDefinition};
+use crate::schemas::Kind;
+use crate::words::{Mode, OnFailure};
+use anyhook_flow::runbook::{Finding, Name, circles};
+
+/// So many stages, and so many reviews, a workflow may have.
+const AT_MOST: usize = 100;
+
+/// Looks at a definition as a whole.
+pub fn check(definition: &Definition) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if definition.stages.is_empty() {
+        let finding = Finding::error("missing", "the workflow has no stage").at(0..0);
+        findings.push(finding.hint("add a `[[stage]]`"));
+    }
+    if definition.stages.len().max(definition.reviews.len()) > AT_MOST {
+        let message = format!("the workflow has more than {AT_MOST} stages or reviews");
+        let finding = Finding::error("too-many", message).at(0..0);
+        findings.push(finding.hint("make several workflows of it"));
+        return findings;
+    }
+    findings.extend(twice(definition));
+    findings.extend(agents(definition));
+    findings.extend(unknown(definition));
+    let circles = endless(definition);
+    let has_order = circles.is_empty();
+    findings.extend(circles);
+    for stage in &definition.stages {
+        findings.extend(rollback(definition, stage, has_order));
+        if has_order {
+            findings.extend(reads_too_early(definition, stage));
+        }
+    }
+    for stage in &definition.stages {
+        findings.extend(artifacts("stage", &stage.name, &stage.artifacts));
+    }
+    for review in &definition.reviews {
+        findings.extend(artifacts("review", &review.name, &review.artifacts));
+    }
+    findings.extend(files(definition));
+    findings.extend(tests(definition));
+    findings
+}
+
+/// Finds names that two things have.
+fn twice(definition: &Definition) -> Vec<Finding> {
+    let groups: BTreeSet<&str> = groups(definition).collect();
+    let stages = definition.stages.iter().map(|stage| &stage.name);
+    let reviews = definition.reviews.iter().map(|review| &review.name);
+    let mut seen = groups;
+    let names = stages.chain(reviews).filter(|name| !name.text.is_empty());
+    names
+        .filter(|name| !seen.insert(&name.text))
+        .map(|name| {
+            Finding::error("twice", format!("`{}` is given twice", name.text))
+                .at(&name.span)
+                .hint("stages, groups and reviews have names of their own: use another one")
+        })
+        .collect()
+}
+
+fn groups(definition: &Definition) -> impl Iterator<Item = &str> + Clone {
+    definition.stages.iter().filter_map(|stage| stage.group.as_ref()).map(|name| name.text.as_str())
+}
+
+fn agents(definition: &Definition) -> Vec<Finding> {
+    let known = definition.agents.iter().map(|agent| agent.name.text.as_str());
+    let stages = definition.stages.iter().map(|stage| &stage.agent);
+    let used: Vec<&Name> =
+        stages.chain(definition.reviews.iter().map(|review| &review.agent)).collect();
+    let unknown = used
+        .iter()
+        // That there is none has been told.
+        .filter(|name| !name.text.is_empty() && definition.agent(&name.text).is_none())
+        .map(|name| {
+            let finding =
+                Finding::error("unknown-agent", format!("there is no agent `{}`", name.text))
+                    .at(&name.span);
+            if definition.agents.is_empty() {
+                finding.hint(format!("add `[agent.{}]`", name.text))
+            } else {
+                finding.meant(&name.text, known.clone(), "there are")
+            }
+        });
+    let is_used = |name: &Name| used.iter().any(|other| other.text == name.text);
+    let unused = definition.agents.iter().filter(|agent| !is_used(&agent.name)).map(|agent| {
+        let name = &agent.name;
+        let message = format!("the agent `{}` has nothing to do", name.text);
+        let hint = format!("a stage or review has it with `agent = \"{}\"`", name.text);
+        Finding::error("unused-agent", message).note().at(&name.span).hint(hint)
+    });
+    unknown.chain(unused).collect()
+}
+
+/// Finds names of stages, groups and reviews that are not there.
+fn unknown(definition: &Definition) -> Vec<Finding> {
+    let stages: BTreeSet<&str> = definition
+        .stages
+        .iter()
+        .map(|stage| stage.name.text.as_str())
+        .chain(groups(definition))
+        .collect();
+    let reviews: BTreeSet<&str> =
+        definition.reviews.iter().map(|review| review.name.text.as_str()).collect();
+    let mut meant: Vec<&Name> = Vec::new();
+    for stage in &definition.stages {
+        meant.extend(stage.after.iter().chain(&stage.reads).chain(&stage.rollback_to));
+    }
+    for review in &definition.reviews {
+        meant.extend(review.stages.iter().chain(&review.reads));
+    }
+    meant.extend(definition.risks.iter().flat_map(|rule| &rule.stages));
+    if let Some(qa) = &definition.qa {
+        meant.extend(qa.fix.iter().chain([&qa.stage]));
+    }
+    meant.extend(definition.documentation.iter().flat_map(|rule| &rule.stages));
+    let other = definition.second_opinion.as_ref();
+    meant.extend(other.into_iter().flat_map(|rule| &rule.stages));
+    let missing = |what: &str, name: &Name, known: &BTreeSet<&str>| {
+        Finding::error("unknown-name", format!("there is no {what} `{}`", name.text))
+            .at(&name.span)
+            .meant(&name.text, known.iter().copied(), "there are")
+    };
+    let is_missing = |name: &&&Name, known: &BTreeSet<&str>| {
+        !name.text.is_empty() && !known.contains(name.text.as_str())
+    };
+    let of_stages = meant.iter().filter(|name| is_missing(name, &stages));
+    let of_risks = definition.risks.iter().flat_map(|rule| &rule.reviews);
+    let asked: Vec<&Name> =
+        of_risks.chain(other.into_iter().flat_map(|rule| &rule.reviews)).collect();
+    let of_reviews = asked.iter().filter(|name| is_missing(name, &reviews));
+    of_stages
+        .map(|name| missing("stage or group", name, &stages))
+        .chain(of_reviews.map(|name| missing("review", name, &reviews)))
+        .collect()
+}
+
+/// Finds stages that come after themselves.
+fn endless(definition: &Definition) -> Vec<Finding> {
+    let before: Vec<(&str, Vec<Name>)> = definition
+        .stages
+        .iter()
+        .map(|stage| {
+            let names = stage.after.iter().flat_map(|name| {
+                let at = |before: &StageDefinition| Name {
+                    text: before.name.text.clone(),
+                    span: name.span.clone(),
+                };
+                definition.named(&name.text).map(at)
+            });
+            (stage.name.text.as_str(), names.collect())
+        })
+        .collect();
+    let edges = before.iter().map(|(name, before)| (*name, before.iter().collect()));
+    circles(&edges.collect::<Vec<_>>())
+        .into_iter()
+        .map(|(way, span)| {
+            Finding::error("endless", format!("the stages come after each other: {way}"))
+                .at(span)
+                .hint("a stage comes only after what can be done without it")
+        })
+        .collect()
+}
+
+/// Tells whether a stage, or all of a group, is done before another; what is not there is.
+fn is_before(definition: &Definition, wanted: &Name, stage: &StageDefinition) -> bool {
+    definition
+        .named(&wanted.text)
+        .all(|other| definition.following(&other.name.text).contains(&stage.name.text.as_str()))
+}
+
+/// Finds what a stage reads of stages that come later.
+fn reads_too_early(definition: &Definition, stage: &StageDefinition) -> Vec<Finding> {
+    let name = stage.name.of("stage");
+    let early = stage.reads.iter().filter(|wanted| !is_before(definition, wanted, stage));
+    early
+        .map(|wanted| {
+            let message = format!("{name} reads `{}`, which is not done before it", wanted.text);
+            let hint = format!("add \"{}\" to its `after`, or remove it here", wanted.text);
+            Finding::error("order", message).at(&wanted.span).hint(hint)
+        })
+        .collect()
+}
+
+/// Looks at what a stage rolls back to. Stages in a circle have no order.
+fn rollback(definition: &Definition, stage: &StageDefinition, has_order: bool) -> Option<Finding> {
+    let name = stage.name.of("stage");
+    match &stage.rollback_to {
+        Some(to) => {
+            let is_group = definition.stage(&to.text).is_none();
+            // That it is not there at all has been told.
+            let is_there = definition.named(&to.text).next().is_some();
+            let is_late = has_order && !is_before(definition, to, stage);
+            let message = format!("{name} cannot roll back to `{}`", to.text);
+            let finding = Finding::error("order", message).at(&to.span);
+            (is_there && (is_group || is_late))
+                .then(|| finding.hint("name one stage that is done before it"))
+        }
+        None if stage.trying.on_failure == OnFailure::Rollback => {
+            let message = format!("{name} rolls back to nothing");
+            let finding = Finding::error("missing", message).at(&stage.name.span);
+            Some(finding.hint("write `rollback_to = \"…\"`"))
+        }
+        None => None,
+    }
+}
+
+/// Finds modes in which a stage would have nothing to show.
+fn artifacts(kind: &str, name: &Name, artifacts: &[ArtifactDefinition]) -> Option<Finding> {
+    let is_made = |mode: Mode| {
+        artifacts.iter().any(|artifact| artifact.required && artifact.is_made_in(Some(mode)))
+    };
+    let modes = Mode::ALL.iter().filter(|(mode, _)| !is_made(*mode)).map(|(_, name)| *name);
+    let (modes, word) = match &modes.collect::<Vec<_>>()[..] {
+        [] => return None,
+        [one] => (format!("`{one}`"), "mode"),
+        more => (format!("`{}`", more.join("`, `")), "modes"),
+    };
+    let message = format!("{} has no required artifact in the {word} {modes}", name.of(kind));
+    let hint = format!("add one, or add the {word} to the `modes` of one");
+    let finding = Finding::error("missing", message).at(&name.span).hint(hint);
+    // That there is none at all has been told.
+    (!artifacts.is_empty()).then_some(finding)
+}
+
+/// Finds files that would be written over each other.
+fn files(definition: &Definition) -> Vec<Finding> {
+    let of_stages = definition
+        .stages
+        .iter()
+        .flat_map(|stage| stage.artifacts.iter().map(|one| (&stage.agent, one)));
+    let of_reviews = definition
+        .reviews
+        .iter()
+        .flat_map(|review| review.artifacts.iter().map(|one| (&review.agent, one)));
+    let mut seen = BTreeSet::new();
+    of_stages
+        .chain(of_reviews)
+        .filter(|(agent, artifact)| !seen.insert((&agent.text, &artifact.file.text)))
+        .map(|(agent, artifact)| {
+            let message = format!("`{}` has the file `{}` twice", agent.text, artifact.file.text);
+            let hint = "one would be written over the other: use another name";
+            Finding::error("twice", message).at(&artifact.file.span).hint(hint)
+        })
+        .collect()
+}
+
+/// Looks whether the stage that tests says what is decided by.
+fn tests(definition: &Definition) -> Option<Finding> {
+    let qa = definition.qa.as_ref()?;
+    // That it is not there has been told.
+    let stage = definition.stage(&qa.stage.text).filter(|stage| !stage.name.text.is_empty())?;
+    let is_told = stage
+        .artifacts
+        .iter()
+        .any(|artifact| artifact.required && artifact.schema == SchemaChoice::Kind(Kind::QA));
+    let message = format!("the stage `{}` has no artifact with a verdict", qa.stage.text);
+    let hint = "give it a required artifact with `schema = \"qa-output\"`";
+    (!is_told).then(|| Finding::error("missing", message).at(&qa.stage.span).hint(hint))
+}

@@ -1,0 +1,84 @@
+//! Where everything stands in the picture.
+//!
+//! ```text
+//! row 0        [ requirements ]            what comes before nothing
+//!                     ▼
+//! row 1        [ architecture ]            each below all that it comes after
+//!                     ▼
+//! row 2  ┌ [ ] ─ [ implementation ] ─ [ ] ┐    a group side by side, in a frame
+//! ```
+//!
+//! Arrows are bent between rows only. One that passes a row has a place of its own in it, so none
+//! goes through a box. What is done again is drawn at the left, beside everything.
+
+mod board;
+mod order;
+mod ways;
+
+use crate::definition::{Definition, StageDefinition};
+use board::Board;
+
+/// A rectangle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    pub x: i32,
+    pub y: i32,
+    pub width: i32,
+    pub height: i32,
+}
+
+impl Place {
+    pub fn middle(self) -> i32 {
+        self.x + self.width / 2
+    }
+
+    pub fn center(self) -> i32 {
+        self.y + self.height / 2
+    }
+
+    pub fn right(self) -> i32 {
+        self.x + self.width
+    }
+
+    pub fn bottom(self) -> i32 {
+        self.y + self.height
+    }
+}
+
+/// A point.
+pub type Point = (i32, i32);
+
+/// A stage in the picture.
+#[derive(Clone, Debug)]
+pub struct Drawn<'all> {
+    pub stage: &'all StageDefinition,
+    pub place: Place,
+    pub gate: Option<Place>,
+    /// Its group, if that has no frame.
+    pub group: Option<&'all str>,
+}
+
+/// The stages in the picture.
+#[derive(Clone, Debug, Default)]
+pub struct Plan<'all> {
+    pub stages: Vec<Drawn<'all>>,
+    pub frames: Vec<(&'all str, Place)>,
+    /// What comes after what: from above to below.
+    pub arrows: Vec<Vec<Point>>,
+    /// What is done again, and why: with corners.
+    pub back: Vec<(&'static str, Vec<Point>)>,
+    pub right: i32,
+    pub bottom: i32,
+}
+
+/// How large things are.
+pub struct Sizes<'all> {
+    pub width: &'all dyn Fn(&StageDefinition) -> i32,
+    pub height: i32,
+    pub gate: &'all dyn Fn(&[&str]) -> (i32, i32),
+}
+
+/// Finds a place for everything, below and to the right of a point.
+pub fn plan<'all>(definition: &'all Definition, sizes: &Sizes<'_>, start: Point) -> Plan<'all> {
+    Board::new(definition, sizes, order::order(definition)).plan(start)
+}

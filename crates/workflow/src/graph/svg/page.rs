@@ -1,0 +1,106 @@
+//! The text of an SVG in the making.
+
+use std::fmt::Write as _;
+
+use crate::graph::layout::{Place, Point};
+
+const STYLE: &str = include_str!("style.css");
+
+/// Returns how wide a text is, about: the fonts of readers differ.
+pub fn text_width(text: &str, size: i32) -> i32 {
+    i32::try_from(text.chars().count()).unwrap_or(i32::MAX / 100).saturating_mul(size) * 31 / 50
+}
+
+/// An SVG in the making.
+#[derive(Default)]
+pub struct Page {
+    body: String,
+    depth: usize,
+}
+
+impl Page {
+    fn line(&mut self, line: &str) {
+        let indent = "  ".repeat(self.depth + 1);
+        let _ = writeln!(self.body, "{indent}{line}");
+    }
+
+    /// Begins what belongs together.
+    pub fn open(&mut self) {
+        self.line("<g>");
+        self.depth += 1;
+    }
+
+    pub fn close(&mut self) {
+        self.depth -= 1;
+        self.line("</g>");
+    }
+
+    pub fn element(&mut self, element: &str, text: &str) {
+        self.line(&format!("<{element}>{}</{element}>", escaped(text)));
+    }
+
+    pub fn text(&mut self, class: &str, (x, y): Point, text: &str) {
+        self.line(&format!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{}</text>", escaped(text)));
+    }
+
+    pub fn box_of(&mut self, class: &str, place: Place, round: i32) {
+        let Place { x, y, width, height } = place;
+        self.line(&format!(
+            "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" \
+             rx=\"{round}\"/>"
+        ));
+    }
+
+    pub fn circle(&mut self, class: &str, (x, y): Point, radius: i32) {
+        self.line(&format!("<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"/>"));
+    }
+
+    /// Draws a line; with an arrow's head at its end, if one is named.
+    pub fn path(&mut self, class: &str, path: &str, head: &str) {
+        let head =
+            if head.is_empty() { String::new() } else { format!(" marker-end=\"url(#{head})\"") };
+        self.line(&format!("<path class=\"{class}\" d=\"{path}\"{head}/>"));
+    }
+
+    /// Makes the whole of it.
+    pub fn finish(self, (width, height): Point, title: &str, description: &str) -> String {
+        let marker = |id: &str| {
+            format!(
+                "    <marker id=\"{id}\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" \
+                 markerWidth=\"9\" markerHeight=\"9\" markerUnits=\"userSpaceOnUse\" \
+                 orient=\"auto\"><path class=\"{id}\" d=\"M0 0 L10 5 L0 10 Z\"/></marker>"
+            )
+        };
+        let style = STYLE.trim_end().replace('\n', "\n    ");
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+             width=\"{width}\" height=\"{height}\" role=\"img\" aria-labelledby=\"workflow-title \
+             workflow-description\">\n  <title id=\"workflow-title\">{}</title>\n  <desc \
+             id=\"workflow-description\">{}</desc>\n  <style>\n    {style}\n  </style>\n  <defs>\n{}\n{}\n  \
+             </defs>\n  <rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>\n{}</svg>\n",
+            escaped(title),
+            escaped(description),
+            marker("head"),
+            marker("back-head"),
+            self.body
+        )
+    }
+}
+
+/// Returns a text as it stands in XML; what cannot stand there is left out.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\n' | '\t' => escaped.push(letter),
+            '\u{fffe}' | '\u{ffff}' => {}
+            letter if letter.is_control() => {}
+            letter => escaped.push(letter),
+        }
+    }
+    escaped
+}

@@ -1,0 +1,211 @@
+//! What people decide.
+
+use jiff::Timestamp;
+
+use super::draft::{Draft, add_new};
+use super::{Effects, goes_on};
+use crate::definition::Definition;
+use crate::refusal::Refusal;
+use crate::state::{StageState, State, Word};
+use crate::ways::out_of;
+use crate::words::{Asks, Decision, QaVerdict, StageStatus, WorkflowStatus};
+
+/// Who decides, why and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice<'all> {
+    /// Who.
+    pub by: &'all str,
+    /// Why.
+    pub note: Option<&'all str>,
+    /// When.
+    pub at: Timestamp,
+}
+
+impl Choice<'_> {
+    fn word(&self, decision: Decision) -> Word {
+        let note = self.note.filter(|note| !note.is_empty()).map(str::to_owned);
+        Word { decision, by: self.by.to_owned(), note, at: self.at }
+    }
+
+    fn feedback(&self, what: &str) -> Vec<String> {
+        vec![format!("{} {what}: {}", self.by, self.note.unwrap_or("no reason was given"))]
+    }
+
+    /// As [`Self::feedback`], where the bugs say why.
+    fn feedback_about_bugs(&self) -> Vec<String> {
+        let note = self.note.map(|note| format!(": {note}")).unwrap_or_default();
+        vec![format!("{} wants these bugs fixed{note}", self.by)]
+    }
+}
+
+/// Looks whether somebody can decide about a stage, and gets ready to change it.
+fn draft<'all>(
+    definition: &'all Definition,
+    state: &'all State,
+    stage: &str,
+    choice: Choice<'_>,
+) -> Result<(Draft<'all>, StageState), Refusal> {
+    goes_on(definition, state)?;
+    if choice.by.trim().is_empty() {
+        return Err(Refusal::Nobody);
+    }
+    let known = || definition.stages.iter().map(|stage| stage.name.text.clone()).collect();
+    let unknown = || Refusal::UnknownStage { name: stage.to_owned(), known: known() };
+    let now = state.stages.get(stage).ok_or_else(unknown)?;
+    Ok((Draft::new(definition, state, choice.at), now.clone()))
+}
+
+fn nothing_asked(what: &'static str, stage: &str, now: &StageState) -> Refusal {
+    let ways = out_of(stage, now);
+    Refusal::NothingAsked { what, stage: stage.to_owned(), status: now.status, ways }
+}
+
+/// Lets a stage go on that a person was asked about.
+pub fn approve(
+    definition: &Definition,
+    state: &State,
+    stage: &str,
+    choice: Choice<'_>,
+) -> Result<(State, Effects), Refusal> {
+    let (mut draft, now) = draft(definition, state, stage, choice)?;
+    if now.asks != Some(Asks::Approval) {
+        return Err(nothing_asked("to approve", stage, &now));
+    }
+    if let Some(now) = draft.stage(stage) {
+        now.approval = Some(choice.word(Decision::Approved));
+        now.asks = None;
+        now.failures = 0;
+    }
+    draft.tell("approved", Some(stage), Some(choice.by), choice.note);
+    Ok(draft.finish())
+}
+
+/// Sends a stage back that a person was asked about. One that has not begun is blocked.
+pub fn reject(
+    definition: &Definition,
+    state: &State,
+    stage: &str,
+    choice: Choice<'_>,
+) -> Result<(State, Effects), Refusal> {
+    let (mut draft, now) = draft(definition, state, stage, choice)?;
+    if now.asks != Some(Asks::Approval) {
+        return Err(nothing_asked("to approve", stage, &now));
+    }
+    draft.tell("rejected", Some(stage), Some(choice.by), choice.note);
+    let feedback = choice.feedback("rejected it");
+    if now.is_at_gate() {
+        if let Some(now) = draft.stage(stage) {
+            now.failures = 0;
+            now.approval = None;
+            let findings = now.review_findings();
+            add_new(&mut now.feedback, feedback);
+            add_new(&mut now.findings, findings);
+        }
+        draft.begin(stage);
+    } else {
+        draft.block(stage, &feedback.join("; "));
+        if let Some(now) = draft.stage(stage) {
+            now.approval = Some(choice.word(Decision::Rejected));
+        }
+    }
+    Ok(draft.finish())
+}
+
+/// Says what is to be done about bugs: [`Decision::Fix`], [`Decision::DeployAnyway`] or
+/// [`Decision::Abort`].
+///
+/// Bugs that block can be mended, or the workflow ended; they are not deployed.
+pub fn choose(
+    definition: &Definition,
+    state: &State,
+    stage: &str,
+    decision: Decision,
+    choice: Choice<'_>,
+) -> Result<(State, Effects), Refusal> {
+    if decision == Decision::Abort {
+        draft(definition, state, stage, choice)?;
+        return abort(definition, state, choice);
+    }
+    let (mut draft, now) = draft(definition, state, stage, choice)?;
+    let is_asked = now.asks == Some(Asks::Choice);
+    let is_bad = now.status == StageStatus::Blocked
+        && now.qa_verdict.is_some_and(|verdict| verdict != QaVerdict::Approve);
+    let is_possible = match decision {
+        Decision::Fix => is_asked || is_bad,
+        Decision::DeployAnyway => is_asked,
+        _ => false,
+    };
+    if !is_possible {
+        return Err(nothing_asked("to choose about", stage, &now));
+    }
+    draft.tell(decision.name(), Some(stage), Some(choice.by), choice.note);
+    if decision == Decision::DeployAnyway {
+        if let Some(now) = draft.stage(stage) {
+            now.approval = Some(choice.word(decision));
+            now.asks = None;
+        }
+    } else {
+        let feedback = choice.feedback_about_bugs();
+        let again = vec![stage.to_owned()];
+        let to = if now.fix_stages.is_empty() { again } else { now.fix_stages };
+        draft.roll_back(&to, &feedback);
+    }
+    Ok(draft.finish())
+}
+
+/// Has a stage tried again that is blocked or failed.
+pub fn retry(
+    definition: &Definition,
+    state: &State,
+    stage: &str,
+    choice: Choice<'_>,
+) -> Result<(State, Effects), Refusal> {
+    let (mut draft, now) = draft(definition, state, stage, choice)?;
+    if !matches!(now.status, StageStatus::Blocked | StageStatus::Failed) {
+        return Err(nothing_asked("to try again", stage, &now));
+    }
+    draft.tell("retried", Some(stage), Some(choice.by), choice.note);
+    let mut feedback: Vec<String> = now.reason.iter().cloned().collect();
+    feedback.extend(choice.note.map(|note| format!("{}: {note}", choice.by)));
+    draft.roll_back(&[stage.to_owned()], &feedback);
+    Ok(draft.finish())
+}
+
+/// Has a stage done again that was begun before, and all that came after it.
+pub fn rollback(
+    definition: &Definition,
+    state: &State,
+    stage: &str,
+    choice: Choice<'_>,
+) -> Result<(State, Effects), Refusal> {
+    let (mut draft, now) = draft(definition, state, stage, choice)?;
+    if now.attempts == 0 || now.status == StageStatus::RolledBack {
+        return Err(nothing_asked("to roll back to", stage, &now));
+    }
+    draft.tell("rolled back to", Some(stage), Some(choice.by), choice.note);
+    draft.roll_back(&[stage.to_owned()], &choice.feedback("went back to it"));
+    Ok(draft.finish())
+}
+
+/// Ends a workflow.
+pub fn abort(
+    definition: &Definition,
+    state: &State,
+    choice: Choice<'_>,
+) -> Result<(State, Effects), Refusal> {
+    goes_on(definition, state)?;
+    if state.status == WorkflowStatus::Completed {
+        return Err(Refusal::Over(state.status));
+    }
+    if choice.by.trim().is_empty() {
+        return Err(Refusal::Nobody);
+    }
+    let mut draft = Draft::new(definition, state, choice.at);
+    draft.tell("aborted", None, Some(choice.by), choice.note);
+    draft.state.status = WorkflowStatus::Aborted;
+    draft.state.paused_at = None;
+    for stage in draft.state.stages.values_mut() {
+        stage.asks = None;
+    }
+    Ok(draft.finish())
+}

@@ -1,0 +1,109 @@
+//! What the tests say, and who is to mend what they found.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::Signal;
+use super::artifacts::Made;
+use crate::definition::{Definition, QaRule, StageDefinition};
+use crate::findings::Findings;
+use crate::machine::draft::Draft;
+use crate::refusal::Refusal;
+use crate::schemas::Kind;
+use crate::words::{QaVerdict, Severity, StageStatus};
+
+fn text(bug: &Value, key: &str) -> Option<String> {
+    bug.get(key).and_then(Value::as_str).map(str::to_owned)
+}
+
+/// Returns the bugs of a report that are still there.
+fn open_bugs<'all>(report: &Made<'all>) -> Vec<&'all Value> {
+    let bugs = report.value.get("bugs").and_then(Value::as_array);
+    let is_open = |bug: &&Value| text(bug, "status").is_none_or(|status| status == "open");
+    bugs.into_iter().flatten().filter(is_open).collect()
+}
+
+/// Returns those that are too bad to go on with.
+fn blocking(rule: &QaRule, open: &[&Value]) -> Vec<String> {
+    let is_blocking = |bug: &&&Value| {
+        let severity = text(bug, "severity").and_then(|word| Severity::find(&word));
+        severity.is_some_and(|severity| rule.blocking.contains(&severity))
+    };
+    let named = |bug: &&Value| Some(format!("{} ({})", text(bug, "id")?, text(bug, "severity")?));
+    open.iter().filter(is_blocking).filter_map(named).collect()
+}
+
+fn report<'all, 'made>(made: &'made [Made<'all>]) -> Option<&'made Made<'all>> {
+    made.iter().find(|one| one.kind == Some(Kind::QA))
+}
+
+/// Looks whether tests approve although they found a bug that blocks.
+///
+/// Such a report contradicts itself, so it goes back to its agent, as a deployment that was not
+/// deployed does. A person is not asked: nobody can decide about a bug of which the report says both
+/// that it is there and that all is well. The agent can say which of the two is true, and people are
+/// asked about `needs_fixes`.
+pub fn check_tests(
+    definition: &Definition,
+    stage: &StageDefinition,
+    signal: &Signal,
+    made: &[Made<'_>],
+) -> Result<(), Refusal> {
+    let rule = definition.qa.as_ref().filter(|rule| rule.stage.text == stage.name.text);
+    let (Some(rule), Some(report), true) = (rule, report(made), signal.is_done()) else {
+        return Ok(());
+    };
+    let bugs = blocking(rule, &open_bugs(report));
+    let verdict = report.text("verdict").and_then(QaVerdict::find);
+    if verdict == Some(QaVerdict::Approve) && !bugs.is_empty() {
+        return Err(Refusal::OpenBugs { path: report.path.clone(), bugs });
+    }
+    Ok(())
+}
+
+/// Takes the tests' verdict in: what is too bad blocks at once.
+pub fn merge_tests(draft: &mut Draft<'_>, stage: &StageDefinition, made: &[Made<'_>]) {
+    let definition = draft.definition;
+    let Some(rule) = &definition.qa else { return };
+    let Some(report) = report(made) else { return };
+    let verdict = report.text("verdict").and_then(QaVerdict::find);
+    let open = open_bugs(report);
+    let blocking = blocking(rule, &open);
+    let fix = to_fix(draft, stage, open.iter().map(|bug| text(bug, "stage")).collect());
+    let name = &stage.name.text;
+    let items: Vec<Value> = open.iter().map(|bug| (*bug).clone()).collect();
+    let found = (!items.is_empty())
+        .then(|| Findings::new(name, Some(&report.path), report.text("summary"), items));
+    if let Some(now) = draft.stage(name) {
+        now.qa_verdict = verdict;
+        now.bugs = found;
+        now.fix_stages = if verdict == Some(QaVerdict::Approve) { Vec::new() } else { fix };
+    }
+    match verdict {
+        Some(QaVerdict::MajorIssues) => draft.block(name, "the tests found major issues"),
+        Some(QaVerdict::NeedsFixes) if !blocking.is_empty() => {
+            draft.block(name, &format!("bugs that are too bad: {}", blocking.join(", ")));
+        }
+        _ => {}
+    }
+}
+
+/// Returns the stages that mend bugs: those that the bugs name, or those of the rule.
+fn to_fix(draft: &Draft<'_>, tests: &StageDefinition, bugs: Vec<Option<String>>) -> Vec<String> {
+    let definition = draft.definition;
+    let is_before = |name: &str| {
+        definition.following(name).contains(&tests.name.text.as_str())
+            && draft.state.stages.get(name).is_some_and(|now| now.status != StageStatus::Skipped)
+    };
+    let named: Option<BTreeSet<String>> =
+        bugs.into_iter().map(|name| name.filter(|name| is_before(name))).collect();
+    let of_rule = || {
+        let names = definition.qa.as_ref().map_or(&[][..], |rule| &rule.fix);
+        let stages = definition.all_named(names).into_iter().map(|stage| stage.name.text.clone());
+        stages.filter(|name| is_before(name)).collect::<BTreeSet<String>>()
+    };
+    let names = named.filter(|names| !names.is_empty()).unwrap_or_else(of_rule);
+    let stages = definition.stages.iter().map(|stage| stage.name.text.clone());
+    stages.filter(|name| names.contains(name)).collect()
+}

@@ -1,0 +1,45 @@
+//! Time: what takes longer than it may.
+//!
+//! Only whoever starts agents knows since when one works: a stage may be open for days before.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::draft::Draft;
+use super::{Effects, Invocation, goes_on, next};
+use crate::definition::Definition;
+use crate::refusal::Refusal;
+use crate::state::State;
+
+/// Returns how long an agent may take, if that is limited.
+pub fn time_limit(definition: &Definition, invocation: &Invocation) -> Option<SignedDuration> {
+    let trying = match &invocation.reviewed {
+        Some(_) => &definition.review(&invocation.stage)?.trying,
+        None => &definition.stage(&invocation.stage)?.trying,
+    };
+    trying.timeout
+}
+
+/// Takes note of agents that took longer than they may: each is tried again, or has failed.
+///
+/// Those that are not waited for any more are left out: their signal has come, or another attempt
+/// has begun.
+pub fn late(
+    definition: &Definition,
+    state: &State,
+    invocations: &[Invocation],
+    at: Timestamp,
+) -> Result<(State, Effects), Refusal> {
+    goes_on(definition, state)?;
+    let mut draft = Draft::new(definition, state, at);
+    for one in invocations {
+        // A failure before may have taken it back.
+        if next(definition, &draft.state).contains(one) {
+            let reason = match time_limit(definition, one) {
+                Some(limit) => format!("it took longer than {limit:#}"),
+                None => "it took too long".to_owned(),
+            };
+            draft.in_vain(one, &reason);
+        }
+    }
+    Ok(draft.finish())
+}
