@@ -1,16 +1,72 @@
-//! `cargo xtask check`: the suites one wants after every change, without the slow ones.
+//! `cargo xtask check`: what one wants after every change, without the slow suites.
 
-use anyhow::{Result, bail};
+use std::path::Path;
 
-use crate::{Ending, Workspace, test};
+use anyhow::{Context as _, Result};
+use serde_json::Value;
 
-const QUICK: [&str; 4] = ["format", "lint", "build", "tests"];
+use crate::{Ending, Workspace, process, test, tools};
 
-/// Runs the quick suites.
+const QUICK: [&str; 3] = ["format", "lint", "tests"];
+
+/// Checks the crates that are named, or runs the quick suites over all.
 pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<Ending> {
-    if let Some(argument) = arguments.first() {
-        bail!("`check` takes no argument, but got `{argument}`");
+    if arguments.is_empty() {
+        let is_quick = |suite: &&test::Suite| QUICK.contains(&suite.name);
+        let suites: Vec<_> = test::SUITES.iter().filter(is_quick).collect();
+        return test::run_suites(workspace, &suites, test::Skips::Allowed);
     }
-    let suites: Vec<_> = test::SUITES.iter().filter(|suite| QUICK.contains(&suite.name)).collect();
-    Ok(test::run_suites(workspace, &suites, test::Skips::Allowed))
+    let metadata = workspace.metadata()?;
+    let packages = metadata["packages"].as_array().context("cargo names no crates")?;
+    let names: Vec<_> =
+        arguments.iter().map(|argument| find(packages, argument)).collect::<Result<_>>()?;
+    check_crates(workspace, &names)?;
+    Ok(Ending::Good)
+}
+
+/// Format, lint and tests of some crates alone; those that depend on them are left out.
+fn check_crates(workspace: &Workspace, names: &[&str]) -> Result<()> {
+    let packages: Vec<&str> = names.iter().flat_map(|name| ["--package", name]).collect();
+    process::run(workspace.cargo().arg("fmt").args(&packages).arg("--check"))?;
+    let mut lint = workspace.cargo();
+    lint.arg("clippy").args(&packages).args(["--all-features", "--locked", "--all-targets"]);
+    process::run(lint.args(["--", "-D", "warnings"]))?;
+    let mut tests = workspace.command(tools::ensure(&tools::NEXTEST)?);
+    tests.args(["nextest", "run"]).args(&packages).args(["--all-features", "--locked"]);
+    process::run_tests(&mut tests)
+}
+
+/// The full name of a crate; its folder's name will do, too.
+fn find<'a>(packages: &'a [Value], wanted: &str) -> Result<&'a str> {
+    let names = packages.iter().filter_map(|package| {
+        let folder = Path::new(package["manifest_path"].as_str()?).parent()?.file_name()?;
+        Some((package["name"].as_str()?, folder.to_str()?))
+    });
+    let names: Vec<_> = names.collect();
+    let found = names.iter().find(|(name, folder)| *name == wanted || *folder == wanted);
+    let found = found.with_context(|| {
+        let known: Vec<_> = names.iter().map(|(_, folder)| *folder).collect();
+        format!("there is no crate `{wanted}`; there are {}", known.join(", "))
+    })?;
+    Ok(found.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_crate_is_found_by_its_name_and_by_its_folder() {
+        let packages = [
+            json!({"name": "anyhook", "manifest_path": "/a/crates/cli/Cargo.toml"}),
+            json!({"name": "anyhook-engine", "manifest_path": "/a/crates/engine/Cargo.toml"}),
+        ];
+        assert_eq!(find(&packages, "cli").unwrap(), "anyhook");
+        assert_eq!(find(&packages, "engine").unwrap(), "anyhook-engine");
+        assert_eq!(find(&packages, "anyhook-engine").unwrap(), "anyhook-engine");
+        let error = find(&packages, "motor").unwrap_err().to_string();
+        assert_eq!(error, "there is no crate `motor`; there are cli, engine");
+    }
 }

@@ -6,7 +6,11 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 
@@ -23,30 +27,58 @@ const COVERAGE: [&str; 6] = [
     "-Cllvm-args=-sanitizer-coverage-trace-compares",
 ];
 
+/// The profile of short runs, in which building takes longer than fuzzing.
+const PROFILE: &str = "short";
+
 /// How much of a failed run's output is shown.
 const SHOWN_LINES: usize = 30;
 
-/// Builds the targets and runs each for a few seconds.
+/// How long each target runs.
+const EACH: Duration = Duration::from_secs(5);
+/// How long all of them together may run: with more targets, each runs shorter.
+const ALL: Duration = Duration::from_secs(60);
+
+/// Builds the targets and runs each for a few seconds, one on every processor.
 pub fn suite(workspace: &Workspace) -> Result<Outcome> {
     if let Err(error) = tools::ensure_programs(&tools::FOR_FUZZING) {
         return Ok(Outcome::Skipped(format!("{error:#}")));
     }
+    let targets = targets(workspace)?;
+    let processors = thread::available_parallelism().map_or(1, NonZero::get);
     let seconds = match std::env::var("ANYHOOK_FUZZ_SECONDS") {
         Ok(text) => text.parse().context("ANYHOOK_FUZZ_SECONDS is not a whole number")?,
-        Err(_) => 10,
+        Err(_) => seconds_each(targets.len(), processors),
     };
     let programs = build(workspace)?;
-    let mut failed = Vec::new();
-    for target in targets(workspace)? {
-        if let Err(error) = run_target(workspace, &programs, &target, seconds) {
-            println!("{target}: {error:#}");
-            failed.push(format!("{target}: {error:#}"));
+    let pending = Mutex::new(targets.iter());
+    let failed = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..processors {
+            scope.spawn(|| {
+                // Apart from the loop's head, which would hold the lock through its body.
+                let next = || pending.lock().ok()?.next();
+                while let Some(target) = next() {
+                    if let Err(error) = run_target(workspace, &programs, target, seconds) {
+                        println!("{target}: {error:#}");
+                        failed.lock().into_iter().for_each(|mut failed| {
+                            failed.push(format!("{target}: {error:#}"));
+                        });
+                    }
+                }
+            });
         }
-    }
+    });
+    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
     if !failed.is_empty() {
         bail!("{}", failed.join("; "));
     }
     Ok(Outcome::Passed)
+}
+
+/// How many seconds each target may run, at least one.
+fn seconds_each(targets: usize, processors: usize) -> u64 {
+    let turns = targets.div_ceil(processors).max(1) as u64;
+    (ALL.as_secs() / turns).clamp(1, EACH.as_secs())
 }
 
 /// Builds every target and returns the folder with the programs.
@@ -55,16 +87,17 @@ fn build(workspace: &Workspace) -> Result<PathBuf> {
     // Flags of its own would rebuild everything at each change between the two.
     let folder = workspace.target.join("fuzz");
     let mut command = workspace.cargo();
-    command.args(["build", "--release", "--locked", "--manifest-path", "fuzz/Cargo.toml"]);
+    command.args(["build", "--profile", PROFILE, "--locked", "--manifest-path"]);
+    command.arg("fuzz/Cargo.toml");
     // With a named target, the flags stay away from build scripts, which cannot link with them.
     command.args(["--target", &host]);
     command.env("CARGO_TARGET_DIR", &folder).env("RUSTFLAGS", COVERAGE.join(" "));
     process::run(command.env_remove("CARGO_ENCODED_RUSTFLAGS"))?;
-    Ok(folder.join(host).join("release"))
+    Ok(folder.join(host).join(PROFILE))
 }
 
 /// Runs one target, starting from its seeds, and reports the input that broke it.
-fn run_target(workspace: &Workspace, programs: &Path, target: &str, seconds: u32) -> Result<()> {
+fn run_target(workspace: &Workspace, programs: &Path, target: &str, seconds: u64) -> Result<()> {
     let fuzz = workspace.root.join("fuzz");
     let corpus = tempfile::tempdir()?;
     copy_files(&fuzz.join("seeds").join(target), corpus.path())?;
@@ -139,6 +172,14 @@ mod tests {
     fn the_host_is_read_from_the_version() {
         let version = "rustc 1.95.0\nbinary: rustc\nhost: x86_64-unknown-linux-gnu\n";
         assert_eq!(host_triple(version).unwrap(), "x86_64-unknown-linux-gnu");
+    }
+
+    #[test]
+    fn more_targets_run_shorter() {
+        assert_eq!(seconds_each(16, 2), 5);
+        assert_eq!(seconds_each(16, 1), 3);
+        assert_eq!(seconds_each(60, 2), 2);
+        assert_eq!((seconds_each(500, 1), seconds_each(0, 4)), (1, 5));
     }
 
     #[test]

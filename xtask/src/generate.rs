@@ -82,13 +82,11 @@ fn generate(workspace: &Workspace) -> Result<tempfile::TempDir> {
     fs::create_dir_all(&schemas)?;
     fs::create_dir_all(&reference)?;
 
-    let mut command = workspace.cargo();
-    command.args(["run", "--quiet", "--locked", "--package", "anyhook-model"]);
-    command.args(["--features", "schema", "--example", "generate_schemas", "--"]).arg(&schemas);
-    process::run(&mut command)?;
+    let programs = workspace.build_everything()?;
+    process::run(Command::new(programs.join("examples/generate_schemas")).arg(&schemas))?;
     fs::write(reference.join("schemas.md"), schemas_page(workspace, &schemas)?)?;
 
-    let anyhook = workspace.build_anyhook("dev")?;
+    let anyhook = programs.join("anyhook");
     fs::write(reference.join("commands.md"), commands_page(&anyhook)?)?;
 
     let pages = fresh.path().join(HOSTS);

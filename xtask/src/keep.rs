@@ -1,4 +1,5 @@
-//! `xtask keep REPORT PROGRAM …`: runs a program, and ends and names every process that outlives it.
+//! `xtask keep REPORT SECONDS PROGRAM …`: runs a program, ends it after so many seconds, and ends and
+//! names every process that outlives it.
 //!
 //! A test that leaves a process behind slows down, or fails, what comes after it. Suites run their
 //! programs through this: orphans come to the nearest ancestor that asked for them, so everything
@@ -13,11 +14,15 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
-use std::thread::sleep;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, set_child_subreaper};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, kill_process, pidfd_open, pidfd_send_signal,
+    set_child_subreaper,
+};
 
 /// The task's name. It is not in the help: people have no use for it.
 pub const TASK: &str = "keep";
@@ -28,16 +33,26 @@ const GRACE: Duration = Duration::from_secs(10);
 const GONE_WITHIN: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
+/// The exit code for a program that took too long, as `timeout` has it.
+pub const TOO_LONG: u8 = 124;
+
 /// Programs that build tools start once for all who come later.
 const SHARED: [&str; 1] = ["sccache"];
 
-/// Returns a command that runs another one and writes what that leaves behind to a file.
+/// A command that is this program again, with another task.
+pub fn ourselves() -> Command {
+    // Not the path: cargo may have written a new program there since we were started.
+    Command::new("/proc/self/exe")
+}
+
+/// Returns a command that runs another one for at most so long and writes what that leaves behind
+/// to a file.
 ///
 /// It gets the command's arguments, working folder and variables, and our own streams.
-pub fn kept(command: &Command, report: &Path) -> Command {
-    // Not the path: cargo may have written a new program there since we were started.
-    let mut keeper = Command::new("/proc/self/exe");
-    keeper.arg(TASK).arg(report).arg(command.get_program()).args(command.get_args());
+pub fn kept(command: &Command, report: &Path, limit: Duration) -> Command {
+    let mut keeper = ourselves();
+    keeper.arg(TASK).arg(report).arg(limit.as_secs().to_string());
+    keeper.arg(command.get_program()).args(command.get_args());
     if let Some(folder) = command.get_current_dir() {
         keeper.current_dir(folder);
     }
@@ -52,25 +67,47 @@ pub fn kept(command: &Command, report: &Path) -> Command {
 
 /// The task: ends as the program does.
 pub fn run(arguments: &[OsString]) -> Result<ExitCode> {
-    let [report, program, rest @ ..] = arguments else { bail!("usage: keep REPORT PROGRAM …") };
+    let [report, seconds, program, rest @ ..] = arguments else {
+        bail!("usage: keep REPORT SECONDS PROGRAM …")
+    };
+    let limit = seconds.to_str().and_then(|seconds| seconds.parse().ok());
+    let limit = Duration::from_secs(limit.context("SECONDS is not a whole number")?);
     set_child_subreaper(Some(rustix::process::getpid()))?;
     let child = Command::new(program).args(rest).spawn();
     let child = child.with_context(|| format!("{} cannot be started", program.display()))?;
-    let child = Pid::from_child(&child);
+    let status = wait_for(Pid::from_child(&child), limit)?;
+    // What did not end in time needs no more of it.
+    let left = end_what_is_left(if status.is_some() { GRACE } else { Duration::ZERO });
+    fs::write(report, left).with_context(|| format!("{} cannot be written", report.display()))?;
+    Ok(status.map_or(ExitCode::from(TOO_LONG), exit_code))
+}
+
+/// Waits for the program, reaping every orphan meanwhile; `None` if it took too long and was killed.
+fn wait_for(child: Pid, limit: Duration) -> Result<Option<WaitStatus>> {
+    // A handle, not the number, which may be another process's once this one is reaped.
+    let handle = pidfd_open(child, PidfdFlags::empty())?;
+    let (ended, end) = mpsc::channel::<()>();
+    let watch = thread::spawn(move || {
+        let took_too_long = end.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
+        if took_too_long {
+            // It may be gone by now.
+            let _ = pidfd_send_signal(&handle, Signal::KILL);
+        }
+        took_too_long
+    });
     let status = loop {
         match rustix::process::wait(WaitOptions::empty())? {
             Some((pid, status)) if pid == child => break status,
             _ => {}
         }
     };
-    let left = end_what_is_left();
-    fs::write(report, left).with_context(|| format!("{} cannot be written", report.display()))?;
-    Ok(exit_code(status))
+    drop(ended);
+    Ok((!watch.join().unwrap_or_default()).then_some(status))
 }
 
 /// Waits for all descendants to end, ends those that do not, and names them, one a line.
-fn end_what_is_left() -> String {
-    let left = wait_for_none(GRACE);
+fn end_what_is_left(grace: Duration) -> String {
+    let left = wait_for_none(grace);
     let mut lines = String::new();
     for process in &left {
         let _ = writeln!(lines, "pid {}: {}", process.pid, process.command_line());

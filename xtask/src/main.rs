@@ -8,6 +8,7 @@
 mod bench;
 mod check;
 mod dist;
+mod features;
 mod fuzz;
 mod generate;
 mod keep;
@@ -29,8 +30,9 @@ const HELP: &str = "\
 usage: cargo xtask TASK [ARGUMENTS]
 
 tasks:
-  test [--strict] [SUITE…]              every suite, or only those named
-  check                                 the quick loop: format, lint, build and tests
+  test [--strict] [--nightly] [SUITE…]  every suite, or only those named
+  check [CRATE…]                        the loop while you work: format, lint and tests of the
+                                        crates named (`engine` or `anyhook-engine`), or of all
   generate [--check]                    write the schemas and the reference pages, or compare them
   bench [--runs N] [--profile P | --binary PATH] [--quick] [--json] [--check] [--write]
                                         what one hook call costs, against /bin/true and others,
@@ -40,14 +42,15 @@ tasks:
   bench --syscalls | --where            the system calls when no hook matches; where the time goes
   bench --agents | --daemon             how soon it is known what an agent waits for; what the
                                         daemon bears
-  dist [--only musl|gnu] [--out DIR]    what is shipped: the static and the dynamic binary, archives,
-                                        packages for npm, Python and Debian, checksums; in
-                                        target/packages
+  dist [--all] [--out DIR]              what is shipped: the static programs, an archive, packages
+                                        for npm, Python and Debian, checksums; in target/packages;
+                                        with --all also an archive with dynamic programs
   layout                                write anew which functions of the small program lie together
   help                                  this text
 
-With --strict (or ANYHOOK_STRICT=1) a suite that had to be skipped is a failure.
-ANYHOOK_FUZZ_SECONDS sets how long each fuzz target runs (10).
+With --strict (or ANYHOOK_STRICT=1) a suite, or a test, that had to be skipped is a failure.
+With --nightly the suites run, too, that take long and seldom fail alone.
+ANYHOOK_FUZZ_SECONDS sets how long each fuzz target runs (5, or less if there are many).
 ";
 
 /// Whether the task reached its goal; an error says why it could not even try.
@@ -82,6 +85,7 @@ fn dispatch(arguments: &[String]) -> Result<Ending> {
     };
     match task.as_str() {
         "test" => test::run(&Workspace::find()?, rest),
+        test::TASK => test::run_one(&Workspace::find()?, rest),
         "check" => check::run(&Workspace::find()?, rest),
         "generate" => generate::run(&Workspace::find()?, rest),
         "dist" => dist::run(&Workspace::find()?, rest),

@@ -9,6 +9,9 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::keep;
 
+/// A day: longer than anything here takes.
+const NO_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// How many characters of a command line are shown.
 const LONGEST: usize = 200;
 
@@ -29,7 +32,8 @@ pub fn run(command: &mut Command) -> Result<()> {
 pub fn run_tests(command: &mut Command) -> Result<()> {
     eprintln!("$ {}", shown(command));
     let report = tempfile::NamedTempFile::new()?;
-    let status = keep::kept(command, report.path()).status();
+    // The limit is the suite's.
+    let status = keep::kept(command, report.path(), NO_LIMIT).status();
     let status = status.with_context(|| cannot_start(command))?;
     let left = fs::read_to_string(report.path())?;
     ended(&program(command), status.success().then_some(()).ok_or(status), &left)

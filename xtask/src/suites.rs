@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::tools::Tool;
+use crate::workspace::EVERYTHING;
 use crate::{Ending, Workspace, generate, process, tools};
 
 /// How a suite ended when nothing was found wrong.
+#[derive(Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Outcome {
     /// All of it ran.
     Passed,
@@ -21,47 +22,22 @@ pub enum Outcome {
 /// How long fetching the advisory database may take.
 const FETCH_LIMIT: Duration = Duration::from_secs(120);
 
-/// Features that are off by default and tested all the same.
-const FEATURES: &str = "--features=anyhook-sdk/mcp,anyhook-sdk/openai";
-
 pub fn format(workspace: &Workspace) -> Result<Outcome> {
     cargo(workspace, &["fmt", "--all", "--check"])
 }
 
 pub fn lint(workspace: &Workspace) -> Result<Outcome> {
-    cargo(
-        workspace,
-        &["clippy", "--workspace", "--all-targets", FEATURES, "--locked", "--", "-D", "warnings"],
-    )
-}
-
-pub fn build(workspace: &Workspace) -> Result<Outcome> {
-    cargo(workspace, &["build", "--workspace", FEATURES, "--locked"])
+    let mut command = workspace.cargo();
+    command.arg("clippy").args(EVERYTHING).args(["--all-targets", "--", "-D", "warnings"]);
+    process::run(&mut command)?;
+    Ok(Outcome::Passed)
 }
 
 pub fn tests(workspace: &Workspace) -> Result<Outcome> {
     if let Err(error) = tools::ensure_programs(&tools::FOR_HOOKS) {
         return Ok(Outcome::Skipped(format!("{error:#}")));
     }
-    match tools::ensure(Tool::Nextest) {
-        Ok(nextest) => {
-            let mut command = workspace.command(nextest);
-            command.args(["nextest", "run", "--workspace", FEATURES, "--locked", "--no-fail-fast"]);
-            // The real agents and the clients are suites of their own.
-            command.args(["--filterset", "not (binary(bed) | test(/^(agents|clients)::/))"]);
-            process::run_tests(&mut command)?;
-            Ok(Outcome::Passed)
-        }
-        // Every test runs under plain cargo too, only not in a process of its own.
-        Err(error) => {
-            println!("without cargo-nextest: {error:#}");
-            // The documentation's examples are a suite of their own.
-            let mut command = workspace.cargo();
-            command.args(["test", "--workspace", FEATURES, "--locked"]);
-            process::run_tests(command.args(["--all-targets", "--no-fail-fast"]))?;
-            Ok(Outcome::Passed)
-        }
-    }
+    nextest(workspace, "ci")
 }
 
 /// The real agents: installed by package name, run without a network.
@@ -69,24 +45,13 @@ pub fn agents(workspace: &Workspace) -> Result<Outcome> {
     if let Err(error) = tools::ensure_programs(&tools::FOR_AGENTS) {
         return Ok(Outcome::Skipped(format!("{error:#}")));
     }
-    let install =
-        ["run", "--locked", "--package", "anyhook-testkit", "--example", "install_agents"];
-    if let Err(error) = process::run(workspace.cargo().args(install)) {
+    let programs = workspace.build_everything()?;
+    if let Err(error) =
+        process::run(&mut workspace.command(programs.join("examples/install_agents")))
+    {
         return Ok(Outcome::Skipped(format!("the agents cannot be installed: {error:#}")));
     }
-    // They are here, so a test that leaves itself out is a failure.
-    let suites = [
-        ["anyhook-testkit", "bed", ""],
-        ["anyhook", "it", "agents::"],
-        ["anyhook-daemon", "agents", "agents::"],
-    ];
-    for tests in suites {
-        let [package, target, filter] = tests;
-        let mut command = workspace.cargo();
-        command.args(["test", "--locked", "--package", package, "--test", target, "--", filter]);
-        process::run_tests(command.env("ANYHOOK_STRICT", "1"))?;
-    }
-    Ok(Outcome::Passed)
+    nextest(workspace, "agents")
 }
 
 /// The clients in other languages, each with its own tests.
@@ -94,31 +59,35 @@ pub fn clients(workspace: &Workspace) -> Result<Outcome> {
     if let Err(error) = tools::ensure_programs(&tools::FOR_CLIENTS) {
         return Ok(Outcome::Skipped(format!("{error:#}")));
     }
-    let install =
-        ["run", "--locked", "--package", "anyhook-testkit", "--example", "install_typescript"];
-    if let Err(error) = process::run(workspace.cargo().args(install)) {
+    let programs = workspace.build_everything()?;
+    if let Err(error) =
+        process::run(&mut workspace.command(programs.join("examples/install_typescript")))
+    {
         return Ok(Outcome::Skipped(format!("TypeScript cannot be installed: {error:#}")));
     }
-    let mut command = workspace.cargo();
-    command.args(["test", "--locked", "--package", "anyhook", "--test", "it", "--", "clients::"]);
-    process::run_tests(command.env("ANYHOOK_STRICT", "1"))?;
+    nextest(workspace, "clients")
+}
+
+/// Runs the tests of a profile of `.config/nextest.toml`.
+fn nextest(workspace: &Workspace, profile: &str) -> Result<Outcome> {
+    let nextest = match tools::ensure(&tools::NEXTEST) {
+        Ok(nextest) => nextest,
+        Err(error) => return Ok(Outcome::Skipped(format!("{error:#}"))),
+    };
+    let mut command = workspace.command(nextest);
+    command.args(["nextest", "run", "--profile", profile]).args(EVERYTHING);
+    process::run_tests(&mut command)?;
     Ok(Outcome::Passed)
 }
 
 pub fn doctests(workspace: &Workspace) -> Result<Outcome> {
-    process::run_tests(workspace.cargo().args([
-        "test",
-        "--workspace",
-        FEATURES,
-        "--locked",
-        "--doc",
-    ]))?;
+    process::run_tests(workspace.cargo().args(["test", "--doc"]).args(EVERYTHING))?;
     Ok(Outcome::Passed)
 }
 
 pub fn docs(workspace: &Workspace) -> Result<Outcome> {
     let mut command = workspace.cargo();
-    command.args(["doc", "--workspace", FEATURES, "--locked", "--no-deps"]);
+    command.args(["doc", "--no-deps"]).args(EVERYTHING);
     process::run(command.env("RUSTDOCFLAGS", "-Dwarnings"))?;
     Ok(Outcome::Passed)
 }
@@ -134,7 +103,7 @@ pub fn examples(workspace: &Workspace) -> Result<Outcome> {
     if let Err(error) = tools::ensure_programs(&tools::FOR_HOOKS) {
         return Ok(Outcome::Skipped(format!("{error:#}")));
     }
-    let anyhook = workspace.build_anyhook("dev")?;
+    let anyhook = workspace.build_everything()?.join("anyhook");
     let mut hooks = hooks_in(workspace, "examples/hooks")?;
     for pack in folders_in(workspace, Path::new("packs"))? {
         hooks.extend(hooks_in(workspace, pack.join("hooks"))?);
@@ -155,7 +124,7 @@ pub fn examples(workspace: &Workspace) -> Result<Outcome> {
 }
 
 pub fn deny(workspace: &Workspace) -> Result<Outcome> {
-    let deny = match tools::ensure(Tool::Deny) {
+    let deny = match tools::ensure(&tools::DENY) {
         Ok(deny) => deny,
         Err(error) => return Ok(Outcome::Skipped(format!("{error:#}"))),
     };
@@ -171,6 +140,24 @@ pub fn deny(workspace: &Workspace) -> Result<Outcome> {
     }
     let mut advisories = workspace.command(&deny);
     process::run(advisories.args(["--locked", "check", "advisories"]))?;
+    Ok(Outcome::Passed)
+}
+
+/// No word is misspelt; what is so on purpose is in `_typos.toml`.
+pub fn typos(workspace: &Workspace) -> Result<Outcome> {
+    match tools::ensure(&tools::TYPOS) {
+        Ok(typos) => process::run(&mut workspace.command(typos))?,
+        Err(error) => return Ok(Outcome::Skipped(format!("{error:#}"))),
+    }
+    Ok(Outcome::Passed)
+}
+
+/// Every dependency is used by the crate that names it.
+pub fn unused(workspace: &Workspace) -> Result<Outcome> {
+    match tools::ensure(&tools::MACHETE) {
+        Ok(machete) => process::run(&mut workspace.command(machete))?,
+        Err(error) => return Ok(Outcome::Skipped(format!("{error:#}"))),
+    }
     Ok(Outcome::Passed)
 }
 

@@ -1,14 +1,16 @@
 //! `cargo xtask test`: runs every suite to its end and sums up.
 //!
-//! A failing suite does not stop the others. What each suite does is in `suites`.
+//! A failing suite does not stop the others, and one that takes too long is ended. What each suite
+//! does is in `suites`.
 
 use std::fmt::Write as _;
+use std::fs;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 
 use crate::suites::{self, Outcome};
-use crate::{Ending, Workspace, bench, dist, fuzz};
+use crate::{Ending, Workspace, bench, dist, features, fuzz, keep};
 
 /// One named part of the tests.
 pub struct Suite {
@@ -16,56 +18,143 @@ pub struct Suite {
     pub name: &'static str,
     /// What it makes sure of.
     about: &'static str,
+    /// After so many minutes it is ended and has failed.
+    minutes: u64,
+    when: When,
     body: fn(&Workspace) -> Result<Outcome>,
 }
 
+/// Which runs a suite belongs to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// Every run.
+    Always,
+    /// Only runs with `--nightly`, or that name it.
+    Nightly,
+}
+
 /// Every suite, in the order of running: the quick and the most telling ones first.
-pub const SUITES: [Suite; 14] = [
-    Suite { name: "format", about: "the code is formatted", body: suites::format },
-    Suite { name: "lint", about: "clippy has no complaint", body: suites::lint },
-    Suite { name: "build", about: "everything builds", body: suites::build },
-    Suite { name: "tests", about: "unit, property and black-box tests", body: suites::tests },
+///
+/// All limits together are less than an hour.
+pub const SUITES: [Suite; 17] = [
+    Suite {
+        name: "format",
+        about: "the code is formatted",
+        minutes: 1,
+        when: When::Always,
+        body: suites::format,
+    },
+    Suite {
+        name: "typos",
+        about: "no word is misspelt",
+        minutes: 1,
+        when: When::Always,
+        body: suites::typos,
+    },
+    Suite {
+        name: "lint",
+        about: "clippy has no complaint",
+        minutes: 7,
+        when: When::Always,
+        body: suites::lint,
+    },
+    Suite {
+        name: "tests",
+        about: "everything builds; unit, property and black-box tests",
+        minutes: 14,
+        when: When::Always,
+        body: suites::tests,
+    },
     Suite {
         name: "agents",
         about: "the real agents call the same hooks, offline",
+        minutes: 6,
+        when: When::Always,
         body: suites::agents,
     },
-    Suite { name: "clients", about: "the clients in Python and TypeScript", body: suites::clients },
+    Suite {
+        name: "clients",
+        about: "the clients in Python and TypeScript",
+        minutes: 2,
+        when: When::Always,
+        body: suites::clients,
+    },
     Suite {
         name: "doctests",
         about: "the examples in the code's documentation",
+        minutes: 2,
+        when: When::Always,
         body: suites::doctests,
     },
     Suite {
         name: "docs",
         about: "the code's documentation builds without warnings",
+        minutes: 3,
+        when: When::Always,
         body: suites::docs,
     },
     Suite {
         name: "generated",
         about: "schemas and reference pages are up to date",
+        minutes: 1,
+        when: When::Always,
         body: suites::generated,
     },
     Suite {
         name: "examples",
         about: "every hook of examples and packs passes its check and its cases",
+        minutes: 1,
+        when: When::Always,
         body: suites::examples,
+    },
+    Suite {
+        name: "features",
+        about: "each crate builds alone, without its features and with them",
+        minutes: 4,
+        when: When::Always,
+        body: features::suite,
+    },
+    Suite {
+        name: "unused",
+        about: "every dependency is used",
+        minutes: 1,
+        when: When::Always,
+        body: suites::unused,
     },
     Suite {
         name: "deny",
         about: "licences, sources and known faults of dependencies",
+        minutes: 3,
+        when: When::Always,
         body: suites::deny,
     },
     Suite {
         name: "dist",
         about: "every package is made, installed, run and taken away",
+        minutes: 8,
+        when: When::Always,
         body: dist::trial::suite,
     },
-    Suite { name: "fuzz", about: "a short run of every fuzz target", body: fuzz::suite },
+    Suite {
+        name: "fuzz",
+        about: "a short run of every fuzz target",
+        minutes: 4,
+        when: When::Always,
+        body: fuzz::suite,
+    },
     Suite {
         name: "instructions",
         about: "the hook path takes no more instructions and system calls than is committed",
+        minutes: 1,
+        when: When::Always,
         body: bench::instructions::suite,
+    },
+    Suite {
+        name: "dist-gnu",
+        about: "as dist, for the archive with dynamic programs",
+        minutes: 15,
+        when: When::Nightly,
+        body: dist::trial::suite_gnu,
     },
 ];
 
@@ -83,6 +172,8 @@ struct Finished {
     name: &'static str,
     result: Result<Outcome>,
     time: Duration,
+    /// What all its processes took of the processors.
+    cpu: Duration,
 }
 
 /// Runs the suites named in the arguments, or all.
@@ -91,48 +182,106 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<Ending> {
         Ok(value) if value == "1" => Skips::Fail,
         _ => Skips::Allowed,
     };
+    let mut nightly = false;
     let mut names = Vec::new();
     for argument in arguments {
         match argument.as_str() {
             "--strict" => skips = Skips::Fail,
-            name if SUITES.iter().any(|suite| suite.name == name) => names.push(name),
+            "--nightly" => nightly = true,
+            name if find(name).is_some() => names.push(name),
             other => bail!("there is no suite `{other}`\n{}", suite_list().trim_end()),
         }
     }
-    let chosen: Vec<_> =
-        SUITES.iter().filter(|suite| names.is_empty() || names.contains(&suite.name)).collect();
-    Ok(run_suites(workspace, &chosen, skips))
+    let is_chosen = |suite: &&Suite| match names.as_slice() {
+        [] => nightly || suite.when == When::Always,
+        _ => names.contains(&suite.name),
+    };
+    run_suites(workspace, &SUITES.iter().filter(is_chosen).collect::<Vec<_>>(), skips)
+}
+
+fn find(name: &str) -> Option<&'static Suite> {
+    SUITES.iter().find(|suite| suite.name == name)
 }
 
 /// Runs the suites one after the other and prints the table.
-pub fn run_suites(workspace: &Workspace, suites: &[&Suite], skips: Skips) -> Ending {
+pub fn run_suites(workspace: &Workspace, suites: &[&Suite], skips: Skips) -> Result<Ending> {
     let mut finished = Vec::new();
     for suite in suites {
         println!("\n=== {}: {} ===", suite.name, suite.about);
-        let start = Instant::now();
-        let result = (suite.body)(workspace);
+        let (start, cpu) = (Instant::now(), children_cpu()?);
+        let result = run_apart(workspace, suite, skips);
         if let Err(error) = &result {
             println!("failed: {error:#}");
         }
-        finished.push(Finished { name: suite.name, result, time: start.elapsed() });
+        let (time, cpu) = (start.elapsed(), children_cpu()?.saturating_sub(cpu));
+        finished.push(Finished { name: suite.name, result, time, cpu });
     }
     let (summary, ending) = summary(&finished, skips);
     print!("\n{summary}");
-    ending
+    Ok(ending)
+}
+
+/// The task that runs one suite for [`run_apart`]. It is not in the help: people have no use for it.
+pub const TASK: &str = "suite";
+
+/// Runs a suite in a process of its own, so that it can be ended with all that it has started.
+fn run_apart(workspace: &Workspace, suite: &Suite, skips: Skips) -> Result<Outcome> {
+    let folder = tempfile::tempdir()?;
+    let (answer, left) = (folder.path().join("answer"), folder.path().join("left"));
+    let mut command = keep::ourselves();
+    command.arg(TASK).arg(suite.name).arg(&answer).current_dir(&workspace.root);
+    // The tests hear of it, too.
+    if skips == Skips::Fail {
+        command.env("ANYHOOK_STRICT", "1");
+    }
+    let limit = Duration::from_secs(suite.minutes * 60);
+    let status = keep::kept(&command, &left, limit).status()?;
+    if status.code() == Some(keep::TOO_LONG.into()) {
+        bail!("it took longer than {} minutes and was ended", suite.minutes);
+    }
+    let answer = fs::read(&answer).with_context(|| format!("it ended with {status}"))?;
+    let answer: Result<Outcome, String> = serde_json::from_slice(&answer)?;
+    answer.map_err(anyhow::Error::msg)
+}
+
+/// The other end of [`run_apart`]: runs the suite and writes how it ended.
+pub fn run_one(workspace: &Workspace, arguments: &[String]) -> Result<Ending> {
+    let [name, answer] = arguments else { bail!("usage: {TASK} NAME ANSWER") };
+    let suite = find(name).with_context(|| format!("there is no suite `{name}`"))?;
+    let result = (suite.body)(workspace).map_err(|error| format!("{error:#}"));
+    fs::write(answer, serde_json::to_vec(&result)?)?;
+    Ok(Ending::Good)
+}
+
+/// What all processes that we have waited for, and theirs, took of the processors.
+fn children_cpu() -> Result<Duration> {
+    let stat = fs::read_to_string("/proc/self/stat")?;
+    let ticks = children_ticks(&stat).context("/proc/self/stat cannot be read")?;
+    let second = rustix::param::clock_ticks_per_second();
+    Ok(Duration::from_millis(ticks * 1000 / second))
+}
+
+/// The sum of `cutime` and `cstime`.
+fn children_ticks(stat: &str) -> Option<u64> {
+    // The name is in parentheses and may itself have some; then comes the third field.
+    let mut fields = stat.rsplit_once(") ")?.1.split(' ').skip(16 - 3);
+    Some(fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?)
 }
 
 /// The suites with what they are for, as lines for the help text.
 pub fn suite_list() -> String {
     let mut text = "\nsuites:\n".to_owned();
     for suite in &SUITES {
-        let _ = writeln!(text, "  {:<12} {}", suite.name, suite.about);
+        let nightly = if suite.when == When::Nightly { " (--nightly)" } else { "" };
+        let _ = writeln!(text, "  {:<12} {}{nightly}", suite.name, suite.about);
     }
     text
 }
 
 /// The table, the reasons, and the count in the last line.
 fn summary(finished: &[Finished], skips: Skips) -> (String, Ending) {
-    let mut table = format!("{:<12} | {:<7} | {:>7}\n", "suite", "result", "seconds");
+    let mut table =
+        format!("{:<12} | {:<7} | {:>7} | {:>7}\n", "suite", "result", "seconds", "CPU");
     let mut reasons = String::new();
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
     for suite in finished {
@@ -148,12 +297,13 @@ fn summary(finished: &[Finished], skips: Skips) -> (String, Ending) {
             Err(error) => ("failed", &mut failed, Some(format!("{error:#}"))),
         };
         *count += 1;
-        let seconds = suite.time.as_secs_f64();
-        let _ = writeln!(table, "{:<12} | {word:<7} | {seconds:>7.1}", suite.name);
+        let _ = writeln!(table, "{}", row(suite.name, word, suite.time, suite.cpu));
         if let Some(reason) = reason {
             let _ = writeln!(reasons, "{}: {reason}", suite.name);
         }
     }
+    let all = |of: fn(&Finished) -> Duration| finished.iter().map(of).sum();
+    let _ = writeln!(table, "{}", row("all", "", all(|one| one.time), all(|one| one.cpu)));
     if !reasons.is_empty() {
         table = format!("{table}\n{reasons}");
     }
@@ -165,12 +315,18 @@ fn summary(finished: &[Finished], skips: Skips) -> (String, Ending) {
     (table, if failed == 0 { Ending::Good } else { Ending::Bad })
 }
 
+fn row(name: &str, result: &str, time: Duration, cpu: Duration) -> String {
+    let (time, cpu) = (time.as_secs_f64(), cpu.as_secs_f64());
+    format!("{name:<12} | {result:<7} | {time:>7.1} | {cpu:>7.1}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn finished(name: &'static str, result: Result<Outcome>) -> Finished {
-        Finished { name, result, time: Duration::from_millis(1500) }
+        let (time, cpu) = (Duration::from_millis(1500), Duration::from_millis(2500));
+        Finished { name, result, time, cpu }
     }
 
     fn three() -> Vec<Finished> {
@@ -186,10 +342,11 @@ mod tests {
         let (text, ending) = summary(&three(), Skips::Allowed);
         assert_eq!(
             text,
-            "suite        | result  | seconds\n\
-             format       | passed  |     1.5\n\
-             tests        | failed  |     1.5\n\
-             deny         | skipped |     1.5\n\
+            "suite        | result  | seconds |     CPU\n\
+             format       | passed  |     1.5 |     2.5\n\
+             tests        | failed  |     1.5 |     2.5\n\
+             deny         | skipped |     1.5 |     2.5\n\
+             all          |         |     4.5 |     7.5\n\
              \n\
              tests: two tests failed\n\
              deny: cargo-deny is missing\n\
@@ -210,5 +367,36 @@ mod tests {
     fn a_skip_is_no_failure_otherwise() {
         let (_, ending) = summary(&three()[2..], Skips::Allowed);
         assert!(matches!(ending, Ending::Good));
+    }
+
+    #[test]
+    fn the_time_of_children_is_read_whatever_the_name_is() {
+        let stat = "7 (a) b) S 1 7 7 0 -1 4194560 1 2 0 0 11 12 130 140 20 0 1 0";
+        assert_eq!(children_ticks(stat), Some(270));
+        assert_eq!(children_ticks("7 (a"), None);
+        children_cpu().unwrap();
+    }
+
+    #[test]
+    fn all_limits_together_are_less_than_an_hour() {
+        let minutes = |when| -> u64 {
+            SUITES.iter().filter(|suite| suite.when == when).map(|suite| suite.minutes).sum()
+        };
+        assert!(minutes(When::Always) < 60, "{}", minutes(When::Always));
+        assert!(minutes(When::Nightly) < 60, "{}", minutes(When::Nightly));
+    }
+
+    #[test]
+    fn what_a_suite_says_crosses_the_process() {
+        for said in [
+            Ok(Outcome::Passed),
+            Ok(Outcome::PassedExcept("a part".to_owned())),
+            Ok(Outcome::Skipped("no network".to_owned())),
+            Err("two tests failed".to_owned()),
+        ] {
+            let answer = serde_json::to_vec(&said).unwrap();
+            let heard: Result<Outcome, String> = serde_json::from_slice(&answer).unwrap();
+            assert_eq!(heard, said);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Where things are: the repository, the build folder and the binary in it.
+//! Where things are: the repository, the build folder and the programs in it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,6 +7,12 @@ use anyhow::{Context as _, Result};
 use serde_json::Value;
 
 use crate::process;
+
+/// What the suites build: all crates with all features.
+///
+/// One selection for all of them: with another one, cargo would give dependencies other features,
+/// and compile most crates again.
+pub const EVERYTHING: [&str; 3] = ["--workspace", "--all-features", "--locked"];
 
 /// The repository this task works on.
 pub struct Workspace {
@@ -24,13 +30,19 @@ impl Workspace {
             .parent()
             .context("xtask has no parent folder")?
             .to_owned();
-        let mut command = Command::new(cargo_program());
-        command.current_dir(&root).args(["metadata", "--no-deps", "--format-version", "1"]);
-        let metadata: Value = serde_json::from_str(&process::output(&mut command)?)
-            .context("cargo metadata printed no JSON")?;
-        let target =
+        let mut workspace = Self { root, target: PathBuf::new() };
+        let metadata = workspace.metadata()?;
+        workspace.target =
             metadata["target_directory"].as_str().context("cargo names no build folder")?.into();
-        Ok(Self { root, target })
+        Ok(workspace)
+    }
+
+    /// What cargo knows about our own crates.
+    pub fn metadata(&self) -> Result<Value> {
+        let mut command = self.cargo();
+        command.args(["metadata", "--no-deps", "--format-version", "1"]);
+        serde_json::from_str(&process::output(&mut command)?)
+            .context("cargo metadata printed no JSON")
     }
 
     /// A cargo command in the repository.
@@ -45,12 +57,17 @@ impl Workspace {
         command
     }
 
-    /// Builds `anyhook` and returns the path of the program.
-    pub fn build_anyhook(&self, profile: &str) -> Result<PathBuf> {
-        self.build_program("anyhook", profile)
+    /// Builds every program and example as the tests do, and returns their folder.
+    ///
+    /// Without `--examples` cargo would leave out what only tests depend on, and give other crates
+    /// other features.
+    pub fn build_everything(&self) -> Result<PathBuf> {
+        let mut command = self.cargo();
+        process::run(command.arg("build").args(EVERYTHING).args(["--bins", "--examples"]))?;
+        Ok(self.target.join("debug"))
     }
 
-    /// Builds the program of a crate and returns its path.
+    /// Builds the program of a crate alone, as it is installed, and returns its path.
     pub fn build_program(&self, name: &str, profile: &str) -> Result<PathBuf> {
         let mut command = self.cargo();
         command.args(["build", "--locked", "--package", name, "--profile", profile]);

@@ -8,9 +8,13 @@ use std::process::{Command, ExitStatus};
 
 /// Runs a shell below `xtask keep`; returns how it ended, and the report.
 fn keep(folder: &Path, script: &str) -> (ExitStatus, String) {
+    keep_within("600", folder, script)
+}
+
+fn keep_within(seconds: &str, folder: &Path, script: &str) -> (ExitStatus, String) {
     let report = folder.join("report");
     let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
-    command.arg("keep").arg(&report).args(["sh", "-c", script]).current_dir(folder);
+    command.arg("keep").arg(&report).args([seconds, "sh", "-c", script]).current_dir(folder);
     let status = command.status().unwrap();
     (status, fs::read_to_string(report).unwrap())
 }
@@ -66,4 +70,17 @@ fn a_dead_orphan_is_gone_while_the_program_runs() {
         for n in $(seq 1000); do kill -0 $(cat pid) 2>/dev/null || exit 0; sleep 0.01; done; exit 1";
     let (status, report) = keep(folder.path(), script);
     assert_eq!((status.code(), report.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_program_that_takes_too_long_is_ended_with_all_that_it_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "echo $$ > first; sh -c 'echo $$ > second; sleep 1000; :' & wait";
+    let (status, report) = keep_within("1", folder.path(), script);
+    assert_eq!(status.code(), Some(124));
+    assert!(report.lines().any(|line| line.ends_with(": sleep 1000")), "{report}");
+    for name in ["first", "second"] {
+        let pid = fs::read_to_string(folder.path().join(name)).unwrap();
+        assert!(!is_alive(pid.trim()), "{pid}: {report}");
+    }
 }

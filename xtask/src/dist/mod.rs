@@ -1,7 +1,8 @@
 //! `cargo xtask dist`: what is shipped, one file a kind of package.
 //!
-//! The static binaries are in all packages; an archive with dynamic ones is beside them. The files
-//! come out the same for the same commit and toolchain. `trial` installs and runs them all.
+//! The static binaries are in all packages; with `--all`, an archive with dynamic ones is beside
+//! them. The files come out the same for the same commit and toolchain. `trial` installs and runs
+//! them all.
 
 mod archive;
 pub mod binary;
@@ -33,15 +34,14 @@ use crate::{Ending, Workspace, tools};
 #[derive(Debug, PartialEq, Eq)]
 struct Options {
     out: Option<PathBuf>,
-    only: Option<Libc>,
+    all: bool,
 }
 
 /// Makes the packages.
 pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<Ending> {
     let options = Options::parse(arguments)?;
     let out = options.out.unwrap_or_else(|| default_folder(workspace));
-    let libcs = options.only.map_or_else(|| Libc::ALL.to_vec(), |only| vec![only]);
-    make(workspace, &out, &libcs)?;
+    make(workspace, &out, if options.all { &Libc::ALL } else { &[Libc::Musl] })?;
     Ok(Ending::Good)
 }
 
@@ -121,21 +121,16 @@ fn timed<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
 
 impl Options {
     fn parse(arguments: &[String]) -> Result<Self> {
-        let mut options = Self { out: None, only: None };
+        let mut options = Self { out: None, all: false };
         let mut arguments = arguments.iter();
         while let Some(argument) = arguments.next() {
-            let mut value =
-                || arguments.next().with_context(|| format!("{argument} needs a value"));
             match argument.as_str() {
-                "--out" => options.out = Some(value()?.into()),
-                "--only" => {
-                    let name = value()?;
-                    let known = Libc::ALL.into_iter().find(|libc| libc.name() == name);
-                    options.only = Some(known.with_context(|| {
-                        format!("--only takes `musl` or `gnu`, but got `{name}`")
-                    })?);
+                "--out" => {
+                    let folder = arguments.next().context("--out needs a value")?;
+                    options.out = Some(folder.into());
                 }
-                other => bail!("`dist` takes --out and --only, but got `{other}`"),
+                "--all" => options.all = true,
+                other => bail!("`dist` takes --out and --all, but got `{other}`"),
             }
         }
         Ok(options)
@@ -152,16 +147,15 @@ mod tests {
 
     #[test]
     fn arguments_are_read() {
-        let found = parse(&["--only", "gnu", "--out", "/somewhere"]).unwrap();
-        assert_eq!(found, Options { out: Some("/somewhere".into()), only: Some(Libc::Gnu) });
+        let found = parse(&["--all", "--out", "/somewhere"]).unwrap();
+        assert_eq!(found, Options { out: Some("/somewhere".into()), all: true });
     }
 
     #[test]
     fn wrong_arguments_are_refused() {
         for (arguments, error) in [
-            (&["--only", "uclibc"][..], "--only takes `musl` or `gnu`, but got `uclibc`"),
-            (&["--out"], "--out needs a value"),
-            (&["--fast"], "`dist` takes --out and --only, but got `--fast`"),
+            (&["--out"][..], "--out needs a value"),
+            (&["--fast"], "`dist` takes --out and --all, but got `--fast`"),
         ] {
             assert_eq!(parse(arguments).unwrap_err().to_string(), error);
         }

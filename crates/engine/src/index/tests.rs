@@ -435,7 +435,7 @@ fn no_damaged_byte_changes_an_answer() {
 
 /// An index of another project in the place of ours: nothing of it counts.
 #[test]
-fn one_projects_index_is_not_anothers() {
+fn a_project_has_its_own_index() {
     let world = World::new();
     world.hook("user/hooks/guard", "matcher:\n  pattern: mkfs");
     let (ours, theirs) = (world.path("project"), world.path("theirs"));

@@ -3,10 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use super::super::package::PROGRAMS;
+use super::super::platform::Libc;
 
 /// A kind of package. Paths are relative to the account's folder.
 pub struct Kind {
     pub name: &'static str,
+    /// The programs in it.
+    pub libc: Libc,
     /// The heading in the page.
     pub section: &'static str,
     /// How its commands differ from those in the page.
@@ -27,6 +30,7 @@ const USUAL_ZSH: &str = "zsh/site-functions";
 pub const KINDS: [Kind; 5] = [
     Kind {
         name: "musl archive",
+        libc: Libc::Musl,
         section: "Archive",
         adapt: str::to_owned,
         programs: "home/.local/bin",
@@ -36,6 +40,7 @@ pub const KINDS: [Kind; 5] = [
     },
     Kind {
         name: "gnu archive",
+        libc: Libc::Gnu,
         section: "Archive",
         adapt: |block| block.replace("linux-musl", "linux-gnu"),
         programs: "home/.local/bin",
@@ -45,6 +50,7 @@ pub const KINDS: [Kind; 5] = [
     },
     Kind {
         name: "npm",
+        libc: Libc::Musl,
         section: "npm",
         adapt: str::to_owned,
         programs: "npm/bin",
@@ -54,6 +60,7 @@ pub const KINDS: [Kind; 5] = [
     },
     Kind {
         name: "Python",
+        libc: Libc::Musl,
         section: "Python",
         adapt: str::to_owned,
         programs: "home/.venvs/anyhook/bin",
@@ -63,6 +70,7 @@ pub const KINDS: [Kind; 5] = [
     },
     Kind {
         name: "Debian",
+        libc: Libc::Musl,
         section: "Debian",
         adapt: str::to_owned,
         programs: "root/usr/bin",

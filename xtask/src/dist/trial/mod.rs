@@ -21,8 +21,17 @@ use super::platform::Libc;
 use crate::suites::Outcome;
 use crate::{Workspace, tools};
 
-/// Makes all packages and tries each of them.
+/// Makes the packages with static programs and tries each of them.
 pub fn suite(workspace: &Workspace) -> Result<Outcome> {
+    try_all(workspace, Libc::Musl)
+}
+
+/// Makes the archive with dynamic programs and tries it.
+pub fn suite_gnu(workspace: &Workspace) -> Result<Outcome> {
+    try_all(workspace, Libc::Gnu)
+}
+
+fn try_all(workspace: &Workspace, libc: Libc) -> Result<Outcome> {
     if let Err(error) = tools::ensure_programs(&tools::FOR_PACKAGES) {
         return Ok(Outcome::Skipped(format!("{error:#}")));
     }
@@ -37,21 +46,23 @@ pub fn suite(workspace: &Workspace) -> Result<Outcome> {
     if out.exists() {
         std::fs::remove_dir_all(&out)?;
     }
-    super::make(workspace, &out, &Libc::ALL)?;
+    super::make(workspace, &out, &[libc])?;
 
     let page = Page::read(workspace)?;
     let mut times = Vec::new();
     let checked = Account::new(&out)?;
     checked.play(&page.only("Check what you have")?)?;
-    for kind in &KINDS {
+    for kind in KINDS.iter().filter(|kind| kind.libc == libc) {
         let start = Instant::now();
         try_out(&Account::new(&out)?, kind, &page)
             .with_context(|| format!("the {} package", kind.name))?;
         times.push((kind.name, start.elapsed()));
     }
-    let account = Account::new(&out)?;
-    account.play(&page.first("Archive")?)?;
-    start::try_out(&account)?;
+    if libc == Libc::Musl {
+        let account = Account::new(&out)?;
+        account.play(&page.first("Archive")?)?;
+        start::try_out(&account)?;
+    }
     for (name, time) in times {
         println!("{name}: installed, run and taken away in {:.1} s", time.as_secs_f64());
     }

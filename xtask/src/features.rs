@@ -1,0 +1,91 @@
+//! The suite `features`: every crate that is published builds alone, without its features, with each
+//! of them, and with all.
+//!
+//! In the workspace a crate also gets the features that others ask its dependencies for, so that
+//! what it forgot to ask for itself is not missed.
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
+
+use crate::suites::Outcome;
+use crate::{Workspace, process};
+
+/// Checks every combination.
+pub fn suite(workspace: &Workspace) -> Result<Outcome> {
+    let metadata = workspace.metadata()?;
+    let packages = metadata["packages"].as_array().context("cargo names no crates")?;
+    let mut failed = Vec::new();
+    for package in packages.iter().filter(|package| is_published(package)) {
+        let name = package["name"].as_str().context("a crate has no name")?;
+        for features in combinations(package) {
+            let mut command = workspace.cargo();
+            command.args(["check", "--locked", "--package", name]).args(&features);
+            if let Err(error) = process::run(&mut command) {
+                println!("{error:#}");
+                failed.push(format!("{name} {}", features.join(" ")));
+            }
+        }
+    }
+    if !failed.is_empty() {
+        bail!("these do not build alone:\n{}", failed.join("\n"));
+    }
+    Ok(Outcome::Passed)
+}
+
+/// Whether a crate may go to a registry: where it may not, the list of registries is empty.
+fn is_published(package: &Value) -> bool {
+    package["publish"].as_array().is_none_or(|registries| !registries.is_empty())
+}
+
+/// The arguments that choose features: none, each alone, all.
+fn combinations(package: &Value) -> Vec<Vec<String>> {
+    let none = "--no-default-features".to_owned();
+    let mut combinations = vec![vec![none.clone()]];
+    let features = package["features"].as_object().into_iter().flatten().map(|(name, _)| name);
+    let features: Vec<_> = features.filter(|name| *name != "default").collect();
+    for name in &features {
+        combinations.push(vec![none.clone(), format!("--features={name}")]);
+    }
+    if features.len() > 1 {
+        combinations.push(vec!["--all-features".to_owned()]);
+    }
+    combinations
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn joined(features: &Value) -> Vec<String> {
+        let combinations = combinations(&json!({ "features": features }));
+        combinations.iter().map(|arguments| arguments.join(" ")).collect()
+    }
+
+    #[test]
+    fn a_crate_without_features_is_built_once() {
+        assert_eq!(joined(&json!({})), ["--no-default-features"]);
+    }
+
+    #[test]
+    fn each_feature_is_tried_alone_and_all_together() {
+        assert_eq!(
+            joined(&json!({"default": ["a"], "a": [], "b": ["a"]})),
+            [
+                "--no-default-features",
+                "--no-default-features --features=a",
+                "--no-default-features --features=b",
+                "--all-features",
+            ]
+        );
+        assert_eq!(joined(&json!({"a": []})).len(), 2);
+    }
+
+    #[test]
+    fn a_crate_is_published_unless_it_says_otherwise() {
+        assert!(is_published(&json!({"publish": null})));
+        assert!(is_published(&json!({"publish": ["crates-io"]})));
+        assert!(!is_published(&json!({"publish": []})));
+    }
+}
