@@ -45,7 +45,6 @@ agent "writer" {
 
 agent "reviewer" {
   run     = "gemini"
-  session = "tmux"
   prompt  = "Read draft.md. Write what must change to remarks.md; leave that file empty if nothing must."
   on_stop = { action = "signal", message = "Say whether you are done: anyhook emit agent:signal complete" }
 }

@@ -39,7 +39,7 @@ use std::process::ExitCode;
 use anyhook_daemon::LifeError;
 use anyhook_daemon::gates;
 use anyhook_daemon::notice;
-use anyhook_daemon::session::pty;
+use anyhook_daemon::session;
 use anyhook_daemon::store::StoreError;
 use anyhook_daemon::task;
 use anyhook_engine::now;
@@ -74,8 +74,8 @@ fn main() -> ExitCode {
             daemon::revive_after_task(&arguments[1..]);
             return ExitCode::from(u8::from(!went_well));
         }
-        Some(pty::ARGUMENT) => {
-            let went_well = pty::main(&arguments[1..]);
+        Some(session::ARGUMENT) => {
+            let went_well = session::main(&arguments[1..]);
             daemon::revive_after_task(&arguments[1..]);
             return ExitCode::from(u8::from(!went_well));
         }

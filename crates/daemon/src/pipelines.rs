@@ -16,16 +16,16 @@ use std::thread;
 use anyhook_flow::What;
 use anyhook_flow::monitor::Dropped;
 use anyhook_flow::pipeline::{Job, JobResult, JobWork};
-use anyhook_model::pipeline::{AgentPlan, SessionKind, Shell, Work};
+use anyhook_model::pipeline::{AgentPlan, Shell, Work};
 use anyhook_model::{Plan, RecordId};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::core::Input;
 use crate::faults;
+use crate::session::Session;
 
 pub use folders::PipelineFolders;
 use typing::Wanted;
-pub use typing::type_to;
 
 /// A job, and what is to be known to do it.
 #[derive(Clone, Debug)]
@@ -38,8 +38,8 @@ pub struct Order {
     pub step: Option<String>,
     /// The agent that works on the step.
     pub agent: Option<String>,
-    /// The job that runs the agent, and how its session is kept, once it is there.
-    pub session: Option<(u32, SessionKind)>,
+    /// The job whose session the agent runs in, once that is started.
+    pub session: Option<u32>,
     /// The agent's own name of its session, by which it can be taken up again.
     pub resume: Option<String>,
     /// The job that is to be ended.
@@ -79,6 +79,16 @@ impl Worker {
     /// Returns where pipelines' things are.
     pub fn folders(&self) -> PipelineFolders {
         PipelineFolders::of_state(&self.state)
+    }
+
+    /// Returns the session of a job.
+    pub fn session(&self, pipeline: &RecordId, job: u32) -> Session {
+        Session {
+            folder: self.folders().job(pipeline, job),
+            name: format!("{pipeline}-{job}"),
+            binary: self.binary.clone(),
+            runtime: Session::runtime_folder(&self.state),
+        }
     }
 
     /// Does a job, aside.

@@ -7,8 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use anyhook_model::bus::PipelineReport;
 use anyhook_model::pipeline::{
-    PIPELINE_VERSION, Phase, PipelineLine, PipelineView, Plan, SessionKind, VisitState, VisitView,
-    WorkspaceKind,
+    PIPELINE_VERSION, Phase, PipelineLine, PipelineView, Plan, VisitState, VisitView, WorkspaceKind,
 };
 use anyhook_model::{Happening, Inquiry, RecordId};
 use jiff::{SignedDuration, Timestamp};
@@ -83,9 +82,9 @@ pub struct Visit {
     /// The job that does its work; the latest, if it was done again.
     #[serde(default)]
     pub job: Option<u32>,
-    /// How the agent's session is kept, once it is there.
+    /// Whether the agent's session was started.
     #[serde(default)]
-    pub session: Option<SessionKind>,
+    pub has_session: bool,
     /// How often the agent was started.
     #[serde(default)]
     lives: u32,

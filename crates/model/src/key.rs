@@ -27,7 +27,7 @@ pub enum Key {
 }
 
 impl Key {
-    /// Returns the name that `tmux` has for it; a character is itself.
+    /// Returns its name; a character is itself.
     pub fn name(self) -> String {
         match self {
             Self::Enter => "Enter".to_owned(),

@@ -175,9 +175,6 @@ pub struct AgentPlan {
     pub env: BTreeMap<String, String>,
     /// The folder it works in.
     pub cwd: String,
-    /// How its session is kept; whichever can be had, if it does not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub session: Option<SessionKind>,
     /// What is done when it is idle, asks, dies, fails or stops. Gates read values from the
     /// variables in `gate_values`.
     #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value"))]
@@ -185,27 +182,6 @@ pub struct AgentPlan {
     /// The values that gates read.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub gate_values: BTreeMap<String, String>,
-}
-
-/// How an agent's session is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum SessionKind {
-    /// In `tmux`.
-    Tmux,
-    /// On a terminal of our own.
-    Pty,
-}
-
-impl SessionKind {
-    /// Returns the name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tmux => "tmux",
-            Self::Pty => "pty",
-        }
-    }
 }
 
 /// What a person is told of a pipeline: the text, by moment.
@@ -406,8 +382,8 @@ pub struct PipelineLine {
 pub struct SessionView {
     /// The agent.
     pub agent: String,
-    /// How it is kept.
-    pub kind: SessionKind,
+    /// Its name.
+    pub name: String,
     /// The folder that holds what is needed to reach it.
     pub folder: String,
 }

@@ -20,7 +20,7 @@ use jiff::Timestamp;
 use super::requests::not_found;
 use super::{Core, Happening, RecordId, Response, What, oneshot, refusal};
 use crate::faults;
-use crate::pipelines::{Order, StillRests, TypedInto, type_to};
+use crate::pipelines::{Order, StillRests, TypedInto};
 use crate::task::{self, Stand};
 
 /// A plan may be so long: it is stored with everything else.
@@ -113,7 +113,7 @@ impl Core {
             };
             Order {
                 step: visit.map(|visit| visit.step.clone()),
-                session: visit.and_then(|visit| Some((visit.job?, visit.session?))),
+                session: visit.and_then(|visit| visit.job.filter(|_| visit.has_session)),
                 resume: of_session(&job.work),
                 ends: match job.work {
                     JobWork::End { job } => pipeline.job(job).cloned(),
@@ -127,7 +127,7 @@ impl Core {
         // An agent may rest before its start is stored; then it is typed to a moment later.
         let can_begin = |job: &&Job| {
             let visit = job.visit.and_then(|number| pipeline.visit(number));
-            !job.work.types() || visit.is_some_and(|visit| visit.session.is_some())
+            !job.work.types() || visit.is_some_and(|visit| visit.has_session)
         };
         pipeline.jobs().filter(is_new).filter(can_begin).map(order).collect()
     }
@@ -371,39 +371,41 @@ impl Core {
     /// Returns where an agent's session is.
     pub(super) fn session(&self, agent: &str) -> Response {
         match self.find_session(agent) {
-            Ok((session, _)) => Response::Session(session),
+            Ok(found) => {
+                let session = self.worker.session(&found.pipeline, found.job);
+                let folder = session.folder.to_string_lossy().into_owned();
+                Response::Session(SessionView { agent: found.agent, name: session.name, folder })
+            }
             Err(refused) => refused,
         }
     }
 
     /// Finds the session of an agent that a pipeline started, by the agent's id or the beginning of
     /// it; one that works before those that are over.
-    fn find_session(&self, agent: &str) -> Result<(SessionView, RecordId), Response> {
-        let mut found: Vec<(bool, SessionView, RecordId)> = Vec::new();
+    fn find_session(&self, agent: &str) -> Result<FoundSession, Response> {
+        let mut found: Vec<(bool, FoundSession)> = Vec::new();
         for pipeline in self.state.pipelines.iter() {
             let id = &pipeline.plan.id;
             for visit in (1..).map_while(|number| pipeline.visit(number)) {
-                let (Some(name), Some(job), Some(kind)) = (&visit.agent, visit.job, visit.session)
+                let (Some(name), Some(job), true) = (&visit.agent, visit.job, visit.has_session)
                 else {
                     continue;
                 };
                 let called = self.state.agent_name(name).unwrap_or_default();
                 if !agent.is_empty() && (name.starts_with(agent) || called.starts_with(agent)) {
-                    let folder = self.worker.folders().job(id, job);
-                    let folder = folder.to_string_lossy().into_owned();
-                    let view = SessionView { agent: name.clone(), kind, folder };
+                    let session = FoundSession { agent: name.clone(), pipeline: id.clone(), job };
                     let lives = pipeline.job(job).is_some();
                     if name == agent || called == agent && lives {
-                        return Ok((view, id.clone()));
+                        return Ok(session);
                     }
-                    found.push((lives, view, id.clone()));
+                    found.push((lives, session));
                 }
             }
         }
         if found.iter().any(|(lives, ..)| *lives) {
             found.retain(|(lives, ..)| *lives);
         }
-        let names: Vec<&str> = found.iter().map(|(_, view, _)| view.agent.as_str()).collect();
+        let names: Vec<&str> = found.iter().map(|(_, session)| session.agent.as_str()).collect();
         let starts = |pipeline: &Pipeline| {
             let present = pipeline.present().and_then(|visit| visit.agent.as_deref());
             let called = present.and_then(|name| self.state.agent_name(name));
@@ -423,8 +425,7 @@ impl Core {
             ),
             (0, false) => (RefusalCode::Unknown, format!("there is no agent `{agent}`")),
             (1, _) => {
-                let (_, view, id) = found.remove(0);
-                return Ok((view, id));
+                return Ok(found.remove(0).1);
             }
             _ => {
                 let all = names.join(", ");
@@ -436,20 +437,20 @@ impl Core {
 
     /// Has something typed to an agent, unless it would be taken for the answer to a prompt.
     pub(super) fn send(&mut self, send: Send, answer: oneshot::Sender<Response>) {
-        let (session, _) = match self.find_session(&send.agent) {
+        let found = match self.find_session(&send.agent) {
             Ok(found) => found,
             Err(refused) => return drop(answer.send(refused)),
         };
-        let known = self.state.agents.get(&session.agent);
+        let known = self.state.agents.get(&found.agent);
         let state = known.map(|known| known.state);
         if matches!(state, Some(AgentState::Prompting(_))) && !send.force {
-            let why =
-                format!("{} is at a prompt, which would take it for an answer", session.agent);
+            let why = format!("{} is at a prompt, which would take it for an answer", found.agent);
             let hint = "answer the decision, or attach to it; --force types all the same";
             return drop(answer.send(Response::Refused(hinted(RefusalCode::NotNow, &why, hint))));
         }
         let host = known.and_then(|known| known.host.clone());
-        type_to(&self.worker, session, host, send.text, send.force, answer);
+        let send = Send { agent: found.agent, ..send };
+        self.worker.type_to((&found.pipeline, found.job), send, host, answer);
     }
 
     /// Stores that an agent is told something, which is typed then.
@@ -480,10 +481,18 @@ impl Core {
     /// Has an agent ended. Its pipeline does then what its `on_dead` says.
     pub(super) fn kill(&mut self, agent: &str, answer: oneshot::Sender<Response>) {
         match self.find_session(agent) {
-            Ok((session, _)) => self.worker.kill(&session, answer),
+            Ok(found) => self.worker.kill((&found.pipeline, found.job), answer),
             Err(refused) => drop(answer.send(refused)),
         }
     }
+}
+
+/// The session of an agent that a pipeline started.
+struct FoundSession {
+    agent: String,
+    pipeline: RecordId,
+    /// The job that runs the agent.
+    job: u32,
 }
 
 fn not_now(error: &OrderError) -> Response {

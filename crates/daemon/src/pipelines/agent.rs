@@ -7,8 +7,9 @@ use std::{fs, thread};
 
 use anyhook_flow::pipeline::{JobResult, JobWork};
 use anyhook_hosts::wiring::Scope;
+use anyhook_model::RecordId;
 use anyhook_model::daemon::{RefusalCode, Response};
-use anyhook_model::pipeline::{AgentPlan, SessionKind, SessionView};
+use anyhook_model::pipeline::AgentPlan;
 use tokio::sync::oneshot;
 
 use super::command::{failed, forget_values, result};
@@ -16,7 +17,7 @@ use super::screen::Watch;
 use super::{Order, Worker};
 use crate::core::refusal;
 use crate::launch::{self, Additions, Warning};
-use crate::session::{self, Place};
+use crate::session::Session;
 use crate::task::{self, Stand, Task};
 
 /// So often an agent is started again at once.
@@ -34,23 +35,23 @@ impl Worker {
             return failed("there is no such agent");
         };
         let folder = self.folders().job(&order.plan.id, order.job.number);
-        let known = order.session.filter(|(job, _)| *job == order.job.number);
-        let kind = known.map(|(_, kind)| kind).or(plan.session).unwrap_or_else(session::best);
-        let place = self.place(&folder);
+        let session = self.session(&order.plan.id, order.job.number);
         if matches!(task::stand(&folder), Ok(Stand::NotBegun)) {
             thread::sleep(pause(&order.job.work));
         }
         match task::stand(&folder) {
-            Ok(Stand::NotBegun) => match self.start_agent(order, plan, agent, kind, &place) {
-                Ok((warning, to_type)) => self.tell_started(order, kind, warning, to_type),
+            Ok(Stand::NotBegun) => match self.start_agent(order, plan, agent, &session) {
+                Ok((warning, to_type)) => self.tell_started(order, warning, to_type),
                 Err(why) => return JobResult::Failed { why },
             },
             // It was begun, and whoever began it was killed before it could say so.
-            Ok(_) if known.is_none() => self.tell_started(order, kind, None, None),
+            Ok(_) if order.session != Some(order.job.number) => {
+                self.tell_started(order, None, None);
+            }
             Ok(_) => {}
             Err(error) => return JobResult::Failed { why: error.to_string() },
         }
-        let watch = Watch::begin(self, agent, plan, kind, &place);
+        let watch = Watch::begin(self, agent, plan, &session);
         let stand = task::wait(&folder);
         watch.end();
         forget_values(&folder);
@@ -60,14 +61,8 @@ impl Worker {
         }
     }
 
-    fn tell_started(
-        &self,
-        order: &Order,
-        session: SessionKind,
-        warning: Option<String>,
-        to_type: Option<String>,
-    ) {
-        let started = JobResult::Started { session, warning, to_type };
+    fn tell_started(&self, order: &Order, warning: Option<String>, to_type: Option<String>) {
+        let started = JobResult::Started { warning, to_type };
         self.tell(&order.plan.id, order.job.number, started);
     }
 
@@ -76,11 +71,9 @@ impl Worker {
         order: &Order,
         plan: &AgentPlan,
         agent: &str,
-        kind: SessionKind,
-        place: &Place,
+        session: &Session,
     ) -> Result<(Option<String>, Option<String>), String> {
-        let sessions = session::of_kind(kind);
-        sessions.check().map_err(|error| error.to_string())?;
+        Session::check().map_err(|error| error.to_string())?;
         let prompt = prompt(order, plan);
         let mut variables = self.environment(order)?;
         variables.extend(plan.env.clone());
@@ -102,7 +95,7 @@ impl Worker {
             resume: order.resume.as_deref(),
             state: Some(&self.state),
         };
-        let own = place.folder.join("settings");
+        let own = session.folder.join("settings");
         let Additions { arguments, to_type, variables: given, warning, .. } =
             launch::prepare(&start, &user, &self.binary, &own)
                 .map_err(|error| format!("its settings cannot be written: {error}"))?;
@@ -112,8 +105,8 @@ impl Worker {
         task.variables.extend(given);
         task.variables.insert("ANYHOOK_PROMPT".to_owned(), prompt.unwrap_or_default());
         let task = Task { arguments, terminal: true, ..task };
-        task::prepare(&place.folder, &task).map_err(|error| error.to_string())?;
-        sessions.start(place).map_err(|error| error.to_string())?;
+        task::prepare(&session.folder, &task).map_err(|error| error.to_string())?;
+        session.start().map_err(|error| error.to_string())?;
         let warning = warning.map(|Warning { text, hint }| format!("{text}\nhint: {hint}"));
         Ok((warning, to_type))
     }
@@ -125,50 +118,16 @@ impl Worker {
         serde_json::from_slice(&bytes).map_err(|error| format!("`{}`: {error}", file.display()))
     }
 
-    /// Returns where the session of a job is.
-    pub(super) fn place(&self, folder: &Path) -> Place {
-        Place::of_job(folder, &self.state, &self.binary)
-    }
-
-    pub(super) fn end_session(
-        &self,
-        order: &Order,
-        job: u32,
-        kind: SessionKind,
-    ) -> Result<(), String> {
-        let place = self.place(&self.folders().job(&order.plan.id, job));
-        session::of_kind(kind).end(&place).map_err(|error| error.to_string())
-    }
-
-    /// Ends an agent aside, for whoever wants it.
-    pub fn kill(&self, session: &SessionView, answer: oneshot::Sender<Response>) {
-        let place = self.place(Path::new(&session.folder));
-        let sessions = session::of_kind(session.kind);
+    /// Ends an agent in the background, and answers the client that asked for it.
+    pub fn kill(&self, (pipeline, job): (&RecordId, u32), answer: oneshot::Sender<Response>) {
+        let session = self.session(pipeline, job);
         thread::spawn(move || {
-            let response = match sessions.end(&place) {
+            let response = match session.end() {
                 Ok(()) => Response::Done,
                 Err(error) => Response::Refused(refusal(RefusalCode::NotNow, &error.to_string())),
             };
             let _ = answer.send(response);
         });
-    }
-}
-
-impl Place {
-    /// Names the place of the session of a pipeline's job.
-    pub fn of_job(folder: &Path, state: &Path, binary: &Path) -> Self {
-        let part = |path: Option<&Path>| {
-            path.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned())
-        };
-        // PIPELINE/jobs/NUMBER
-        let pipeline = part(folder.parent().and_then(Path::parent)).unwrap_or_default();
-        let job = part(Some(folder)).unwrap_or_default();
-        Self {
-            folder: folder.to_owned(),
-            name: format!("{pipeline}-{job}"),
-            binary: binary.to_owned(),
-            runtime: state.join("daemon").join("run"),
-        }
     }
 }
 

@@ -126,12 +126,9 @@ impl Worker {
     pub(super) fn end(&self, order: &Order) -> JobResult {
         let Some(job) = &order.ends else { return JobResult::Done { note: None } };
         let folder = self.folders().job(&order.plan.id, job.number);
-        let ended = match (&job.work, order.session) {
-            (JobWork::Agent { .. }, Some((_, kind))) => self.end_session(order, job.number, kind),
-            _ => Err("there is no session".to_owned()),
-        };
+        let has_session = matches!(job.work, JobWork::Agent { .. }) && order.session.is_some();
         // However its session is, its keeper hears.
-        if ended.is_err()
+        if !(has_session && self.session(&order.plan.id, job.number).end().is_ok())
             && let Err(error) = task::stop(&folder)
         {
             return JobResult::Failed { why: error.to_string() };

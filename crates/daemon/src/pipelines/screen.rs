@@ -8,14 +8,14 @@ use std::time::Duration;
 use anyhook_hosts::Agent;
 use anyhook_hosts::dialog::Dialog;
 use anyhook_model::bus::{AgentPrompt, AgentReport};
-use anyhook_model::pipeline::{AgentPlan, SessionKind};
+use anyhook_model::pipeline::AgentPlan;
 use anyhook_model::{Happening, Source};
 use jiff::Timestamp;
 use tokio::sync::mpsc;
 
 use super::Worker;
 use crate::core::Input;
-use crate::session::{self, Place};
+use crate::session::Session;
 
 /// How long it is between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(700);
@@ -31,19 +31,12 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Begins to look.
-    pub(super) fn begin(
-        worker: &Worker,
-        agent: &str,
-        plan: &AgentPlan,
-        kind: SessionKind,
-        place: &Place,
-    ) -> Self {
+    pub(super) fn begin(worker: &Worker, agent: &str, plan: &AgentPlan, session: &Session) -> Self {
         let host = plan.host.as_deref().and_then(anyhook_hosts::find);
         let looker = Looker {
             agent: agent.to_owned(),
             host,
-            kind,
-            place: place.clone(),
+            session: session.clone(),
             shown: None,
             looks_without: 0,
         };
@@ -74,8 +67,7 @@ impl Watch {
 struct Looker {
     agent: String,
     host: Option<&'static dyn Agent>,
-    kind: SessionKind,
-    place: Place,
+    session: Session,
     /// The dialog that was last seen, and when.
     shown: Option<(Dialog, Timestamp)>,
     /// How many looks have not seen it since.
@@ -84,15 +76,10 @@ struct Looker {
 
 impl Looker {
     fn look(&mut self, inputs: &mpsc::Sender<Input>) {
-        let sessions = session::of_kind(self.kind);
-        // Kept for whoever wants to know how it ended: in tmux a session that is over shows nothing.
-        if self.kind == SessionKind::Tmux && sessions.history(&self.place).is_err() {
-            return;
-        }
         let Some(host) = self.host else { return };
         // What the agent tells of itself from here on is newer than what is seen.
         let at = anyhook_engine::now();
-        let Ok(screen) = sessions.coloured(&self.place) else { return };
+        let Ok(screen) = self.session.coloured() else { return };
         let dialog = host.dialog(&screen);
         match (&dialog, &mut self.shown) {
             (None, None) => return,

@@ -1,20 +1,18 @@
 //! What is typed into an agent's session: only when it rests, and only where it is meant to go.
 
-use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhook_flow::pipeline::JobResult;
-use anyhook_model::PromptType;
-use anyhook_model::daemon::{RefusalCode, Response};
-use anyhook_model::pipeline::SessionView;
+use anyhook_model::daemon::{RefusalCode, Response, Send};
+use anyhook_model::{PromptType, RecordId};
 use tokio::sync::oneshot;
 
 use super::command::failed;
 use super::{Order, TypedInto, Worker};
 use crate::core::{Input, refusal};
-use crate::session::{self, Place, SessionError, Sessions};
+use crate::session::{Session, SessionError};
 
 /// A program may take so long to show what was typed, or to heed an answer.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -37,8 +35,7 @@ static KEYBOARD: Mutex<()> = Mutex::new(());
 
 /// A session that is typed into, and whose dialogs are known.
 struct Desk<'desk> {
-    sessions: &'static dyn Sessions,
-    place: &'desk Place,
+    session: &'desk Session,
     host: Option<&'desk str>,
 }
 
@@ -46,7 +43,7 @@ impl Desk<'_> {
     /// Tells whether the screen shows a dialog, which would take a text for its answer.
     fn shows_dialog(&self) -> Result<bool, SessionError> {
         let Some(host) = self.host.and_then(anyhook_hosts::find) else { return Ok(false) };
-        Ok(host.dialog(&self.sessions.coloured(self.place)?).is_some())
+        Ok(host.dialog(&self.session.coloured()?).is_some())
     }
 
     /// Types a line, if no dialog is in the way; `store` has it stored before it is typed, or says
@@ -64,7 +61,7 @@ impl Desk<'_> {
         store().map_err(NotTyped::Obsolete)?;
         // What appears meanwhile would take Enter for its answer.
         let may_enter = || !self.shows_dialog().unwrap_or(true);
-        match session::type_line_if(self.sessions, self.place, text, LIMIT, may_enter) {
+        match self.session.type_line_if(text, LIMIT, may_enter) {
             Ok(true) => Ok(()),
             Ok(false) => Err(obsolete()),
             Err(error) => Err(NotTyped::of(error)),
@@ -115,26 +112,26 @@ fn result(typed: Result<(), NotTyped>) -> JobResult {
 impl Worker {
     /// Types a message, if the agent still is idle.
     pub(super) fn nudge(&self, order: &Order, rest: u64, message: &str) -> JobResult {
-        let (Some((sessions, place)), Some(agent)) = (self.session_of(order), &order.agent) else {
+        let (Some(session), Some(agent)) = (self.session_of(order), &order.agent) else {
             return failed("the agent has no session");
         };
         let (pipeline, job) = (order.plan.id.clone(), order.job.number);
         let into = TypedInto { pipeline, rest, job };
-        let desk = Desk { sessions, place: &place, host: host_of(order) };
+        let desk = Desk { session: &session, host: host_of(order) };
         result(desk.type_line(message, || self.tell_of_input(agent.clone(), Some(into))))
     }
 
     /// Types the prompt of an agent that does not take it on its command line, when its screen has
     /// come to rest and shows no dialog.
     pub(super) fn type_prompt(&self, order: &Order, message: &str) -> JobResult {
-        let (Some((sessions, place)), Some(agent)) = (self.session_of(order), &order.agent) else {
+        let (Some(session), Some(agent)) = (self.session_of(order), &order.agent) else {
             return failed("the agent has no session");
         };
-        let desk = Desk { sessions, place: &place, host: host_of(order) };
+        let desk = Desk { session: &session, host: host_of(order) };
         let until = Instant::now() + READY_LIMIT;
         let (mut last, mut same) = (String::new(), 0);
         while same < READY_LOOKS {
-            let looked = sessions.screen(&place).and_then(|now| Ok((now, desk.shows_dialog()?)));
+            let looked = session.screen().and_then(|now| Ok((now, desk.shows_dialog()?)));
             let (screen, asks) = match looked {
                 Ok(looked) => looked,
                 Err(error) => return JobResult::Failed { why: error.to_string() },
@@ -169,7 +166,7 @@ impl Worker {
         wanted: Wanted<'_>,
         (about, prompt): (Option<&str>, Option<PromptType>),
     ) -> JobResult {
-        let Some((sessions, place)) = self.session_of(order) else {
+        let Some(session) = self.session_of(order) else {
             return failed("the agent has no session");
         };
         let Some(host) = host_of(order).and_then(anyhook_hosts::find) else {
@@ -184,7 +181,7 @@ impl Worker {
         // One that is drawn anew may be gone for a look.
         let mut looks_without = 0;
         loop {
-            let dialog = match sessions.coloured(&place) {
+            let dialog = match session.coloured() {
                 Ok(screen) => host.dialog(&screen),
                 Err(error) => return JobResult::Failed { why: error.to_string() },
             };
@@ -210,7 +207,7 @@ impl Worker {
                     if pressed.is_some() && self.still_at_prompt(order, rest).is_err() {
                         return JobResult::Done { note: None };
                     }
-                    if let Err(error) = sessions.press(&place, *key) {
+                    if let Err(error) = session.press(*key) {
                         return JobResult::Failed { why: error.to_string() };
                     }
                     pressed = Some(Instant::now());
@@ -226,39 +223,36 @@ impl Worker {
         }
     }
 
-    fn session_of(&self, order: &Order) -> Option<(&'static dyn Sessions, Place)> {
-        let (job, kind) = order.session?;
-        let folder = self.folders().job(&order.plan.id, job);
-        Some((session::of_kind(kind), self.place(&folder)))
+    fn session_of(&self, order: &Order) -> Option<Session> {
+        Some(self.session(&order.plan.id, order.session?))
+    }
+
+    /// Types something in the background, and answers the client that asked for it; with force,
+    /// even into a dialog.
+    pub fn type_to(
+        &self,
+        (pipeline, job): (&RecordId, u32),
+        send: Send,
+        host: Option<String>,
+        answer: oneshot::Sender<Response>,
+    ) {
+        let (worker, session) = (self.clone(), self.session(pipeline, job));
+        thread::spawn(move || {
+            let Send { agent, text, force, .. } = send;
+            let desk = Desk { session: &session, host: host.as_deref().filter(|_| !force) };
+            let typed = desk.type_line(&text, || worker.tell_of_input(agent, None));
+            let response = match typed {
+                Ok(()) => Response::Done,
+                Err(NotTyped::Obsolete(why) | NotTyped::Failed(why)) => {
+                    Response::Refused(refusal(RefusalCode::NotNow, &why))
+                }
+            };
+            // A client that is gone needs no answer.
+            let _ = answer.send(response);
+        });
     }
 }
 
 fn host_of(order: &Order) -> Option<&str> {
     order.agent_plan().and_then(|plan| plan.host.as_deref())
-}
-
-/// Types something aside, for whoever wants it; with force, even into a dialog.
-pub fn type_to(
-    worker: &Worker,
-    session: SessionView,
-    host: Option<String>,
-    text: String,
-    force: bool,
-    answer: oneshot::Sender<Response>,
-) {
-    let place = worker.place(Path::new(&session.folder));
-    let worker = worker.clone();
-    thread::spawn(move || {
-        let sessions = session::of_kind(session.kind);
-        let desk = Desk { sessions, place: &place, host: host.as_deref().filter(|_| !force) };
-        let typed = desk.type_line(&text, || worker.tell_of_input(session.agent.clone(), None));
-        let response = match typed {
-            Ok(()) => Response::Done,
-            Err(NotTyped::Obsolete(why) | NotTyped::Failed(why)) => {
-                Response::Refused(refusal(RefusalCode::NotNow, &why))
-            }
-        };
-        // Whoever is gone needs no answer.
-        let _ = answer.send(response);
-    });
 }

@@ -8,8 +8,8 @@ use std::{fs, thread};
 use anyhook_engine::atomic_file::AtomicFile;
 use rustix::process::Signal;
 
-use super::{Place, SessionError};
-use crate::task::{self, Stand, TaskError};
+use super::{Session, SessionError};
+use crate::task::{self, Stand};
 
 /// A keeper takes up to ten seconds to end what does not want to.
 const LIMIT: Duration = Duration::from_secs(12);
@@ -38,50 +38,20 @@ pub(super) fn end_task(folder: &Path) -> Result<(), SessionError> {
     Ok(())
 }
 
-/// Waits until a keeper has the task. `is_there` tells whether it still may come.
-pub(super) fn wait_for_keeper(
-    place: &Place,
-    mut is_there: impl FnMut() -> Result<bool, SessionError>,
-) -> Result<(), SessionError> {
-    let not_started =
-        |why: &str| SessionError::NotStarted { name: place.name.clone(), why: why.to_owned() };
-    let until = Instant::now() + LIMIT;
-    loop {
-        let is_there = is_there()?;
-        if task::is_begun(&place.folder) {
-            return Ok(());
-        }
-        if !is_there {
-            // What the keeper would have said is gone with its terminal.
-            let why = task::read(&place.folder).err().map(|error: TaskError| error.to_string());
-            return Err(not_started(why.as_deref().unwrap_or("its keeper ended")));
-        }
-        if Instant::now() > until {
-            return Err(not_started("its keeper does not answer"));
-        }
-        thread::sleep(LOOK_EVERY);
-    }
-}
-
-/// Keeps what was seen last. What is kept already is not written again: somebody looks all the
-/// time, also while nothing happens.
+/// Keeps what was seen last.
 pub(super) fn keep_screen(folder: &Path, text: &str) -> Result<(), SessionError> {
     let path = folder.join("screen");
-    let has_length = fs::metadata(&path).is_ok_and(|kept| kept.len() == text.len() as u64);
-    if has_length && fs::read(&path).is_ok_and(|kept| kept == text.as_bytes()) {
-        return Ok(());
-    }
     let written = AtomicFile::new(&path).replace(text.as_bytes());
     written.map_err(|error| SessionError::File { path, error })
 }
 
 /// Returns what was seen last of a session that is over.
-pub(super) fn kept_screen(place: &Place) -> Result<String, SessionError> {
-    let path = place.folder.join("screen");
+pub(super) fn kept_screen(session: &Session) -> Result<String, SessionError> {
+    let path = session.folder.join("screen");
     match fs::read(&path) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Err(SessionError::NotThere(place.name.clone()))
+            Err(SessionError::NotThere(session.name.clone()))
         }
         Err(error) => Err(SessionError::File { path, error }),
     }
@@ -98,8 +68,6 @@ pub(super) fn trimmed(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::MetadataExt;
-
     use super::*;
 
     #[test]
@@ -111,23 +79,16 @@ mod tests {
     #[test]
     fn what_was_seen_last_is_kept() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place {
+        let session = Session {
             folder: folder.path().to_owned(),
             name: "x".to_owned(),
             binary: "anyhook".into(),
             runtime: folder.path().to_owned(),
         };
-        assert!(matches!(kept_screen(&place), Err(SessionError::NotThere(_))));
-        let file = || fs::metadata(folder.path().join("screen")).unwrap().ino();
-        let mut files = Vec::new();
-        for text in ["one", "two", "two", "two\n", "", ""] {
-            keep_screen(&place.folder, text).unwrap();
-            assert_eq!(kept_screen(&place).unwrap(), text);
-            files.push(file());
+        assert!(matches!(kept_screen(&session), Err(SessionError::NotThere(_))));
+        for text in ["one", "two", "two\n", ""] {
+            keep_screen(&session.folder, text).unwrap();
+            assert_eq!(kept_screen(&session).unwrap(), text);
         }
-        assert_ne!(files[0], files[1]);
-        assert_eq!(files[1], files[2], "what is the same is not written again");
-        assert_ne!(files[2], files[3]);
-        assert_eq!(files[4], files[5]);
     }
 }

@@ -4,43 +4,44 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::end::LOOK_EVERY;
-use super::{Key, Place, SessionError, Sessions};
+use super::{Key, Session, SessionError};
 
 /// A program that has not heeded Enter by then took it for part of the paste.
 const HEEDED: Duration = Duration::from_secs(1);
 
-/// Gives the program a text and presses Enter, when the text is on the screen: a program may take
-/// an Enter that comes right after a paste for part of it. Asks just before Enter is pressed whether
-/// it may be, and tells whether it was.
-///
-/// Each of the two may take so long. That the screen does not show the text is an error, and Enter
-/// is not pressed then; that it does not change after Enter is none, as some programs have nothing
-/// to say at once.
-pub fn type_line_if(
-    sessions: &dyn Sessions,
-    place: &Place,
-    text: &str,
-    limit: Duration,
-    may_enter: impl FnOnce() -> bool,
-) -> Result<bool, SessionError> {
-    // A program that has nothing to say moves the cursor all the same.
-    let look = || {
-        let (column, row) = sessions.cursor(place)?;
-        Ok(format!("{column} {row}\n{}", sessions.screen(place)?))
-    };
-    let before = look()?;
-    sessions.paste(place, text)?;
-    let shown = if text.is_empty() { Some(before) } else { settled(&before, limit, look)? };
-    let Some(shown) = shown else { return Err(SessionError::NotShown(place.name.clone())) };
-    if !may_enter() {
-        return Ok(false);
+impl Session {
+    /// Gives the program a text and presses Enter, when the text is on the screen: a program may take
+    /// an Enter that comes right after a paste for part of it. Asks just before Enter is pressed whether
+    /// it may be, and tells whether it was.
+    ///
+    /// Each of the two may take so long. That the screen does not show the text is an error, and Enter
+    /// is not pressed then; that it does not change after Enter is none, as some programs have nothing
+    /// to say at once.
+    pub fn type_line_if(
+        &self,
+        text: &str,
+        limit: Duration,
+        may_enter: impl FnOnce() -> bool,
+    ) -> Result<bool, SessionError> {
+        // A program that has nothing to say moves the cursor all the same.
+        let look = || {
+            let (column, row) = self.cursor()?;
+            Ok(format!("{column} {row}\n{}", self.screen()?))
+        };
+        let before = look()?;
+        self.paste(text)?;
+        let shown = if text.is_empty() { Some(before) } else { settled(&before, limit, look)? };
+        let Some(shown) = shown else { return Err(SessionError::NotShown(self.name.clone())) };
+        if !may_enter() {
+            return Ok(false);
+        }
+        self.press(Key::Enter)?;
+        if !changes(&shown, HEEDED.min(limit), look)? {
+            self.press(Key::Enter)?;
+            changes(&shown, HEEDED.min(limit), look)?;
+        }
+        Ok(true)
     }
-    sessions.press(place, Key::Enter)?;
-    if !changes(&shown, HEEDED.min(limit), look)? {
-        sessions.press(place, Key::Enter)?;
-        changes(&shown, HEEDED.min(limit), look)?;
-    }
-    Ok(true)
 }
 
 /// Waits until the screen is another one and stays so for two looks; none if it does not.

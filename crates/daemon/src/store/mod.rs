@@ -26,6 +26,7 @@
 mod error;
 mod files;
 mod line;
+mod migrations;
 mod recovery;
 mod repair;
 pub mod schema;

@@ -4,12 +4,13 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::StoreError;
+use super::{StoreError, migrations};
 
 /// The version of segments and snapshots, of their form and of what is in them.
 ///
 /// - 1: the first.
-pub const VERSION: u32 = 1;
+/// - 2: agents' sessions have no kind.
+pub const VERSION: u32 = 2;
 
 /// What a migration is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +40,8 @@ pub struct Schema {
 }
 
 /// What this program writes, and the older versions it reads.
-pub const CURRENT: Schema = Schema { version: VERSION, migrations: &[] };
+pub const CURRENT: Schema =
+    Schema { version: VERSION, migrations: &[Migration { from: 1, apply: migrations::to_2 }] };
 
 impl Schema {
     /// Brings what a file of version `from` holds to this version.

@@ -101,7 +101,7 @@ fn a_file_is_lines_of_plain_json() {
     store.append(&entries(1, 2)).unwrap();
     let text = fs::read_to_string(scratch.path().join(segment_name(1))).unwrap();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!((&lines[0]["anyhook"], &lines[0]["v"]), (&json!("store"), &json!(1)));
+    assert_eq!((&lines[0]["anyhook"], &lines[0]["v"]), (&json!("store"), &json!(schema::VERSION)));
     assert_eq!((&lines[1]["n"], &lines[1].get("batch")), (&json!(1), &None));
     assert_eq!((&lines[2]["n"], &lines[2]["batch"]), (&json!(2), &json!(1)));
     assert_eq!(lines[2]["entry"], entry(2));

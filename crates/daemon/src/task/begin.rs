@@ -114,8 +114,7 @@ pub fn end_leftovers(folder: &Path) -> Result<bool, TaskError> {
 /// Takes the place of a keeper, so that none can begin the task any more.
 fn forbid(folder: &Path) -> Result<(), TaskError> {
     make_folder(folder)?;
-    let Some(_claim) =
-        Claim::make(folder, &Owner::ours(None, None)).map_err(TaskError::file(folder))?
+    let Some(_claim) = Claim::make(folder, &Owner::ours(None)).map_err(TaskError::file(folder))?
     else {
         // A keeper was quicker.
         return stop(folder);

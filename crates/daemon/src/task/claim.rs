@@ -22,9 +22,6 @@ pub(crate) struct Owner {
     v: u32,
     /// The keeper.
     pub(crate) process: ProcessName,
-    /// The pane of `tmux` it runs in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) pane: Option<String>,
     /// What the command and all it starts are known by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) mark: Option<String>,
@@ -33,11 +30,11 @@ pub(crate) struct Owner {
 impl Owner {
     /// Says that this process is the keeper. Where the system does not tell when it was started,
     /// the lock has to do.
-    pub(super) fn ours(pane: Option<String>, mark: Option<String>) -> Self {
+    pub(super) fn ours(mark: Option<String>) -> Self {
         let pid = std::process::id();
         let process =
             process_name::of(pid).unwrap_or(ProcessName { pid, started: 0, namespace: None });
-        Self { v: TASK_VERSION, process, pane, mark }
+        Self { v: TASK_VERSION, process, mark }
     }
 }
 
@@ -140,7 +137,7 @@ mod tests {
     use super::*;
 
     fn nobody() -> Owner {
-        Owner::ours(None, None)
+        Owner::ours(None)
     }
 
     #[test]

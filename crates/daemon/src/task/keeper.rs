@@ -74,10 +74,9 @@ fn keep(folder: &Path, takes_terminal: bool) -> Result<(), TaskError> {
     }
     let signals = Signals::heed(task.terminal)
         .map_err(|error| TaskError::System { what: "signals cannot be heard", error })?;
-    let pane = std::env::var("TMUX_PANE").ok().filter(|_| task.terminal);
     // Written down before anything has it: whoever comes after us must find what we have started.
     let mark = new_id().to_string();
-    let owner = Owner::ours(pane, Some(mark.clone()));
+    let owner = Owner::ours(Some(mark.clone()));
     let claim = Claim::make(folder, &owner).map_err(TaskError::file(&claim::path(folder)))?;
     if !task.terminal {
         let _ = io::stdout().write_all(CLAIMED).and_then(|()| io::stdout().flush());

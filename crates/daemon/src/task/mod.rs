@@ -203,11 +203,6 @@ pub(crate) fn owner(folder: &Path) -> Result<Option<ProcessName>, TaskError> {
     Ok(claim::owner(folder)?.map(|owner| owner.process))
 }
 
-/// Returns the pane of `tmux` that a task runs in.
-pub(crate) fn pane(folder: &Path) -> Result<Option<String>, TaskError> {
-    Ok(claim::owner(folder)?.and_then(|owner| owner.pane))
-}
-
 /// Writes a file for us alone, whole or not at all.
 fn write_json(path: &Path, value: &impl Serialize) -> Result<(), TaskError> {
     let bytes = serde_json::to_vec(value).map_err(io::Error::from);

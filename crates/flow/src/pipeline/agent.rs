@@ -2,7 +2,7 @@
 
 use anyhook_model::bus::{AgentReport, PipelineReport};
 use anyhook_model::inquiry::{Choice, Ending};
-use anyhook_model::pipeline::{SessionKind, Work};
+use anyhook_model::pipeline::Work;
 use anyhook_model::{AgentState, Happening, RecordId, Resolution, Source};
 use jiff::Timestamp;
 
@@ -298,7 +298,7 @@ impl Pipeline {
         let Some(visit) = self.visits.last_mut() else { return };
         let Some((message, append)) = visit.recover.take() else { return };
         let life = visit.lives.saturating_add(1);
-        (visit.lives, visit.started, visit.session) = (life, now, None);
+        (visit.lives, visit.started, visit.has_session) = (life, now, false);
         self.monitor.started(None, now);
         self.work_on(JobWork::Agent { life, message, append });
     }
@@ -306,7 +306,6 @@ impl Pipeline {
     pub(super) fn started(
         &mut self,
         job: &Job,
-        session: SessionKind,
         warning: Option<&str>,
         agents: &Agents,
         now: Timestamp,
@@ -317,9 +316,9 @@ impl Pipeline {
             return;
         }
         if let Some(visit) = self.visits.last_mut() {
-            visit.session = Some(session);
+            visit.has_session = true;
         }
-        self.note(now, format!("the agent runs, in a session of {}", session.name()));
+        self.note(now, "the agent runs");
         if let Some(warning) = warning {
             self.note(now, warning);
         }

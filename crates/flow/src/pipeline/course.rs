@@ -65,7 +65,7 @@ impl Pipeline {
             ended: None,
             agent: agent.clone(),
             job: None,
-            session: None,
+            has_session: false,
             lives: 1,
             started: now,
             recover: None,
@@ -341,8 +341,8 @@ impl Pipeline {
             out.dropped = Some("nobody waits for the job any more");
             return out;
         };
-        if let JobResult::Started { session, warning, to_type } = result {
-            self.started(&job, *session, warning.as_deref(), agents, now, &mut out);
+        if let JobResult::Started { warning, to_type } = result {
+            self.started(&job, warning.as_deref(), agents, now, &mut out);
             if let (Some(message), Course::AtStep) = (to_type, &self.course) {
                 self.ask_for(job.visit, JobWork::Prompt { message: message.clone() });
             }

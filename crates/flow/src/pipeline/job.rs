@@ -1,7 +1,6 @@
 //! What a pipeline has done in the world.
 
 use anyhook_model::PromptType;
-use anyhook_model::pipeline::SessionKind;
 use serde::{Deserialize, Serialize};
 
 use crate::monitor::Ticket;
@@ -99,10 +98,8 @@ impl JobWork {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobResult {
-    /// An agent runs, in such a session; the job goes on.
+    /// An agent runs in its session; the job goes on.
     Started {
-        /// How the session is kept.
-        session: SessionKind,
         /// What is worth knowing: hooks that could not be given to it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         warning: Option<String>,

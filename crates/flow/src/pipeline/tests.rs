@@ -6,8 +6,8 @@ use anyhook_model::bus::{AgentPrompt, AgentReport, AgentSignal, SignalKind};
 use anyhook_model::inquiry::{AgentQuestion, Choice, Ending, InquiryKind};
 use anyhook_model::notice::NoticeKind;
 use anyhook_model::pipeline::{
-    AgentPlan, Command, Notify, PIPELINE_VERSION, Phase, Plan, SessionKind, Shell, Step,
-    VisitState, Work, Workspace, WorkspaceKind,
+    AgentPlan, Command, Notify, PIPELINE_VERSION, Phase, Plan, Shell, Step, VisitState, Work,
+    Workspace, WorkspaceKind,
 };
 use anyhook_model::reaction::Reactions;
 use anyhook_model::{Happening, Inquiry, PromptType, RecordId, Resolution, Source};
@@ -41,7 +41,6 @@ pub(super) fn agent(name: &str, reactions: &Value) -> Step {
         places_prompt: false,
         env: BTreeMap::default(),
         cwd: "/w".to_owned(),
-        session: None,
         reactions: Reactions::read(reactions).unwrap(),
         gate_values: BTreeMap::default(),
     };
@@ -146,10 +145,7 @@ impl World {
 
     pub(super) fn starts(&mut self) {
         let job = self.job(|work| matches!(work, JobWork::Agent { .. }));
-        self.result(
-            job,
-            JobResult::Started { session: SessionKind::Tmux, warning: None, to_type: None },
-        );
+        self.result(job, JobResult::Started { warning: None, to_type: None });
     }
 
     /// The nudge is typed.

@@ -1,6 +1,6 @@
 //! What a runbook says.
 
-use anyhook_model::pipeline::{SessionKind, WorkspaceKind};
+use anyhook_model::pipeline::WorkspaceKind;
 use anyhook_model::reaction::{Action, Reactions, Trigger};
 use jiff::SignedDuration;
 
@@ -214,8 +214,6 @@ pub struct AgentDefinition {
     pub cwd: Option<Template>,
     /// Which agent it is, if its command does not tell.
     pub host: Option<Name>,
-    /// How its session is kept.
-    pub session: Option<SessionKind>,
     /// What is done when it is idle, asks, dies, fails or stops; its texts are as written.
     pub reactions: Reactions,
     /// The texts in `reactions`.

@@ -350,7 +350,6 @@ impl<'asked> Filler<'asked> {
             places_prompt,
             env,
             cwd: below(&self.root, &cwd),
-            session: agent.session,
             reactions,
             gate_values,
         }

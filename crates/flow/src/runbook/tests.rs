@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use anyhook_model::RecordId;
-use anyhook_model::pipeline::{Plan, SessionKind, Work, WorkspaceKind};
+use anyhook_model::pipeline::{Plan, Work, WorkspaceKind};
 use anyhook_model::reaction::Verb;
 use proptest::prelude::*;
 
@@ -60,7 +60,6 @@ agent "x" {
   prompt   = "Write about ${var.topic}."
   env      = { STYLE = "${var.style}" }
   cwd      = "sub"
-  session  = "tmux"
   on_idle  = { action = "gate", run = "test -f ${local.title}", attempts = 3 }
   on_error = [
     { match = "rate_limited", action = "gate", run = "sleep ${var.style}; echo ${local.title}" },
@@ -122,7 +121,6 @@ run = "FLAG=1 /usr/bin/claude --model ${MODEL} ${prompt}"
 prompt = "Write about ${var.topic}."
 env = { STYLE = "${var.style}" }
 cwd = "sub"
-session = "tmux"
 on_idle = { action = "gate", run = "test -f ${local.title}", attempts = 3 }
 on_error = [
   { match = "rate_limited", action = "gate", run = "sleep ${var.style}; echo ${local.title}" },
@@ -239,7 +237,6 @@ fn an_agent_has_every_value() {
     assert!(agent.places_prompt);
     assert_eq!(agent.env["STYLE"], "plain");
     assert_eq!(agent.cwd, "/project/../trees/cats/sub");
-    assert_eq!(agent.session, Some(SessionKind::Tmux));
     let run = |text: &Option<String>| text.clone().unwrap();
     assert_eq!(agent.reactions.on_idle.verb, Verb::Gate);
     assert_eq!(run(&agent.reactions.on_idle.run), "test -f \"${ANYHOOK_VALUE_1}\"");

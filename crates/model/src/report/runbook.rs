@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Finding;
-use crate::pipeline::{SessionKind, WorkspaceKind};
+use crate::pipeline::WorkspaceKind;
 
 /// `anyhook runbook check --json`
 #[derive(Clone, Debug, Serialize)]
@@ -168,9 +168,6 @@ pub struct ShownAgent {
     /// Which agent it is, if that is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// How its session is kept, if that is said.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub session: Option<SessionKind>,
     /// What is done when it is idle, asks, dies, fails or stops; defaults are filled in.
     pub reactions: BTreeMap<String, Value>,
 }

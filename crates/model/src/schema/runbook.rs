@@ -112,7 +112,7 @@ fn agent() -> Value {
         },
         "cwd": text("The folder it works in, relative to the workspace."),
         "host": text("Which agent it is, such as `claude-code`, if its command does not tell."),
-        "session": {"enum": ["tmux", "pty"], "description": "How its session is kept."},
+        "session": {"const": "pty", "deprecated": true, "description": "Not needed: there is one kind of session."},
     });
     for trigger in Trigger::ALL {
         let rule = match trigger {

@@ -1,13 +1,11 @@
 //! The sessions of agents that pipelines started: looked at, sat down at, typed to, ended.
 
 use std::io::Read;
-use std::path::Path;
 
 use anyhook_daemon::ClientError;
-use anyhook_daemon::session::{self, Place, SessionError};
+use anyhook_daemon::session::{Session, SessionError};
 use anyhook_model::daemon::{Request, Response, Send};
 use anyhook_model::exit_code;
-use anyhook_model::pipeline::SessionView;
 
 use crate::commands::Ended;
 use crate::daemon::{ask, connect};
@@ -20,11 +18,10 @@ const TYPED_LIMIT: u64 = 256 * 1024;
 
 pub fn peek(id: &str, history: bool, environment: &Environment, out: &mut Out) -> Ended {
     let session = find(id, environment)?;
-    let (sessions, place) = (session::of_kind(session.kind), place(&session, environment)?);
-    let seen = if history { sessions.history(&place) } else { sessions.screen(&place) };
+    let seen = if history { session.history() } else { session.screen() };
     let seen = match seen {
         // What was seen last is kept.
-        Err(SessionError::NotThere(_)) => sessions.history(&place)?,
+        Err(SessionError::NotThere(_)) => session.history()?,
         seen => seen?,
     };
     out.text(printable(&seen).trim_end())?;
@@ -33,9 +30,8 @@ pub fn peek(id: &str, history: bool, environment: &Environment, out: &mut Out) -
 
 pub fn attach(id: &str, environment: &Environment, out: &mut Out) -> Ended {
     let session = find(id, environment)?;
-    let place = place(&session, environment)?;
     out.flush()?;
-    session::of_kind(session.kind).attach(&place)?;
+    session.attach()?;
     Ok(exit_code::OK)
 }
 
@@ -61,19 +57,21 @@ pub fn kill(agent: &str, environment: &Environment, out: &mut Out) -> Ended {
     Ok(exit_code::OK)
 }
 
-fn find(agent: &str, environment: &Environment) -> Result<SessionView, Trouble> {
-    match ask(environment, &Request::Session { agent: agent.to_owned() })? {
-        Response::Session(session) => Ok(session),
-        _ => Err(ClientError::NoAnswer.into()),
-    }
-}
-
-fn place(session: &SessionView, environment: &Environment) -> Result<Place, Trouble> {
+fn find(agent: &str, environment: &Environment) -> Result<Session, Trouble> {
+    let found = match ask(environment, &Request::Session { agent: agent.to_owned() })? {
+        Response::Session(found) => found,
+        _ => return Err(ClientError::NoAnswer.into()),
+    };
     let places = &environment.places;
     let (Some(state), Some(binary)) = (&places.state, &places.binary) else {
         return Err(Trouble::problem("there is no state folder, so no sessions").hint("set HOME"));
     };
-    Ok(Place::of_job(Path::new(&session.folder), state, binary))
+    Ok(Session {
+        folder: found.folder.into(),
+        name: found.name,
+        binary: binary.clone(),
+        runtime: Session::runtime_folder(state),
+    })
 }
 
 fn from_input() -> Result<String, Trouble> {

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhook_daemon::{ClientError, session};
+use anyhook_daemon::ClientError;
 use anyhook_engine::sha256_hex;
 use anyhook_flow::names;
 use anyhook_flow::runbook::{self, Asked};
 use anyhook_hosts::launch;
 use anyhook_model::daemon::{Request, Response, RunPipeline};
 use anyhook_model::exit_code;
-use anyhook_model::pipeline::{Plan, SessionKind, Work, WorkspaceKind};
+use anyhook_model::pipeline::{Plan, WorkspaceKind};
 use clap::Args;
 
 use super::{hint, wait, workspaces};
@@ -120,18 +120,6 @@ fn plan(
 
 /// Says what would fail later, before anything is begun.
 fn check(plan: &Plan, environment: &Environment) -> Result<(), Trouble> {
-    let agents = plan.steps.iter().filter_map(|step| match &step.work {
-        Work::Agent(agent) => Some(agent),
-        Work::Shell(_) => None,
-    });
-    for agent in agents {
-        if agent.session == Some(SessionKind::Tmux) {
-            session::of_kind(SessionKind::Tmux).check().map_err(|error| {
-                let why = format!("agent `{}` wants a session in tmux: {error}", agent.name);
-                Trouble::problem(why).hint(error.hint())
-            })?;
-        }
-    }
     let workspace = &plan.workspace;
     if workspace.kind == WorkspaceKind::None {
         return Ok(());

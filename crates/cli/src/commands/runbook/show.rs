@@ -128,7 +128,6 @@ fn shown_agent(agent: &AgentDefinition) -> ShownAgent {
         env: env.collect(),
         cwd: source(agent.cwd.as_ref()),
         host: text_of(agent.host.as_ref()),
-        session: agent.session,
         reactions,
     }
 }
@@ -274,7 +273,6 @@ fn agent_rows(agent: &ShownAgent) -> Vec<Vec<Cell>> {
     }
     row("cwd", agent.cwd.clone());
     row("host", agent.host.clone());
-    row("session", agent.session.map(|session| session.name().to_owned()));
     for trigger in Trigger::ALL {
         match agent.reactions.get(trigger.name()) {
             Some(Value::Array(rules)) => {

@@ -1,8 +1,10 @@
 //! Real agents as steps of pipelines: a command, the agent, a gate, a command.
 
 use std::fs;
+use std::path::PathBuf;
 use std::time::Duration;
 
+use anyhook_daemon::session::{Key, Session};
 use anyhook_testkit::agents::{Agent, Around, Bed};
 use anyhook_testkit::model_server::Turn;
 use anyhook_testkit::{wait_within, write};
@@ -244,22 +246,24 @@ fn wait_own_question(story: &Story) -> Value {
 }
 
 /// Presses a key in the agent's own session, as a person who is attached to it does.
-pub(super) fn press(story: &Story, key: &str) {
-    let socket = story.bed.environment().state().join("daemon/run/tmux");
-    let tmux = |words: &[&str]| {
-        let output = std::process::Command::new("tmux").arg("-S").arg(&socket).args(words).output();
-        String::from_utf8(output.unwrap().stdout).unwrap()
-    };
-    let sessions = tmux(&["list-sessions", "-F", "#{session_name}"]);
-    let target = format!("={}:", sessions.trim());
-    tmux(&["send-keys", "-t", &target, key]);
+pub(super) fn press(story: &Story, key: Key) {
+    let state = story.bed.environment().state();
+    let jobs = state.join("daemon/pipelines").join(&story.id).join("jobs");
+    let runs = |job: &PathBuf| job.join("claim").exists() && !job.join("ended").exists();
+    let jobs = fs::read_dir(jobs).unwrap().map(|job| job.unwrap().path());
+    let running: Vec<PathBuf> = jobs.filter(runs).collect();
+    let [folder] = &running[..] else { panic!("one job runs: {running:?}") };
+    let name = format!("{}-{}", story.id, folder.file_name().unwrap().to_str().unwrap());
+    let binary = env!("CARGO_BIN_EXE_anyhook").into();
+    let runtime = Session::runtime_folder(&state);
+    Session { folder: folder.clone(), name, binary, runtime }.press(key).unwrap();
 }
 
 #[test]
 fn claude_code_is_answered_on_its_own_screen() {
     let Some((story, decision)) = asked(Agent::ClaudeCode, |_| {}) else { return };
     wait_within(PATIENCE, "the dialog", || story.screen().contains("Do you want to proceed?"));
-    press(&story, "1");
+    press(&story, Key::Character('1'));
     story.expect_completed();
     let all = all_decisions(&story);
     assert_eq!(all.len(), 1, "one prompt, one decision: {all:#?}\n{}", story.told());

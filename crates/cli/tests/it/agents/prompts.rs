@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use anyhook_daemon::session::Key;
 use anyhook_testkit::agents::{Agent, Bed};
 use anyhook_testkit::model_server::{Turn, tells};
 use anyhook_testkit::write;
@@ -58,16 +59,16 @@ impl Prompts {
     }
 
     /// Presses a key on the agent's own screen once it shows something; the decision about it ends.
-    fn answer_there(&self, decision: &Value, shown: &str, key: &str) {
+    fn answer_there(&self, decision: &Value, shown: &str, key: Key) {
         wait_for(&self.story, shown, || self.story.screen().contains(shown));
         self.press_until_gone(shown, key);
         wait_for(&self.story, "the decision's end", || self.ending(decision) == "dismissed");
     }
 
     /// Presses a key until what is shown is gone: a dialog may not heed one right after it appears.
-    fn press_until_gone(&self, shown: &str, key: &str) {
+    fn press_until_gone(&self, shown: &str, key: Key) {
         let mut looks = 0;
-        wait_for(&self.story, &format!("{key} at {shown}"), || {
+        wait_for(&self.story, &format!("{} at {shown}", key.name()), || {
             let is_gone = !self.story.screen().contains(shown);
             if !is_gone && looks % 10 == 0 {
                 press(&self.story, key);
@@ -139,7 +140,7 @@ fn codex() {
     prompts.decide(&third, "attach");
     let dialog = "Would you like to run the following command?";
     wait_for(&prompts.story, "its own dialog", || prompts.story.screen().contains(dialog));
-    prompts.press_until_gone(dialog, "y");
+    prompts.press_until_gone(dialog, Key::Character('y'));
     prompts.end();
     assert!(prompts.has("three"));
 }
@@ -166,7 +167,7 @@ fn gemini_cli() {
     prompts.decide(&second, "allow");
     let third = prompts.next("escalation");
     assert!(prompts.has("two") && !prompts.has("three"));
-    prompts.answer_there(&third, "Allow once", "Enter");
+    prompts.answer_there(&third, "Allow once", Key::Enter);
     prompts.end();
     assert!(prompts.has("three"));
 }
@@ -202,7 +203,7 @@ fn opencode() {
     prompts.decide(&second, "deny");
     let third = prompts.next("permission");
     assert!(prompts.told_after(1, "denied it") && !prompts.has("two"));
-    prompts.answer_there(&third, "Allow once", "Enter");
+    prompts.answer_there(&third, "Allow once", Key::Enter);
     prompts.end();
     assert!(prompts.has("three"));
 }
@@ -226,7 +227,7 @@ fn a_question_of_opencode() {
     prompts.decide(&asked, "decline");
     let asked = prompts.next("question");
     assert!(prompts.told_after(2, "declined to answer"));
-    prompts.answer_there(&asked, "Which colour?", "Enter");
+    prompts.answer_there(&asked, "Which colour?", Key::Enter);
     prompts.end();
     assert!(prompts.told_after(3, "red"));
 }
@@ -240,7 +241,7 @@ fn question_by_keys(agent: Agent, prepare: impl FnOnce(&mut Bed), asks: &Turn, s
     prompts.decide(&asked, "blue");
     let asked = prompts.next("escalation");
     assert!(prompts.told_after(0, "blue"));
-    prompts.answer_there(&asked, shown, "Enter");
+    prompts.answer_there(&asked, shown, Key::Enter);
     prompts.end();
     assert!(prompts.told_after(1, "red"));
 }

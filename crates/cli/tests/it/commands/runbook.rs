@@ -43,7 +43,6 @@ agent "writer" {
   env      = { LANG = "C" }
   cwd      = "docs"
   host     = "claude-code"
-  session  = "pty"
   on_idle  = { action = "gate", run = "test -s notes.md", timeout = "5s" }
   on_error = [{ match = "rate_limited", action = "recover", cooldown = "5m" }, "fail"]
 }

@@ -272,8 +272,7 @@ agent "worker" {
 
 #[test]
 fn the_end_of_an_agents_session_brings_it_back() {
-    for session in ["pty", "tmux"] {
-        let runbook = r#"
+    let runbook = r#"
 pipeline "one" {
   step "a" {
     run     = { agent = "worker" }
@@ -287,21 +286,19 @@ pipeline "one" {
 
 agent "worker" {
   run     = "./worker"
-  session = "SESSION"
   on_dead = "done"
 }
 "#;
-        let world = World::new(&runbook.replace("SESSION", session));
-        world.agent("worker", "say began; while ! [ -e go ]; do sleep 0.05; done");
-        let environment = &world.environment;
-        world.begin("one");
-        wait("the agent", || world.said() == ["began"]);
-        environment.kill_daemon();
-        write(&environment.project().join("go"), "", 0o644);
-        let ran = environment.project().join("ran");
-        wait("the last step", || fs::read_to_string(&ran).is_ok_and(|ran| ran == "b\n"));
-        assert_eq!(started_by(environment), "keeper", "{session}");
-    }
+    let world = World::new(runbook);
+    world.agent("worker", "say began; while ! [ -e go ]; do sleep 0.05; done");
+    let environment = &world.environment;
+    world.begin("one");
+    wait("the agent", || world.said() == ["began"]);
+    environment.kill_daemon();
+    write(&environment.project().join("go"), "", 0o644);
+    let ran = environment.project().join("ran");
+    wait("the last step", || fs::read_to_string(&ran).is_ok_and(|ran| ran == "b\n"));
+    assert_eq!(started_by(environment), "keeper");
 }
 
 /// What an ordinary event costs must not depend on the daemon.

@@ -35,50 +35,46 @@ fn ran(world: &World) -> String {
 
 #[test]
 fn a_signal_completes_the_step() {
-    for session in ["tmux", "pty"] {
-        let world = World::new(&between(&format!(
-            "  run     = \"./worker --fast\"\n  prompt  = \"do 'this'\\nand that\"\n  session = \"{session}\"\n  env     = {{ COLOUR = \"red\" }}"
-        )));
-        world.agent(
-            "worker",
-            r#"say "$# $1 $2 $COLOUR $ANYHOOK_AGENT_ID $(tty > /dev/null && echo terminal)"
+    let world = World::new(&between(
+        "  run    = \"./worker --fast\"\n  prompt = \"do 'this'\\nand that\"\n  env    = { COLOUR = \"red\" }",
+    ));
+    world.agent(
+        "worker",
+        r#"say "$# $1 $2 $COLOUR $ANYHOOK_AGENT_ID $(tty > /dev/null && echo terminal)"
 anyhook emit agent:signal complete
 sleep 600"#,
-        );
-        let id = world.begin("work");
-        world.wait_phase(&id, "completed");
-        let agent = format!("{id}.agent.2");
-        let told = ["2 --fast do 'this'".to_owned(), format!("and that red {agent} terminal")];
-        assert_eq!(world.said(), told, "{session}");
-        assert_eq!(ran(&world), "before\nafter\n");
-        let view = world.run(&["agent", "show", &agent, "--json"]).json();
-        assert_eq!(view["pipeline"], id.as_str());
-        assert_eq!(view["state"], "exited", "{session}: it is ended with its step");
-    }
+    );
+    let id = world.begin("work");
+    world.wait_phase(&id, "completed");
+    let agent = format!("{id}.agent.2");
+    let told = ["2 --fast do 'this'".to_owned(), format!("and that red {agent} terminal")];
+    assert_eq!(world.said(), told);
+    assert_eq!(ran(&world), "before\nafter\n");
+    let view = world.run(&["agent", "show", &agent, "--json"]).json();
+    assert_eq!(view["pipeline"], id.as_str());
+    assert_eq!(view["state"], "exited", "it is ended with its step");
 }
 
 #[test]
 fn an_idle_agent_is_nudged_and_then_a_person_is_asked() {
-    for session in ["tmux", "pty"] {
-        let world = World::new(&between(&format!(
-            "  run     = \"./worker\"\n  session = \"{session}\"\n  on_idle = {{ action = \"nudge\", message = \"keep going; please\" }}"
-        )));
-        world.agent(
-            "worker",
-            r#"anyhook emit agent:idle
+    let world = World::new(&between(
+        "  run     = \"./worker\"\n  on_idle = { action = \"nudge\", message = \"keep going; please\" }",
+    ));
+    world.agent(
+        "worker",
+        r#"anyhook emit agent:idle
 while read -r line; do
   say "told: $line"
   anyhook emit agent:signal continue
   anyhook emit agent:idle
 done"#,
-        );
-        let id = world.begin("work");
-        wait("the nudge", || world.said().contains(&"told: keep going; please".to_owned()));
-        // A signal `continue` has counts start anew: it is nudged again, and again.
-        wait("more nudges", || world.said().len() >= 3);
-        assert_eq!(world.run(&["pipeline", "cancel", &id]).code, 0);
-        world.wait_phase(&id, "cancelled");
-    }
+    );
+    let id = world.begin("work");
+    wait("the nudge", || world.said().contains(&"told: keep going; please".to_owned()));
+    // A signal `continue` has counts start anew: it is nudged again, and again.
+    wait("more nudges", || world.said().len() >= 3);
+    assert_eq!(world.run(&["pipeline", "cancel", &id]).code, 0);
+    world.wait_phase(&id, "cancelled");
 }
 
 #[test]

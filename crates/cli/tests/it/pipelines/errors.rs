@@ -1,7 +1,5 @@
 //! What cannot begin is said before anything begins.
 
-use std::process::Command;
-
 use super::*;
 
 const RUNBOOK: &str = r#"
@@ -14,17 +12,6 @@ pipeline "needy" {
   step "a" {
     run = "echo ${var.version} ${NOBODY_HAS_SET_THIS}"
   }
-}
-
-pipeline "seated" {
-  step "a" {
-    run = { agent = "worker" }
-  }
-}
-
-agent "worker" {
-  run     = "./worker"
-  session = "tmux"
 }
 "#;
 
@@ -157,14 +144,33 @@ fn in_an_agents_session_every_runbook_needs_trust() {
     assert_eq!(as_agent(&[]).code, 1, "it has changed");
 }
 
+/// Sessions could be in tmux once.
 #[test]
-fn no_tmux() {
-    let world = World::new(RUNBOOK);
-    let mut command: Command = world.environment.command(&["pipeline", "run", "seated"]);
-    command.env("PATH", world.environment.root().join("empty"));
-    let ran = anyhook_testkit::run(command, b"");
-    assert_eq!(ran.code, 1, "{ran:?}");
-    insta::assert_snapshot!(ran.stderr);
-    let all = world.run(&["pipeline", "list", "--all", "--json"]).json();
-    assert_eq!(all.as_array().unwrap().len(), 0, "nothing has begun");
+fn session_in_tmux() {
+    let runbook = r#"
+pipeline "one" {
+  step "a" {
+    run = { agent = "worker" }
+  }
+}
+
+agent "worker" {
+  run     = "./worker"
+  session = "tmux"
+}
+"#;
+    let ran = refused(&World::new(runbook), &["one"]);
+    insta::assert_snapshot!(ran, @r#"
+    $ anyhook pipeline run one
+    error[retired]: there are no sessions in tmux any more
+      --> .agents/runbooks/test.hcl:10:13
+       |
+    10 |   session = "tmux"
+       |             ^^^^^^
+       |
+       = hint: remove it: `anyhook agent attach` shows the session of any agent
+
+    error: 1 problem in `.agents/runbooks/test.hcl`
+    exit 65
+    "#);
 }

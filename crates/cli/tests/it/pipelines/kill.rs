@@ -25,14 +25,13 @@ pipeline "story" {
 
 agent "worker" {
   run     = "${PROJECT}/worker"
-  session = "SESSION"
   on_idle = { action = "gate", run = "echo gate >> ../../../../../../ran" }
 }
 "#;
 
-fn story(point: &str, time: u32, session: &str) {
-    let told = format!("{point}, time {time}, {session}");
-    let world = World::new(&RUNBOOK.replace("SESSION", session));
+fn story(point: &str, time: u32) {
+    let told = format!("{point}, time {time}");
+    let world = World::new(RUNBOOK);
     let file = world.environment.root().join("ran");
     let ran = || fs::read_to_string(&file).unwrap_or_default();
     // Paths are the test's own.
@@ -84,7 +83,7 @@ fn at_every_point() {
             continue;
         };
         for time in times {
-            story(point, time, if time % 2 == 0 { "tmux" } else { "pty" });
+            story(point, time);
         }
     }
 }

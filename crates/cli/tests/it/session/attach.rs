@@ -1,7 +1,6 @@
 //! A person at a session. Their terminal is a session, too: one of our own.
 
-use anyhook_daemon::session::{self, Key};
-use anyhook_model::pipeline::SessionKind;
+use anyhook_daemon::session::Key;
 use anyhook_testkit::wait_within;
 
 use super::{PATIENCE, Played, Stage, helper_words, kill, play, start_helper, type_line};
@@ -27,7 +26,7 @@ fn person<'a>(desk: &'a Stage, inner: &Played<'_>) -> Played<'a> {
 }
 
 fn desk() -> Stage {
-    Stage::new(session::of_kind(SessionKind::Pty))
+    Stage::new()
 }
 
 fn size(stage: &Stage, wanted: &str) {
@@ -51,7 +50,7 @@ fn a_person_comes_types_and_leaves(stage: &Stage) {
     person.shows("Ctrl-b d leaves");
     // The last row says how to leave.
     size(stage, "49 160");
-    type_line(desk.sessions, &person.place, "from the person ä", PATIENCE).unwrap();
+    type_line(&person.session, "from the person ä", PATIENCE).unwrap();
     inner.shows("got from the person ä");
     person.shows("got from the person ä");
     // Others can type meanwhile, and a second person can sit down.
@@ -106,24 +105,18 @@ fn nobody_attaches_to_what_is_not_there(stage: &Stage) {
     person(&desk, &inner).shows("not attached: there is no session `s-0`");
 }
 
-macro_rules! both {
+macro_rules! cases {
     ($($case:ident),* $(,)?) => {
-        mod tmux {
+        mod cases {
             $(#[test]
             fn $case() {
-                super::play(super::SessionKind::Tmux, super::$case);
-            })*
-        }
-        mod pty {
-            $(#[test]
-            fn $case() {
-                super::play(super::SessionKind::Pty, super::$case);
+                super::play(super::$case);
             })*
         }
     };
 }
 
-both! {
+cases! {
     a_person_comes_types_and_leaves,
     a_session_ends_under_a_person,
     whoever_is_told_to_end_leaves_the_terminal_as_it_was,

@@ -1,4 +1,4 @@
-//! What is true of every kind of session.
+//! What a session does.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -7,24 +7,17 @@ use std::time::Duration;
 
 use anyhook_daemon::session::{Key, SessionError};
 use anyhook_daemon::task::{self, Stand};
-use anyhook_model::pipeline::SessionKind;
 use anyhook_testkit::{leave_out, wait_within};
 
 use super::{PATIENCE, Stage, kill, lives, start_helper, type_line};
 
-/// Makes a test of each case, for each kind.
+/// Makes a test of each case.
 macro_rules! cases {
     ($($case:ident),* $(,)?) => {
-        mod tmux {
+        mod cases {
             $(#[test]
             fn $case() {
-                crate::session::play(super::SessionKind::Tmux, super::$case);
-            })*
-        }
-        mod pty {
-            $(#[test]
-            fn $case() {
-                crate::session::play(super::SessionKind::Pty, super::$case);
+                crate::session::play(super::$case);
             })*
         }
     };
@@ -63,21 +56,21 @@ fn it_is_started_typed_into_and_ends(stage: &Stage) {
     assert!(played.is_there());
     played.shows("hello");
     // To start it again does nothing.
-    stage.sessions.start(&played.place).unwrap();
-    type_line(stage.sessions, &played.place, "a 'b' \"c\"; #{d}", SOON).unwrap();
+    played.session.start().unwrap();
+    type_line(&played.session, "a 'b' \"c\"; #{d}", SOON).unwrap();
     played.shows("got a 'b' \"c\"; #{d}");
-    let history = stage.sessions.history(&played.place).unwrap();
+    let history = played.session.history().unwrap();
     assert!(history.starts_with("hello\n"), "{history}");
-    type_line(stage.sessions, &played.place, "bye", SOON).unwrap();
+    type_line(&played.session, "bye", SOON).unwrap();
     let ended = played.ended();
     assert_eq!((ended.code, ended.killed), (Some(3), false));
     played.is_gone();
-    stage.sessions.end(&played.place).unwrap();
-    let last = stage.sessions.history(&played.place).unwrap();
+    played.session.end().unwrap();
+    let last = played.session.history().unwrap();
     assert!(last.contains("got a 'b' \"c\"; #{d}\n"), "{last}");
-    let mode = fs::metadata(played.place.folder.join("screen")).unwrap().permissions().mode();
+    let mode = fs::metadata(played.session.folder.join("screen")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    stage.sessions.start(&played.place).unwrap();
+    played.session.start().unwrap();
     assert!(!played.is_there(), "what is over is not started again");
 }
 
@@ -128,7 +121,7 @@ fn a_paste_is_one_piece_for_who_can_tell(stage: &Stage) {
         played.paste(&text);
     }
     stage.holds("got", wanted.as_bytes());
-    let error = stage.sessions.paste(&played.place, "a\x1b[201~\rrm -rf x\r").unwrap_err();
+    let error = played.session.paste("a\x1b[201~\rrm -rf x\r").unwrap_err();
     assert!(matches!(error, SessionError::Unpastable), "{error}");
 }
 
@@ -171,7 +164,7 @@ fn keys_arrive(stage: &Stage) {
     played.shows("again");
     played.press(Key::Up);
     stage.holds("arrow", b"\x1bOA");
-    let error = stage.sessions.press(&played.place, Key::Control('ä')).unwrap_err();
+    let error = played.session.press(Key::Control('ä')).unwrap_err();
     assert_eq!(error.to_string(), "there is no key for 'ä' with the control key");
 }
 
@@ -218,19 +211,12 @@ fn programs_ask_their_terminal(stage: &Stage) {
 fn what_scrolled_away_is_remembered(stage: &Stage) {
     let played = stage.started("seq 500; printf '%0400d\\n' 7; echo end; exec cat");
     played.shows("end");
-    let history = stage.sessions.history(&played.place).unwrap();
+    let history = played.session.history().unwrap();
     let mut lines: Vec<String> = (1..=500).map(|number: u32| number.to_string()).collect();
     lines.extend([format!("{:0400}", 7), "end".to_owned()]);
     assert_eq!(history, lines.join("\n") + "\n");
     assert!(!played.screen().contains("\n400\n"));
-    assert_eq!(
-        fs::read_to_string(played.place.folder.join("screen")).ok(),
-        match stage.sessions.kind() {
-            SessionKind::Tmux => Some(history),
-            // It is written when the session ends.
-            SessionKind::Pty => None,
-        }
-    );
+    assert!(!played.session.folder.join("screen").exists(), "it is written when the session ends");
 }
 
 fn its_terminal_is_its_own(stage: &Stage) {
@@ -239,16 +225,12 @@ fn its_terminal_is_its_own(stage: &Stage) {
     );
     let got = stage.line("got");
     let lines: Vec<&str> = got.lines().collect();
-    let term = match stage.sessions.kind() {
-        SessionKind::Tmux => "screen-256color",
-        SessionKind::Pty => "xterm-256color",
-    };
-    assert_eq!(lines[0].trim(), term);
+    assert_eq!(lines[0].trim(), "xterm-256color");
     assert!(lines[1].starts_with("/dev/pts/"), "{got}");
     let groups: Vec<&str> = lines[2].split_whitespace().collect();
     assert_eq!(groups[0], groups[1], "the command is in front");
     // Keys that make signals are for the command alone.
-    let pressed = stage.sessions.press(&played.place, Key::Control('c'));
+    let pressed = played.session.press(Key::Control('c'));
     // It may be over before it can answer.
     assert!(matches!(pressed, Ok(()) | Err(SessionError::NotThere(_))), "{pressed:?}");
     let ended = played.ended();
@@ -264,24 +246,24 @@ fn names_are_told_apart(stage: &Stage) {
         })
         .collect();
     for played in all.iter().skip(1) {
-        stage.sessions.start(&played.place).unwrap();
+        played.session.start().unwrap();
     }
     assert!(!all[0].is_there(), "a name is not the beginning of another");
     for (number, played) in all.iter().enumerate().skip(1) {
         played.shows(&format!("this is {number}."));
     }
-    stage.sessions.end(&all[2].place).unwrap();
+    all[2].session.end().unwrap();
     let left = all.iter().filter(|played| played.is_there()).count();
     assert_eq!(left, all.len() - 2);
 }
 
 fn a_long_path_does_no_harm(stage: &Stage) {
     let mut played = stage.prepared("echo here; exec cat");
-    played.place.runtime = stage.environment.root().join("long".repeat(40));
-    stage.sessions.start(&played.place).unwrap();
+    played.session.runtime = stage.environment.root().join("long".repeat(40));
+    played.session.start().unwrap();
     played.shows("here");
-    let short = fs::read_link(played.place.runtime.join("sockets")).unwrap();
-    stage.sessions.end(&played.place).unwrap();
+    let short = fs::read_link(played.session.runtime.join("sockets")).unwrap();
+    played.session.end().unwrap();
     assert!(!played.is_there());
     fs::remove_dir_all(short).unwrap();
 }
@@ -295,7 +277,7 @@ fn another_process_finds_it_again(stage: &Stage) {
     starter.wait().unwrap();
     assert!(played.is_there());
     played.shows("here");
-    type_line(stage.sessions, &played.place, "again", SOON).unwrap();
+    type_line(&played.session, "again", SOON).unwrap();
     played.shows("got again");
 }
 
@@ -303,7 +285,7 @@ fn many_start_it_once(stage: &Stage) {
     let played = stage.prepared("echo ran >> runs; echo here; exec cat");
     std::thread::scope(|scope| {
         for _ in 0..4 {
-            scope.spawn(|| stage.sessions.start(&played.place).unwrap());
+            scope.spawn(|| played.session.start().unwrap());
         }
     });
     played.shows("here");
@@ -324,16 +306,16 @@ fn it_ends_with_all_it_started(stage: &Stage) {
     let played = stage.started(STUBBORN);
     let processes = ["child", "session", "all"].map(|name| stage.line(name));
     played.shows("last words");
-    stage.sessions.end(&played.place).unwrap();
+    played.session.end().unwrap();
     assert!(!played.is_there());
     assert!(played.ended().killed);
     for process in processes {
         assert!(!lives(&process), "{process}");
     }
-    let last = stage.sessions.history(&played.place).unwrap();
+    let last = played.session.history().unwrap();
     assert!(last.contains("last words\n"), "{last}");
-    assert_eq!(fs::read_to_string(played.place.folder.join("screen")).unwrap(), last);
-    stage.sessions.end(&played.place).unwrap();
+    assert_eq!(fs::read_to_string(played.session.folder.join("screen")).unwrap(), last);
+    played.session.end().unwrap();
 }
 
 fn it_ends_when_its_terminal_is_gone(stage: &Stage) {
@@ -351,14 +333,14 @@ fn it_ends_when_its_terminal_is_gone(stage: &Stage) {
 fn it_ends_when_its_keeper_was_killed(stage: &Stage) {
     let played = stage.started(STUBBORN);
     let processes = ["child", "session", "all"].map(|name| stage.line(name));
-    let Stand::Running(keeper) = task::stand(&played.place.folder).unwrap() else {
+    let Stand::Running(keeper) = task::stand(&played.session.folder).unwrap() else {
         panic!("it does not run")
     };
     kill("-9", &keeper.pid.to_string());
-    assert_eq!(task::wait(&played.place.folder).unwrap(), Stand::InDoubt);
+    assert_eq!(task::wait(&played.session.folder).unwrap(), Stand::InDoubt);
     let stubborn = &processes[1..];
     assert!(stubborn.iter().all(|process| lives(process)), "they do not heed its terminal");
-    stage.sessions.end(&played.place).unwrap();
+    played.session.end().unwrap();
     assert!(!played.is_there());
     for process in processes {
         assert!(!lives(&process), "{process}");
@@ -367,18 +349,18 @@ fn it_ends_when_its_keeper_was_killed(stage: &Stage) {
 
 fn what_cannot_be_started_says_why(stage: &Stage) {
     let played = stage.prepared("true");
-    fs::write(played.place.folder.join("task.json"), "{}").unwrap();
-    let error = stage.sessions.start(&played.place).unwrap_err();
+    fs::write(played.session.folder.join("task.json"), "{}").unwrap();
+    let error = played.session.start().unwrap_err();
     let told = stage.environment.normal(&error.to_string());
     let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
     let why = "the session `s-0` could not be started: `[ROOT]/tasks/0/task.json` cannot be read: missing field";
     assert!(told.starts_with(why), "{told}");
     assert!(!played.is_there());
-    assert_eq!(task::stand(&played.place.folder).unwrap(), Stand::NotBegun);
+    assert_eq!(task::stand(&played.session.folder).unwrap(), Stand::NotBegun);
 
     let mut gone = stage.prepared("true");
-    gone.place.binary = "/nowhere/anyhook".into();
-    let error = stage.sessions.start(&gone.place).unwrap_err();
+    gone.session.binary = "/nowhere/anyhook".into();
+    let error = gone.session.start().unwrap_err();
     assert!(error.to_string().starts_with("the session `s-1` could not be started: "), "{error}");
 }
 
@@ -387,7 +369,7 @@ fn an_enter_that_was_not_heeded_is_pressed_again(stage: &Stage) {
         "stty raw -echo; printf ready; head -c 3; head -c 1 > first; head -c 1 > second; printf sent; exec cat",
     );
     played.shows("ready");
-    type_line(stage.sessions, &played.place, "abc", SOON).unwrap();
+    type_line(&played.session, "abc", SOON).unwrap();
     played.shows("readyabcsent");
     stage.holds("first", b"\r");
     stage.holds("second", b"\r");
@@ -396,25 +378,24 @@ fn an_enter_that_was_not_heeded_is_pressed_again(stage: &Stage) {
 fn what_is_not_shown_is_not_sent(stage: &Stage) {
     let played = stage.started("stty -icanon -echo; printf ready; exec cat > got");
     played.shows("ready");
-    let error =
-        type_line(stage.sessions, &played.place, "abc", Duration::from_millis(200)).unwrap_err();
+    let error = type_line(&played.session, "abc", Duration::from_millis(200)).unwrap_err();
     assert_eq!(error.to_string(), "the session `s-0` does not show what was typed");
     stage.holds("got", b"abc");
 }
 
 fn what_is_not_there_says_so(stage: &Stage) {
     let played = stage.prepared("true");
-    let (sessions, place) = (stage.sessions, &played.place);
+    let session = &played.session;
     assert!(!played.is_there());
     for error in [
-        sessions.screen(place).unwrap_err(),
-        sessions.history(place).unwrap_err(),
-        sessions.paste(place, "x").unwrap_err(),
-        sessions.press(place, Key::Enter).unwrap_err(),
+        session.screen().unwrap_err(),
+        session.history().unwrap_err(),
+        session.paste("x").unwrap_err(),
+        session.press(Key::Enter).unwrap_err(),
     ] {
         assert_eq!(error.to_string(), "there is no session `s-0`");
     }
-    sessions.end(place).unwrap();
+    session.end().unwrap();
     let mode = fs::metadata(&stage.runtime).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
     wait_within(PATIENCE, "nothing to be left", || !played.is_there());

@@ -1,8 +1,8 @@
-//! Agents' sessions: what is true of one kind is true of the other.
+//! Agents' sessions.
 
 mod attach;
 mod cases;
-mod one_kind;
+mod limits;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,9 +10,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use anyhook_daemon::session::{self, Place, SessionError, Sessions};
+use anyhook_daemon::session::{Key, Session, SessionError};
 use anyhook_daemon::task::{self, Ended, Stand, TASK_VERSION, Task};
-use anyhook_model::pipeline::SessionKind;
 use anyhook_testkit::{TestEnv, leave_out, wait_within, write};
 use serde_json::json;
 
@@ -23,10 +22,9 @@ const BINARY: &str = env!("CARGO_BIN_EXE_anyhook");
 /// How long anything may take, on a machine that does much else.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Where sessions of one kind are played.
+/// Where sessions are played.
 struct Stage {
     environment: TestEnv,
-    sessions: &'static dyn Sessions,
     runtime: PathBuf,
     /// How many have been made.
     made: AtomicU32,
@@ -35,23 +33,22 @@ struct Stage {
 /// One session.
 struct Played<'a> {
     stage: &'a Stage,
-    place: Place,
+    session: Session,
 }
 
-/// Plays a case, unless there can be no such session here.
-fn play(kind: SessionKind, case: fn(&Stage)) {
-    let sessions = session::of_kind(kind);
-    if let Err(error) = sessions.check() {
+/// Plays a case, unless there can be no session here.
+fn play(case: fn(&Stage)) {
+    if let Err(error) = Session::check() {
         return leave_out("sessions", &error.to_string());
     }
-    case(&Stage::new(sessions));
+    case(&Stage::new());
 }
 
 impl Stage {
-    fn new(sessions: &'static dyn Sessions) -> Self {
+    fn new() -> Self {
         let environment = environment();
         let runtime = environment.root().join("run");
-        Self { environment, sessions, runtime, made: AtomicU32::new(0) }
+        Self { environment, runtime, made: AtomicU32::new(0) }
     }
 
     /// Writes a session's task down.
@@ -79,18 +76,18 @@ impl Stage {
             terminal: true,
         };
         task::prepare(&folder, &task).unwrap();
-        let place = Place {
+        let session = Session {
             folder,
             name: name.to_owned(),
             binary: BINARY.into(),
             runtime: self.runtime.clone(),
         };
-        Played { stage: self, place }
+        Played { stage: self, session }
     }
 
     fn started(&self, text: &str) -> Played<'_> {
         let played = self.prepared(text);
-        self.sessions.start(&played.place).unwrap();
+        played.session.start().unwrap();
         played
     }
 
@@ -117,11 +114,11 @@ impl Stage {
 
 impl Played<'_> {
     fn is_there(&self) -> bool {
-        self.stage.sessions.is_there(&self.place).unwrap()
+        self.session.is_there().unwrap()
     }
 
     fn screen(&self) -> String {
-        self.stage.sessions.screen(&self.place).unwrap()
+        self.session.screen().unwrap()
     }
 
     /// Waits for a text on the screen.
@@ -135,15 +132,15 @@ impl Played<'_> {
     }
 
     fn paste(&self, text: &str) {
-        self.stage.sessions.paste(&self.place, text).unwrap();
+        self.session.paste(text).unwrap();
     }
 
-    fn press(&self, key: session::Key) {
-        self.stage.sessions.press(&self.place, key).unwrap();
+    fn press(&self, key: Key) {
+        self.session.press(key).unwrap();
     }
 
     fn ended(&self) -> Ended {
-        match task::wait(&self.place.folder).unwrap() {
+        match task::wait(&self.session.folder).unwrap() {
             Stand::Ended(ended) => ended,
             other => panic!("{other:?}"),
         }
@@ -155,7 +152,7 @@ impl Played<'_> {
 
     /// Returns the process that keeps the session's terminal: the keeper's parent.
     fn terminal_process(&self) -> String {
-        let Stand::Running(keeper) = task::stand(&self.place.folder).unwrap() else {
+        let Stand::Running(keeper) = task::stand(&self.session.folder).unwrap() else {
             panic!("it does not run")
         };
         let stat = fs::read_to_string(format!("/proc/{}/stat", keeper.pid)).unwrap();
@@ -164,18 +161,13 @@ impl Played<'_> {
 }
 
 /// Types a line and presses Enter, whatever happens meanwhile.
-fn type_line(
-    sessions: &dyn Sessions,
-    place: &Place,
-    text: &str,
-    limit: Duration,
-) -> Result<(), SessionError> {
-    session::type_line_if(sessions, place, text, limit, || true).map(|is_sent| assert!(is_sent))
+fn type_line(session: &Session, text: &str, limit: Duration) -> Result<(), SessionError> {
+    session.type_line_if(text, limit, || true).map(|is_sent| assert!(is_sent))
 }
 
 impl Drop for Played<'_> {
     fn drop(&mut self) {
-        let _ = self.stage.sessions.end(&self.place);
+        let _ = self.session.end();
     }
 }
 
@@ -193,10 +185,9 @@ fn helper_words(played: &Played<'_>, what: &str) -> (Vec<(&'static str, String)>
     let text = |path: &Path| path.to_str().unwrap().to_owned();
     let variables = vec![
         ("ANYHOOK_TEST_WHAT", what.to_owned()),
-        ("ANYHOOK_TEST_KIND", played.stage.sessions.kind().name().to_owned()),
-        ("ANYHOOK_TEST_FOLDER", text(&played.place.folder)),
-        ("ANYHOOK_TEST_NAME", played.place.name.clone()),
-        ("ANYHOOK_TEST_RUNTIME", text(&played.place.runtime)),
+        ("ANYHOOK_TEST_FOLDER", text(&played.session.folder)),
+        ("ANYHOOK_TEST_NAME", played.session.name.clone()),
+        ("ANYHOOK_TEST_RUNTIME", text(&played.session.runtime)),
     ];
     let program = text(&std::env::current_exe().unwrap());
     let words = ["session::helper", "--exact", "--ignored", "--nocapture", "--test-threads=1"];
@@ -218,24 +209,21 @@ fn start_helper(played: &Played<'_>, what: &str) -> Child {
 fn helper() {
     let variable = |name: &str| std::env::var(name).unwrap();
     let Ok(what) = std::env::var("ANYHOOK_TEST_WHAT") else { return };
-    let kind =
-        if variable("ANYHOOK_TEST_KIND") == "tmux" { SessionKind::Tmux } else { SessionKind::Pty };
-    let place = Place {
+    let session = Session {
         folder: variable("ANYHOOK_TEST_FOLDER").into(),
         name: variable("ANYHOOK_TEST_NAME"),
         binary: BINARY.into(),
         runtime: variable("ANYHOOK_TEST_RUNTIME").into(),
     };
-    let sessions = session::of_kind(kind);
     match what.as_str() {
         "start" => {
-            sessions.start(&place).unwrap();
+            session.start().unwrap();
             println!("started");
             loop {
                 std::thread::park();
             }
         }
-        "attach" => match sessions.attach(&place) {
+        "attach" => match session.attach() {
             Ok(()) => println!("attached and back"),
             Err(error) => println!("not attached: {error}"),
         },

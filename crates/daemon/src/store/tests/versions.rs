@@ -1,10 +1,12 @@
 //! Older versions are brought up, newer ones left alone.
 
+use std::collections::BTreeSet;
 use std::fs;
 
+use anyhook_flow::State;
 use serde_json::{Value, json};
 
-use super::super::schema::{CURRENT, Kind, Migration, Schema};
+use super::super::schema::{CURRENT, Kind, Migration, Schema, VERSION};
 use super::super::{Options, Store, StoreError, files};
 use super::contents;
 
@@ -77,7 +79,7 @@ fn what_cannot_be_brought_up_is_refused_and_left_alone() {
 #[test]
 fn a_newer_version_is_refused_and_left_alone() {
     let scratch = tempfile::tempdir().unwrap();
-    let (mut store, _) = Store::open_as(scratch.path(), OPTIONS, schema(3)).unwrap();
+    let (mut store, _) = Store::open_as(scratch.path(), OPTIONS, schema(VERSION + 1)).unwrap();
     store.append(&[1]).unwrap();
     drop(store);
     let newer = || {
@@ -85,7 +87,7 @@ fn a_newer_version_is_refused_and_left_alone() {
             Store::open(scratch.path(), OPTIONS).unwrap_err(),
             Store::repair(scratch.path()).unwrap_err(),
         ] {
-            assert!(matches!(error, StoreError::Newer { known: 1, .. }), "{error}");
+            assert!(matches!(error, StoreError::Newer { known: VERSION, .. }), "{error}");
             assert_eq!(error.hint(), "update anyhook");
         }
     };
@@ -100,9 +102,33 @@ fn a_newer_version_is_refused_and_left_alone() {
 
     // A snapshot alone.
     fs::remove_file(segment).unwrap();
-    let snapshot = super::super::line::snapshot(2, 1, &Value::Null).unwrap();
+    let snapshot = super::super::line::snapshot(VERSION + 1, 1, &Value::Null).unwrap();
     fs::write(scratch.path().join(files::snapshot_name(1)), snapshot).unwrap();
     newer();
+}
+
+/// What a daemon of version 1 stored while an agent ran in `tmux` and another waited for a person.
+#[test]
+fn the_state_of_version_1_is_read() {
+    let stored: Value = serde_json::from_str(include_str!("version_1.json")).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let (mut store, _) = Store::open_as(scratch.path(), OPTIONS, schema(1)).unwrap();
+    store.snapshot(&stored["snapshot"]).unwrap();
+    store.append(stored["entries"].as_array().unwrap()).unwrap();
+    drop(store);
+    let (_, recovered) = Store::open(scratch.path(), OPTIONS).unwrap();
+    let mut state: State = serde_json::from_value(recovered.snapshot.unwrap()).unwrap();
+    for (_, entry) in recovered.entries {
+        state.apply(&serde_json::from_value(entry).unwrap(), &BTreeSet::new());
+    }
+    let present: Vec<(&str, bool, usize)> = state
+        .pipelines
+        .open()
+        .filter_map(|open| Some((open, open.present()?)))
+        .map(|(open, visit)| (visit.step.as_str(), visit.has_session, open.jobs().count()))
+        .collect();
+    assert_eq!(present, [("b", true, 1); 3]);
+    assert_eq!(state.inquiries.open().count(), 1);
 }
 
 #[test]

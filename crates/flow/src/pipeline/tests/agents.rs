@@ -188,10 +188,10 @@ fn the_end_of_its_process_does_not_take_the_question_away() {
 fn an_agent_that_cannot_be_started_fails_the_step() {
     let mut world = World::begin(plan(vec![agent("a", &json!({}))]));
     let job = world.job(|work| matches!(work, JobWork::Agent { .. }));
-    world.result(job, JobResult::Failed { why: "tmux is needed".to_owned() });
+    world.result(job, JobResult::Failed { why: "no terminal can be made".to_owned() });
     assert_eq!(world.phase(), Phase::Failed);
     let why = world.pipeline().view(&|_| String::new()).why.unwrap();
-    assert_eq!(why, "step `a` failed: the agent could not be started: tmux is needed");
+    assert_eq!(why, "step `a` failed: the agent could not be started: no terminal can be made");
 }
 
 #[test]

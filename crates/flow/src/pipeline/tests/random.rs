@@ -135,7 +135,7 @@ fn result_of(work: &JobWork, outcome: JobOutcome) -> Option<JobResult> {
         matches!(work, JobWork::End { .. } | JobWork::MakeWorkspace | JobWork::RemoveWorkspace);
     Some(match outcome {
         JobOutcome::Started if matches!(work, JobWork::Agent { .. }) => {
-            JobResult::Started { session: SessionKind::Pty, warning: None, to_type: None }
+            JobResult::Started { warning: None, to_type: None }
         }
         JobOutcome::Started => return None,
         JobOutcome::Done => JobResult::Done { note: None },

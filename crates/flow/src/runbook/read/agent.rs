@@ -1,7 +1,6 @@
 //! Agents and what is done about them.
 
 use anyhook_model::nearest::nearest;
-use anyhook_model::pipeline::SessionKind;
 use anyhook_model::reaction::{ReactionError, ReactionProblem, Trigger};
 
 use super::Reader;
@@ -46,9 +45,7 @@ impl Reader {
         if let Some((text, span)) = self.text(map, "host") {
             agent.host = Some(self.name(&text.text, span, "a host"));
         }
-        agent.session = map.get("session").and_then(|entry| {
-            self.word(entry, &[SessionKind::Tmux, SessionKind::Pty].map(|kind| (kind, kind.name())))
-        });
+        self.retired_session(map);
         let entries = Trigger::ALL.iter().filter_map(|trigger| map.get(trigger.name()));
         for entry in entries {
             let read = agent.reactions.set(&entry.key.name, &entry.node.to_json());
@@ -58,6 +55,26 @@ impl Reader {
         }
         agent.texts = self.texts(map);
         agent
+    }
+
+    /// Reads `session`, which chose between two kinds of session until there was one.
+    fn retired_session(&mut self, map: &Map) {
+        let Some(entry) = map.get("session") else { return };
+        let hint = "remove it: `anyhook agent attach` shows the session of any agent";
+        match &entry.node.kind {
+            Kind::Text(text) if text.text == "tmux" => self.report(
+                Finding::error("retired", "there are no sessions in tmux any more")
+                    .at(entry.node.span.clone())
+                    .hint(hint),
+            ),
+            Kind::Text(text) if text.text == "pty" => self.report(
+                Finding::error("retired", "`session` is not needed: there is one kind of session")
+                    .note()
+                    .at(entry.key.span.clone())
+                    .hint(hint),
+            ),
+            _ => drop(self.word(entry, &[((), "pty")])),
+        }
     }
 
     fn prompt(&mut self, map: &Map) -> Option<PromptDefinition> {

@@ -85,7 +85,6 @@ impl Starter<'_> {
             prompt: Some(self.runnable(&self.prompt(state, work)?)),
             env: Self::variables(&work.agent),
             cwd: root.clone(),
-            session: None,
             reactions: self.reactions(work),
             gate_values: BTreeMap::new(),
         };

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::session::Key;
+use super::Key;
 
 /// The version of what is said.
 ///

@@ -5,9 +5,9 @@ use std::num::NonZeroU16;
 
 use vt100::{Callbacks, Color, Parser, Screen};
 
+use super::end::trimmed;
 use super::talk::Size;
-use crate::session::end::trimmed;
-use crate::session::{Key, SCROLLED, SessionError, control};
+use super::{Key, SCROLLED, SessionError, control};
 
 /// The least and the most rows or columns; more is nobody's terminal.
 const SIDE: (u16, u16) = (2, 1000);

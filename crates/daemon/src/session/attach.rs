@@ -8,19 +8,19 @@ use std::os::unix::net::UnixStream;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcgetwinsize, tcsetattr};
 
+use super::client::{ask_on, broken, connect};
 use super::display::NO_MODES;
 use super::leave::Leaving;
+use super::signals::Signals;
 use super::talk::{FromPerson, Request, Size, ToPerson};
-use super::{ask_on, broken, connect};
+use super::{Session, SessionError};
 use crate::frame;
-use crate::session::signals::Signals;
-use crate::session::{Place, SessionError};
 
 /// How a session is left.
 const KEYS: &str = "Ctrl-b d leaves";
 
 /// Shows a session until the person leaves it, or it is over, or we are told to end.
-pub(super) fn attach(place: &Place) -> Result<(), SessionError> {
+pub(super) fn attach(session: &Session) -> Result<(), SessionError> {
     if !isatty(io::stdin()) || !isatty(io::stdout()) {
         return Err(SessionError::NoTerminal);
     }
@@ -28,15 +28,15 @@ pub(super) fn attach(place: &Place) -> Result<(), SessionError> {
         what: "this terminal cannot be used".to_owned(),
         why: error.to_string(),
     };
-    let mut stream = connect(place)?;
+    let mut stream = connect(session)?;
     let signals = Signals::heed().map_err(failed)?;
-    ask_on(&mut stream, place, Request::Attach(size().map_err(failed)?))?;
+    ask_on(&mut stream, session, Request::Attach(size().map_err(failed)?))?;
     let raw = Raw::enter().map_err(failed)?;
-    let seen = watch(place, &mut stream, &signals);
+    let seen = watch(session, &mut stream, &signals);
     drop(raw);
     let last = match seen? {
-        Seen::Left => format!("[left the session `{}`, which goes on]", place.name),
-        Seen::Over => format!("[the session `{}` is over]", place.name),
+        Seen::Left => format!("[left the session `{}`, which goes on]", session.name),
+        Seen::Over => format!("[the session `{}` is over]", session.name),
     };
     // Whoever has gone needs no words.
     let _ = writeln!(io::stdout(), "{last}");
@@ -49,10 +49,14 @@ enum Seen {
     Over,
 }
 
-fn watch(place: &Place, stream: &mut UnixStream, signals: &Signals) -> Result<Seen, SessionError> {
+fn watch(
+    session: &Session,
+    stream: &mut UnixStream,
+    signals: &Signals,
+) -> Result<Seen, SessionError> {
     let mut leaving = Leaving::default();
     let mut stdin = File::from(
-        io::stdin().as_fd().try_clone_to_owned().map_err(|error| broken(place, &error.into()))?,
+        io::stdin().as_fd().try_clone_to_owned().map_err(|error| broken(session, &error.into()))?,
     );
     loop {
         let mut waited = [
@@ -71,15 +75,15 @@ fn watch(place: &Place, stream: &mut UnixStream, signals: &Signals) -> Result<Se
             let mut bytes = [0; 64];
             let _ = (&signals.resized).read(&mut bytes);
             if let Ok(size) = size() {
-                say(place, stream, &FromPerson::Resized(size))?;
+                say(session, stream, &FromPerson::Resized(size))?;
             }
         }
         if is_shown {
             match frame::read(stream) {
-                Ok(ToPerson::Shown(text)) => show(place, &text),
+                Ok(ToPerson::Shown(text)) => show(session, &text),
                 Ok(ToPerson::Over) => return Ok(Seen::Over),
                 Err(error) => {
-                    return match broken(place, &error) {
+                    return match broken(session, &error) {
                         SessionError::NotThere(_) => Ok(Seen::Over),
                         error => Err(error),
                     };
@@ -91,7 +95,7 @@ fn watch(place: &Place, stream: &mut UnixStream, signals: &Signals) -> Result<Se
             let Ok(length @ 1..) = stdin.read(&mut bytes) else { return Ok(Seen::Left) };
             let (passed, leaves) = leaving.take(&bytes[..length]);
             if !passed.is_empty() {
-                say(place, stream, &FromPerson::Typed(passed))?;
+                say(session, stream, &FromPerson::Typed(passed))?;
             }
             if leaves {
                 return Ok(Seen::Left);
@@ -100,8 +104,8 @@ fn watch(place: &Place, stream: &mut UnixStream, signals: &Signals) -> Result<Se
     }
 }
 
-fn say(place: &Place, stream: &mut UnixStream, what: &FromPerson) -> Result<(), SessionError> {
-    match frame::write(stream, what).map_err(|error| broken(place, &error)) {
+fn say(session: &Session, stream: &mut UnixStream, what: &FromPerson) -> Result<(), SessionError> {
+    match frame::write(stream, what).map_err(|error| broken(session, &error)) {
         // That it is over is read next.
         Ok(()) | Err(SessionError::NotThere(_)) => Ok(()),
         Err(error) => Err(error),
@@ -109,11 +113,11 @@ fn say(place: &Place, stream: &mut UnixStream, what: &FromPerson) -> Result<(), 
 }
 
 /// Shows what there is, and below it how to leave.
-fn show(place: &Place, text: &str) {
+fn show(session: &Session, text: &str) {
     let mut all = text.to_owned();
     if let Ok(Size { rows, columns }) = whole_size() {
         let line: String =
-            format!(" {} · {KEYS} ", place.name).chars().take(usize::from(columns)).collect();
+            format!(" {} · {KEYS} ", session.name).chars().take(usize::from(columns)).collect();
         all.push_str(&format!("\x1b7\x1b[{rows};1H\x1b[m\x1b[2K\x1b[7m{line}\x1b[m\x1b8"));
     }
     let mut stdout = io::stdout();

@@ -18,9 +18,9 @@ use rustix::io::FdFlags;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
+use super::end::keep_screen;
 use super::serve::{self, Desk, SIZE};
 use super::typed::Typed;
-use crate::session::end::keep_screen;
 use crate::task::{self, keeper};
 
 /// What the terminal calls itself.

@@ -15,9 +15,9 @@ use rustix::termios::{Winsize, tcsetwinsize};
 use super::display::{Display, Shown};
 use super::talk::{Answer, Asked, FromPerson, Request, Size, TERMINAL_VERSION, ToPerson};
 use super::typed::Typed;
+use super::{COLUMNS, ROWS};
 use crate::frame::{self, FrameError};
 use crate::peer;
-use crate::session::{COLUMNS, ROWS};
 
 /// Whoever connects asks, and takes the answer, within this time.
 const LIMIT: Duration = Duration::from_secs(5);

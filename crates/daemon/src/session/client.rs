@@ -1,0 +1,126 @@
+//! The connection to the process that keeps a session's terminal, and how that process is started.
+
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhook_engine::run::descendants::{ASIDE, MARK};
+use anyhook_engine::run::detached;
+
+use super::runtime::{short_hash, sockets};
+use super::talk::{Answer, Asked, Request, TERMINAL_VERSION};
+use super::{ARGUMENT, Session, SessionError};
+use crate::frame::{self, FrameError};
+use crate::peer;
+use crate::task;
+
+/// The process that keeps a terminal answers at once, or something is wrong with it.
+pub(super) const LIMIT: Duration = Duration::from_secs(5);
+
+/// Returns a session's socket. Nothing is there yet.
+fn socket(session: &Session) -> Result<PathBuf, SessionError> {
+    Ok(sockets(&session.runtime)?.join(short_hash(session.name.as_bytes())))
+}
+
+/// Starts the process that keeps the terminal, and returns when a keeper has the task.
+pub(super) fn start_terminal(session: &Session) -> Result<(), SessionError> {
+    let not_started = |why: String| SessionError::NotStarted { name: session.name.clone(), why };
+    let (answer, tell) = io::pipe().map_err(|error| not_started(error.to_string()))?;
+    // It begins a session of its own, which the leader of a process group could not.
+    let process = Command::new(&session.binary)
+        .arg(ARGUMENT)
+        .args([&session.folder, &socket(session)?])
+        .stdin(Stdio::null())
+        .stdout(tell)
+        .stderr(Stdio::null())
+        .env_remove("TMUX")
+        .env_remove("TMUX_PANE")
+        .env(MARK, ASIDE)
+        .current_dir("/")
+        .spawn()
+        .map_err(|error| not_started(format!("`{}`: {error}", session.binary.display())))?;
+    detached::take_leave_of(process);
+    let said = task::first_words(answer);
+    if task::is_begun(&session.folder) {
+        return Ok(());
+    }
+    Err(not_started(match said {
+        Ok(words) if words.is_empty() => "its keeper ended".to_owned(),
+        Ok(words) => words,
+        Err(error) => format!("its keeper does not answer: {error}"),
+    }))
+}
+
+/// Connects to the process that keeps the terminal.
+pub(super) fn connect(session: &Session) -> Result<UnixStream, SessionError> {
+    let path = socket(session)?;
+    let stream = match UnixStream::connect(&path) {
+        Ok(stream) => stream,
+        Err(error) => {
+            return Err(match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
+                    SessionError::NotThere(session.name.clone())
+                }
+                _ => SessionError::File { path, error },
+            });
+        }
+    };
+    if !peer::is_ours(&stream) {
+        return Err(SessionError::Stranger(session.name.clone()));
+    }
+    stream
+        .set_read_timeout(Some(LIMIT))
+        .and_then(|()| stream.set_write_timeout(Some(LIMIT)))
+        .map_err(|error| SessionError::File { path, error })?;
+    Ok(stream)
+}
+
+/// Asks on a connection.
+pub(super) fn ask_on(
+    stream: &mut UnixStream,
+    session: &Session,
+    what: Request,
+) -> Result<Answer, SessionError> {
+    let failed = |error: FrameError| broken(session, &error);
+    frame::write(stream, &Asked { v: TERMINAL_VERSION, what }).map_err(failed)?;
+    match frame::read(stream).map_err(failed)? {
+        Answer::Refused(why) => {
+            Err(SessionError::Failed { what: format!("the terminal of `{}`", session.name), why })
+        }
+        answer => Ok(answer),
+    }
+}
+
+pub(super) fn ask(session: &Session, what: Request) -> Result<Answer, SessionError> {
+    ask_on(&mut connect(session)?, session, what)
+}
+
+pub(super) fn text(session: &Session, what: Request) -> Result<String, SessionError> {
+    match ask(session, what)? {
+        Answer::Text(text) => Ok(text),
+        other => Err(SessionError::Failed {
+            what: format!("the terminal of `{}`", session.name),
+            why: format!("it answered {other:?}"),
+        }),
+    }
+}
+
+/// Says what a connection that broke means: in the middle of an answer, a session is over.
+pub(super) fn broken(session: &Session, error: &FrameError) -> SessionError {
+    let kind = match error {
+        FrameError::Io(error) => Some(error.kind()),
+        _ => None,
+    };
+    match kind {
+        Some(io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+            SessionError::Slow(format!("the terminal of `{}`", session.name))
+        }
+        Some(_) => SessionError::NotThere(session.name.clone()),
+        None => SessionError::Failed {
+            what: format!("the terminal of `{}`", session.name),
+            why: error.to_string(),
+        },
+    }
+}

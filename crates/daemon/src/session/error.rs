@@ -1,0 +1,81 @@
+//! Why a session cannot be used.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::task::TaskError;
+
+/// Why a session cannot be dealt with.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// There is no such session, or not any more.
+    #[error("there is no session `{0}`")]
+    NotThere(String),
+    /// Its task cannot be dealt with.
+    #[error(transparent)]
+    Task(#[from] TaskError),
+    /// Its task could not be begun.
+    #[error("the session `{name}` could not be started: {why}")]
+    NotStarted {
+        /// The session.
+        name: String,
+        /// Why.
+        why: String,
+    },
+    /// A folder or file cannot be used.
+    #[error("`{}` cannot be used: {error}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A folder is open to others.
+    #[error("`{}` belongs to somebody else", .0.display())]
+    NotOurs(PathBuf),
+    /// Whoever answers is somebody else.
+    #[error("the socket of the session `{0}` belongs to another user's process")]
+    Stranger(String),
+    /// What was asked for could not be done.
+    #[error("{what}: {why}")]
+    Failed {
+        /// What.
+        what: String,
+        /// Why.
+        why: String,
+    },
+    /// It does not answer in time.
+    #[error("{0} does not answer")]
+    Slow(String),
+    /// The text would end its own paste, and the rest would be typed.
+    #[error("the text holds the sequence of bytes that ends a paste")]
+    Unpastable,
+    /// There is no such key.
+    #[error("there is no key for {0:?} with the control key")]
+    NoKey(char),
+    /// What was typed did not appear.
+    #[error("the session `{0}` does not show what was typed")]
+    NotShown(String),
+    /// A session can only be shown in a terminal.
+    #[error("this is no terminal")]
+    NoTerminal,
+}
+
+impl SessionError {
+    /// Returns the next step.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::NotThere(_) => "anyhook agent list",
+            Self::Task(error) => error.hint(),
+            Self::NotStarted { .. } | Self::Failed { .. } => "anyhook daemon logs",
+            Self::File { .. } | Self::NotOurs(_) | Self::Stranger(_) => {
+                "look at who owns the folder, and its rights"
+            }
+            Self::Slow(_) => "try again; if that does not help, end the session",
+            Self::Unpastable => "leave control characters out",
+            Self::NoKey(_) => "use a letter",
+            Self::NotShown(_) => "attach to the session and look at what it waits for",
+            Self::NoTerminal => "run it in a terminal",
+        }
+    }
+}
