@@ -61,7 +61,6 @@ pub mod index;
 mod installation;
 pub mod instructions;
 pub mod journal;
-mod large;
 mod last_known;
 pub mod matcher;
 pub mod output;
@@ -81,7 +80,7 @@ pub mod session_guards;
 pub mod settings;
 pub mod trust;
 
-pub use engine::{Dispatched, Engine, Scene, explain, new_id, now};
+pub use engine::{Dispatched, Engine, EventHooks, explain, new_id, now};
 pub use hook::{Hook, Level, Trust};
 pub use places::Places;
 pub use problem::{Place, Problem, Severity};

@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhook_model::inquiry::{ANSWER, AgentQuestion, Choice, DECLINE, Ending, InquiryKind};
 use anyhook_model::json::{shorten, to_spaced};
 use anyhook_model::{
-    Effect, Event, EventKind, Host, Inquiry, PromptType, Record, Resolution, Verdict,
+    Effect, Event, EventKind, Host, Inquiry, PromptType, Record, RecordId, Resolution, Verdict,
 };
 use jiff::SignedDuration;
 use sha2::{Digest, Sha256};
@@ -37,11 +37,20 @@ pub trait Person: Debug + Send + Sync {
     fn ask(&self, places: &Places, inquiry: &Inquiry, record: &Record) -> Option<Resolution>;
 }
 
+/// Who asks: the record that tells of it, and the id the agent was given.
+#[derive(Clone, Copy, Debug)]
+pub struct Asker<'record> {
+    /// The id of the record.
+    pub id: &'record RecordId,
+    /// The id the agent was given by the program that started it.
+    pub agent_id: Option<&'record str>,
+}
+
 /// Returns what a person is to be asked, if the settings say so and somebody could still wait.
 pub fn inquiry(
-    events: &[Event],
+    events: &[&Event],
     verdict: &Verdict,
-    record: &Record,
+    asker: Asker<'_>,
     settings: &DecisionSettings,
     left: Option<Duration>,
     questions: Questions,
@@ -80,9 +89,9 @@ pub fn inquiry(
     let until =
         SignedDuration::try_from(limit).ok().and_then(|limit| created.checked_add(limit).ok());
     Some(Inquiry {
-        id: record.id.clone(),
+        id: asker.id.clone(),
         kind,
-        agent: agent_of(record)?,
+        agent: agent_of(asker.agent_id, event)?,
         question,
         tool: Some(tool.name.clone()),
         about: about(events).filter(|_| questions.is_empty()).map(|about| clean(&about)),
@@ -171,18 +180,16 @@ pub fn take(verdict: &mut Verdict, inquiry: &Inquiry, answer: &Resolution) -> bo
     true
 }
 
-/// Returns the agent a record is about: the id it was given, else its host and session.
-pub fn agent_of(record: &Record) -> Option<String> {
-    record.agent_id.clone().or_else(|| {
-        let session = record.session.as_deref()?;
-        Some(anyhook_model::agent::agent_id(&record.host, session))
-    })
+/// Returns the agent that asks: the id it was given, else its host and session.
+fn agent_of(agent_id: Option<&str>, event: &Event) -> Option<String> {
+    let of_session = |session: &str| anyhook_model::agent::agent_id(&event.host, session);
+    agent_id.map(str::to_owned).or_else(|| event.session.as_deref().map(of_session))
 }
 
 /// Returns what a call is about: one that is several, as a patch of many files, names them all.
-fn about(events: &[Event]) -> Option<String> {
+fn about(events: &[&Event]) -> Option<String> {
     let [event] = events else {
-        let of_call = |event: &Event| {
+        let of_call = |event: &&Event| {
             let tool = event.tool.as_ref().map_or("", |tool| &tool.name);
             format!("{tool} {}", event.headline().unwrap_or_default())
         };
@@ -192,7 +199,7 @@ fn about(events: &[Event]) -> Option<String> {
     event.headline().map(Cow::into_owned)
 }
 
-fn digest(events: &[Event]) -> String {
+fn digest(events: &[&Event]) -> String {
     let mut hash = Sha256::new();
     for (index, tool) in events.iter().filter_map(|event| event.tool.as_ref()).enumerate() {
         if index > 0 {
@@ -209,7 +216,7 @@ fn digest(events: &[Event]) -> String {
 mod tests {
     use std::path::Path;
 
-    use anyhook_model::{RecordId, ToolCall};
+    use anyhook_model::ToolCall;
     use jiff::Timestamp;
     use serde_json::json;
 
@@ -222,12 +229,12 @@ mod tests {
         event
     }
 
-    fn record() -> Record {
-        let id = RecordId::from_text("7k2m9x4q");
-        let mut record =
-            Record::new(id, Timestamp::UNIX_EPOCH, "claude-code", EventKind::BeforeTool);
-        record.session = Some("s".to_owned());
-        record
+    fn asker(id: &RecordId) -> Asker<'_> {
+        Asker { id, agent_id: None }
+    }
+
+    fn id() -> RecordId {
+        RecordId::from_text("7k2m9x4q")
     }
 
     fn asked(
@@ -236,8 +243,7 @@ mod tests {
         settings: &DecisionSettings,
     ) -> Option<Inquiry> {
         let verdict = Verdict { effect, reason: Some("why".to_owned()), ..Verdict::default() };
-        let events = std::slice::from_ref(event);
-        inquiry(events, &verdict, &record(), settings, None, Questions::None)
+        inquiry(&[event], &verdict, asker(&id()), settings, None, Questions::None)
     }
 
     fn both() -> DecisionSettings {
@@ -263,10 +269,10 @@ mod tests {
 
     #[test]
     fn the_wait_ends_before_the_deadline() {
-        let permission = [event(EventKind::PermissionRequest, "ls")];
+        let permission = event(EventKind::PermissionRequest, "ls");
         let ask = |left| {
-            let verdict = Verdict::default();
-            inquiry(&permission, &verdict, &record(), &both(), Some(left), Questions::None)
+            let (verdict, id) = (Verdict::default(), id());
+            inquiry(&[&permission], &verdict, asker(&id), &both(), Some(left), Questions::None)
         };
         let inquiry = ask(Duration::from_secs(11)).unwrap();
         let wait = inquiry.until.unwrap().duration_since(inquiry.created);
@@ -276,14 +282,15 @@ mod tests {
 
     #[test]
     fn a_call_that_is_several_is_asked_about_as_a_whole() {
-        let ask = |events: &[Event]| {
-            inquiry(events, &Verdict::default(), &record(), &both(), None, Questions::None).unwrap()
+        let ask = |events: &[&Event]| {
+            let (verdict, id) = (Verdict::default(), id());
+            inquiry(events, &verdict, asker(&id), &both(), None, Questions::None).unwrap()
         };
         let one = event(EventKind::PermissionRequest, "ls");
         let other = event(EventKind::PermissionRequest, "rm -rf /");
-        let both = ask(&[one.clone(), other]);
+        let both = ask(&[&one, &other]);
         assert_eq!(both.about.as_deref(), Some("2 changes: Shell ls, Shell rm -rf /"));
-        assert_ne!(both.digest, ask(&[one]).digest);
+        assert_ne!(both.digest, ask(&[&one]).digest);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 mod notify;
 
+use std::cell::OnceCell;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -188,6 +189,42 @@ pub struct Settings {
     pub person: PersonSettings,
     /// Files that could not be read, and values that do not count.
     pub problems: Vec<String>,
+}
+
+/// The settings of one dispatch: read when they are first needed and not again, so that an edit in
+/// the meantime does not give one event two values of a setting.
+///
+/// Most events need none but the journal's, which the index tells without a file being read.
+#[derive(Clone, Debug, Default)]
+pub struct DispatchSettings {
+    journal: OnceCell<JournalSettings>,
+    all: OnceCell<Settings>,
+}
+
+impl DispatchSettings {
+    /// Returns the settings; the first call reads them.
+    pub(crate) fn get(&self, places: &Places, root: Option<&Path>) -> &Settings {
+        self.all.get_or_init(|| {
+            let mut settings = Settings::load(places, root);
+            if let Some(journal) = self.journal.get() {
+                settings.journal.clone_from(journal);
+            }
+            settings
+        })
+    }
+
+    /// Returns how the journal is kept.
+    pub(crate) fn journal(&self, places: &Places, root: Option<&Path>) -> JournalSettings {
+        let read = || self.get(places, root).journal.clone();
+        self.journal.get().cloned().unwrap_or_else(read)
+    }
+
+    /// Takes how the journal is kept from where it is known without reading; the first counts.
+    pub(crate) fn journal_is(&self, journal: JournalSettings) {
+        if self.all.get().is_none() {
+            let _ = self.journal.set(journal);
+        }
+    }
 }
 
 impl Settings {

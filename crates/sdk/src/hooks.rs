@@ -257,7 +257,7 @@ impl Hooks {
         let began = Instant::now();
         let (engine, opened, event) = self.open(event).await;
         let mut dispatch =
-            Dispatch::new(&OpenFormat, Plan::new(&opened.scene.installed, &event), event);
+            Dispatch::new(&OpenFormat, Plan::new(&opened.hooks.installed, &event), event);
         loop {
             let turn = match dispatch.next_step() {
                 Step::Done => break,
@@ -289,11 +289,13 @@ impl Hooks {
         let writes = self.shared.journal && self.shared.places.is_some();
         self.shared
             .off_the_runtime(move || {
-                let mut dispatched = engine.close(&OpenFormat, opened, finished);
+                let mut dispatched = engine.close(&OpenFormat, opened, finished, payload);
                 engine.remember_call(&dispatched.event, &dispatched.record, &dispatched.verdict);
-                dispatched.record.payload = Some(payload);
-                let written =
-                    if writes { engine.journal(vec![*dispatched.record]) } else { Ok(()) };
+                let written = if writes {
+                    engine.journal_with(vec![*dispatched.record], &dispatched.settings)
+                } else {
+                    Ok(())
+                };
                 if let Err(error) = written {
                     let warning = format!("the journal cannot be written: {error}");
                     dispatched.verdict.warnings.push(warning);
@@ -308,9 +310,9 @@ impl Hooks {
         event.host.clone_from(&self.shared.agent);
         let shared = self.shared.clone();
         let explain = move || {
-            let mut scene = shared.engine().look(&event);
-            scene.installed.add(shared.hooks.iter().cloned());
-            let planned = anyhook_engine::explain(&scene, &event).into_iter();
+            let mut hooks = shared.engine().hooks_for(&event);
+            hooks.installed.add(shared.hooks.iter().cloned());
+            let planned = anyhook_engine::explain(&hooks, &event).into_iter();
             planned
                 .map(|(hook, _, due)| PlannedHook {
                     name: hook.name().to_owned(),
@@ -344,7 +346,7 @@ impl Hooks {
         let open = move || {
             let engine = shared.engine();
             let mut opened = engine.open(&mut event);
-            opened.scene.installed.add(shared.hooks.iter().cloned());
+            opened.hooks.installed.add(shared.hooks.iter().cloned());
             (engine, opened, event)
         };
         self.shared.off_the_runtime(open).await
@@ -361,7 +363,7 @@ impl Hooks {
     }
 
     fn aside(&self, engine: &Engine, due: &Due<'_>, opened: &Opened) -> Turn {
-        let record = || Box::new(Engine::record_of_aside(due, &opened.id, &opened.scene));
+        let record = || Box::new(Engine::background_record(due, opened.id()));
         if let Some(function) = self.shared.function(due.hook) {
             return Turn::Aside(record(), Aside::Call(function, seen(due), limit(due.hook)));
         }

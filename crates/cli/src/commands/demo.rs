@@ -192,7 +192,9 @@ impl Scene<'_> {
                 (Tone::Dim, &event.kind.to_string()),
             ])?;
             let dispatched = self.stage.engine.dispatch_event(&OpenFormat, event, None);
-            self.stage.engine.journal(vec![(*dispatched.record).clone()])?;
+            self.stage
+                .engine
+                .journal_with(vec![(*dispatched.record).clone()], &dispatched.settings)?;
             show_runs(&dispatched.record.runs, out)?;
             show_verdict(&anyhook_model::Verdict { id: None, ..dispatched.verdict }, "  ", out)?;
             out.flush()?;

@@ -38,8 +38,8 @@ pub fn show(
     environment: &Environment,
     out: &mut Out,
 ) -> Ended {
-    let scene = engine.look(event);
-    let plan = anyhook_engine::explain(&scene, event);
+    let hooks_met = engine.hooks_for(event);
+    let plan = anyhook_engine::explain(&hooks_met, event);
     if json {
         let hooks = plan
             .iter()
@@ -54,12 +54,12 @@ pub fn show(
                 fails: failing(hook),
             })
             .collect();
-        let project = scene.root.as_ref().map(|root| root.to_string_lossy().into_owned());
+        let project = hooks_met.root.as_ref().map(|root| root.to_string_lossy().into_owned());
         out.json(&PlanReport { event: event.kind.clone(), project, hooks })?;
         return Ok(exit_code::OK);
     }
     let tool = event.tool.as_ref().map(|tool| format!(" {}", tool.name)).unwrap_or_default();
-    let root = scene.root.as_ref().map_or_else(
+    let root = hooks_met.root.as_ref().map_or_else(
         || "no project".to_owned(),
         |root| format!("project {}", shown(root, &environment.places)),
     );

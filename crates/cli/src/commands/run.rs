@@ -43,7 +43,7 @@ pub fn run(arguments: &RunArgs, environment: &Environment, out: &mut Out) -> End
     engine.heed_signals(anyhook_engine::run::interruption::is_ignored);
     let dispatched =
         engine.dispatch_event(&OpenFormat, event, arguments.deadline_ms.map(Duration::from_millis));
-    let journaled = engine.journal(vec![(*dispatched.record).clone()]);
+    let journaled = engine.journal_with(vec![(*dispatched.record).clone()], &dispatched.settings);
     if let Err(error) = journaled {
         let text = format!("the journal cannot be written: {error}");
         // The verdict counts even where nobody can be told.

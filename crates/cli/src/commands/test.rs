@@ -171,7 +171,7 @@ fn test(engine: &Engine, hook: &Hook, path: &Path) -> Result<TestedCase, Trouble
         event.host.clone_from(host);
     }
     let alone = Installed::of(vec![hook]);
-    let finished = engine.run_apart(&OpenFormat, &alone, event, &variables);
+    let finished = engine.run_only(&OpenFormat, &alone, event, &variables);
     compare(&case, &finished, &project, &mut tested.faults);
     Ok(tested)
 }

@@ -95,7 +95,7 @@ fn run(
         scratch = Some(folder);
     }
     let host = find_host(&event.host).unwrap_or(&OpenFormat);
-    let finished = engine.run_apart(host, installed, event, &variables);
+    let finished = engine.run_only(host, installed, event, &variables);
     drop(scratch);
     Ok(finished)
 }

@@ -1,4 +1,4 @@
-//! Large payloads: read in full only where a hook may see them.
+//! Large payloads: decoded in full only where a hook may see them.
 //!
 //! What is large in a payload is nearly always one text or one list in a tool's input or output, and
 //! nearly always no hook is meant. So the beginnings of such values are read first; if no hook that
@@ -11,57 +11,29 @@
 use std::cell::OnceCell;
 
 use anyhook_model::json::{Abridged, Cut, Role, abridge};
-use anyhook_model::{Caller, DecodeError, Event, EventKind, Host, ToolCall, tools};
+use anyhook_model::{Caller, Event, EventKind, Host, ToolCall, tools};
 use serde_json::Value;
 
+use super::Engine;
+use super::decode::Partial;
 use crate::about::{LONG, about};
-use crate::engine::{Engine, Scene};
 use crate::file_forms;
 use crate::matcher::Leaves;
 use crate::plan::{Broken, Plan, PlannedStep};
+use crate::settings::DispatchSettings;
 
-/// Payloads longer than this are read in part first.
-pub(crate) const LARGE: usize = 64 * 1024;
-
-/// A payload that was read.
-pub(crate) struct Read {
-    pub(crate) events: Vec<Event>,
-    /// What is known already of the first event, if only beginnings of it were read.
-    pub(crate) known: Option<Known>,
-}
-
-/// What was found out about an event before it is dispatched.
-#[derive(Debug)]
-pub(crate) struct Known {
-    /// The hooks it meets.
-    pub(crate) scene: Scene,
-    /// What it is about.
-    pub(crate) about: Option<String>,
-}
+/// Payloads longer than this are decoded in part first.
+pub(super) const LARGE: usize = 64 * 1024;
 
 impl Engine {
-    /// Reads a payload as events.
-    pub(crate) fn read(
+    /// Decodes a payload in part, if no hook can match what it calls.
+    pub(super) fn decode_partly(
         &self,
         host: &dyn Host,
         payload: &[u8],
         caller: &Caller,
-    ) -> Result<Read, DecodeError> {
-        if payload.len() > self.large
-            && let Some((event, known)) = self.read_beginnings(host, payload, caller)
-        {
-            return Ok(Read { events: vec![event], known: Some(known) });
-        }
-        Ok(Read { events: host.decode(payload, caller)?, known: None })
-    }
-
-    /// Reads a payload in part, if no hook can match what it calls.
-    fn read_beginnings(
-        &self,
-        host: &dyn Host,
-        payload: &[u8],
-        caller: &Caller,
-    ) -> Option<(Event, Known)> {
+        settings: &DispatchSettings,
+    ) -> Option<(Event, Partial)> {
         let text = str::from_utf8(payload).ok()?;
         // As much as the digest of a call is made of: one whose input was cut has none.
         let Abridged { text, cuts } = abridge(text, host.passed_on(), LONG)?;
@@ -102,17 +74,17 @@ impl Engine {
         file_forms::resolve(&event);
         let call = event.tool.as_ref()?;
         let leaves = OnceCell::from(leaves(call, &cuts));
-        let scene = self.peek(roots, &event, &leaves);
-        if self.may_be_remembered(&event, &scene) {
+        let hooks = self.find_hooks(roots, &event, self.by_index, &leaves, settings);
+        if self.may_be_remembered(&event, &hooks) {
             return None;
         }
-        let plan = Plan::new(&scene.installed, &event);
+        let plan = Plan::new(&hooks.installed, &event);
         let leaves = leaves.into_inner()?;
         if plan.steps.iter().any(|step| may_match(step, call, &leaves)) {
             return None;
         }
         let about = about(&event, &cuts);
-        Some((event, Known { scene, about }))
+        Some((event, Partial { hooks, about }))
     }
 }
 

@@ -1,0 +1,82 @@
+//! What a tool call is known by, from the moment it is asked about to the moment it has run.
+
+use std::io;
+
+use anyhook_model::json::{any_leaf, to_spaced};
+use anyhook_model::{Event, EventKind, Record, RecordId, Verdict};
+
+use super::Engine;
+use crate::about::LONG;
+use crate::digest::{hex, sha256};
+use crate::dispatch::Finished;
+use crate::journal::denied::{DIGEST, is_digest};
+use crate::session::Session;
+
+/// Inputs up to this size have a digest beside their call's id.
+const DIGEST_LIMIT: usize = LONG;
+
+/// What a tool call is known by.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CallId {
+    /// The host's id, else the digest.
+    pub(super) call: Option<String>,
+    /// The digest, beside an id.
+    pub(super) digest: Option<String>,
+}
+
+impl CallId {
+    pub(super) fn of(event: &Event) -> Self {
+        let Some(tool) = &event.tool else { return Self::default() };
+        // For a call that has an id, the digest is only a help: not for large inputs.
+        let mut size = 0;
+        let is_large = any_leaf(&tool.input, &mut |leaf| {
+            size += leaf.len();
+            size > DIGEST_LIMIT
+        });
+        let digest = || {
+            let text = format!("{}\n{}", tool.name, to_spaced(&tool.input));
+            format!("{DIGEST}{}", hex(&sha256(text.as_bytes())[..16]))
+        };
+        match &tool.use_id {
+            Some(id) => Self { call: Some(id.clone()), digest: (!is_large).then(digest) },
+            None => Self { call: Some(digest()), digest: None },
+        }
+    }
+
+    /// Counts a call that was asked about, also by what it is known by after its hooks changed it.
+    pub(super) fn count(&self, session: &Session, finished: &Finished) -> io::Result<()> {
+        let changed = finished.verdict.input.as_ref().map(|_| Self::of(&finished.event));
+        let changed = changed.filter(|_| self.digest.is_none()).and_then(|id| id.call);
+        session.count_call(self.call.as_deref().unwrap_or(""), changed.as_deref())
+    }
+}
+
+impl Engine {
+    /// Remembers which call was denied, so that it is noticed if it runs nevertheless.
+    pub fn remember_call(&self, event: &Event, record: &Record, verdict: &Verdict) {
+        let id = CallId { call: record.call.clone(), digest: record.call_digest.clone() };
+        self.remember_call_id(event, &id, &record.id, verdict);
+    }
+
+    pub(super) fn remember_call_id(
+        &self,
+        event: &Event,
+        id: &CallId,
+        record: &RecordId,
+        verdict: &Verdict,
+    ) {
+        let (Some(session), Some(call)) = (self.session(event), &id.call) else { return };
+        let record = verdict.id.as_ref().unwrap_or(record);
+        // What cannot be remembered is found by `verify`: the journal has it all.
+        let _ = match event.kind {
+            EventKind::BeforeTool | EventKind::PermissionRequest if verdict.is_block() => {
+                session.deny(call, record.as_str())
+            }
+            EventKind::BeforeTool => {
+                let digest = id.digest.as_ref().unwrap_or(call);
+                if is_digest(digest) { session.let_through(digest) } else { Ok(()) }
+            }
+            _ => Ok(()),
+        };
+    }
+}

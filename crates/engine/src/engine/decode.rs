@@ -1,0 +1,40 @@
+//! A payload as events.
+
+use anyhook_model::{Caller, DecodeError, Event, Host};
+
+use super::{Engine, EventHooks};
+use crate::settings::DispatchSettings;
+
+/// A payload that was decoded.
+pub(super) struct Decoded {
+    pub(super) events: Vec<Event>,
+    /// What is known already of the first event, if it was decoded in part.
+    pub(super) partial: Option<Partial>,
+}
+
+/// What was found out about an event that was decoded in part.
+#[derive(Debug)]
+pub(super) struct Partial {
+    /// The hooks it meets.
+    pub(super) hooks: EventHooks,
+    /// What it is about.
+    pub(super) about: Option<String>,
+}
+
+impl Engine {
+    /// Decodes a payload: in part where it is large and no hook can match, else in full.
+    pub(super) fn decode(
+        &self,
+        host: &dyn Host,
+        payload: &[u8],
+        caller: &Caller,
+        settings: &DispatchSettings,
+    ) -> Result<Decoded, DecodeError> {
+        if payload.len() > self.large
+            && let Some((event, partial)) = self.decode_partly(host, payload, caller, settings)
+        {
+            return Ok(Decoded { events: vec![event], partial: Some(partial) });
+        }
+        Ok(Decoded { events: host.decode(payload, caller)?, partial: None })
+    }
+}

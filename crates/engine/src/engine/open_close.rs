@@ -1,0 +1,252 @@
+//! Before an event's hooks run, and after: what is known then, and what is left to decide.
+
+use std::cell::OnceCell;
+use std::io;
+use std::time::{Duration, Instant};
+
+use anyhook_model::agent::ProcessName;
+use anyhook_model::event::Doubt;
+use anyhook_model::json::{Object, shorten};
+use anyhook_model::{Alarm, Event, EventKind, Host, Payload, Record, RecordId, Verdict};
+use jiff::Timestamp;
+
+use super::call_id::CallId;
+use super::event::{Incoming, Part};
+use super::raise_alarms::is_heard;
+use super::record::{self, Exchange};
+use super::session_effects::remember;
+use super::stop_cap::cap_stop;
+use super::{Engine, EventHooks, new_id, now};
+use crate::about::about;
+use crate::dispatch::Finished;
+use crate::failure_streak;
+use crate::process_name;
+use crate::session::Session;
+use crate::settings::DispatchSettings;
+
+/// An event on its way through its hooks: what is known of it beside them.
+#[derive(Debug)]
+pub struct Opened {
+    /// The hooks it meets; a driver may add to them.
+    pub hooks: EventHooks,
+    pub(super) facts: Facts,
+    pub(super) settings: DispatchSettings,
+    pub(super) began: Instant,
+    session: Option<Session>,
+    trouble: Option<io::Error>,
+    part: Part,
+    alarms: Vec<Alarm>,
+}
+
+impl Opened {
+    /// Returns the id its record will have.
+    pub fn id(&self) -> &RecordId {
+        &self.facts.id
+    }
+}
+
+/// What a record tells that was known before the hooks ran.
+#[derive(Clone, Debug)]
+pub(super) struct Facts {
+    pub(super) id: RecordId,
+    pub(super) at: Timestamp,
+    /// What the event was about, as it came: hooks may change the input.
+    pub(super) about: Option<String>,
+    pub(super) counted: Object,
+    pub(super) call: CallId,
+    pub(super) agent_id: Option<String>,
+}
+
+impl Facts {
+    /// Begins a record now, of which nothing else is known yet.
+    pub(super) fn begin() -> Self {
+        Self {
+            id: new_id(),
+            at: now(),
+            about: None,
+            counted: Object::new(),
+            call: CallId::default(),
+            agent_id: None,
+        }
+    }
+}
+
+/// An event whose hooks have all had their turn: everything its record is made of.
+#[derive(Clone, Debug)]
+pub(super) struct Closed {
+    pub(super) facts: Facts,
+    pub(super) finished: Finished,
+    pub(super) process: Option<ProcessName>,
+    pub(super) alarms: Vec<Alarm>,
+    /// The denial that the host ignored.
+    pub(super) denied_by: Option<RecordId>,
+    pub(super) took: Duration,
+    pub(super) settings: DispatchSettings,
+}
+
+impl Closed {
+    /// Takes what hooks made of an event, with nothing known beside.
+    pub(super) fn of(facts: Facts, finished: Finished) -> Self {
+        Self {
+            facts,
+            finished,
+            process: None,
+            alarms: Vec::new(),
+            denied_by: None,
+            took: Duration::ZERO,
+            settings: DispatchSettings::default(),
+        }
+    }
+
+    /// Returns the event, with all input changes.
+    pub(super) fn event(&self) -> &Event {
+        &self.finished.event
+    }
+
+    /// Makes the record, and keeps the rest.
+    pub(super) fn into_dispatched(self, payload: Payload) -> Dispatched {
+        let exchange = Exchange { payload: Some(payload), ..Exchange::default() };
+        let (verdict, settings) = (self.finished.verdict.clone(), self.settings.clone());
+        let (record, event) = record::build(self, exchange);
+        Dispatched { verdict, record: Box::new(record), event, settings }
+    }
+}
+
+/// An event that went through its hooks.
+#[derive(Clone, Debug)]
+pub struct Dispatched {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What the journal gets. It is large, and handed on often.
+    pub record: Box<Record>,
+    /// The event, with all input changes, and the project root its hooks were taken from.
+    pub event: Event,
+    /// The settings it was dispatched with.
+    pub settings: DispatchSettings,
+}
+
+impl Engine {
+    /// Begins the dispatch of an event for a driver of its own: remembers what it tells of its
+    /// session, and finds the hooks it meets.
+    ///
+    /// The driver plans ([`crate::plan::Plan::new`]), takes the [`crate::dispatch::Dispatch`] to its
+    /// end and hands the result to [`Self::close`].
+    pub fn open(&self, event: &mut Event) -> Opened {
+        // Hooks that the driver adds may change what others match: none of them can be skipped.
+        self.open_one(event, Incoming::default(), false, is_heard(&event.kind))
+    }
+
+    /// Ends a dispatch that [`Self::open`] began: caps a stop gate, raises alarms, makes the record.
+    pub fn close(
+        &self,
+        host: &dyn Host,
+        opened: Opened,
+        finished: Finished,
+        payload: Payload,
+    ) -> Dispatched {
+        self.close_one(host, opened, finished).into_dispatched(payload)
+    }
+
+    pub(super) fn open_one(
+        &self,
+        event: &mut Event,
+        incoming: Incoming<'_>,
+        by_index: bool,
+        can_tell: bool,
+    ) -> Opened {
+        let (began, at) = (Instant::now(), now());
+        let Incoming { part, agent_id, partial, settings } = incoming;
+        let session = self.session(event);
+        let mut trouble = None;
+        let mut counted = Object::new();
+        if let Some(session) = &session {
+            let state = self.places.state.as_deref();
+            trouble = remember(session, event, &mut counted, state).err();
+        }
+        // One that was decoded in part has had its place filled in.
+        let named = partial.as_ref().map_or(&event.project_dir, |partial| partial.hooks.named());
+        let named = named.clone();
+        let roots = self.roots(event, named, session.as_ref(), &mut trouble);
+        self.set_place(event, roots.pinned.as_deref());
+        let (hooks, told) = partial.map(|partial| (partial.hooks, partial.about)).unzip();
+        let mut hooks =
+            hooks.filter(|hooks: &EventHooks| *hooks.roots() == roots).unwrap_or_else(|| {
+                self.find_hooks(roots, event, by_index, &OnceCell::new(), &settings)
+            });
+        let mut alarms = Vec::new();
+        if let Some(session) = &session {
+            match self.check_guards(session, &hooks, event, can_tell) {
+                Ok(checked) => {
+                    self.add_remembered(&mut hooks, event, checked.remembered);
+                    alarms = checked.alarms;
+                }
+                Err(error) => trouble = trouble.or(Some(error)),
+            }
+        }
+        let facts = Facts {
+            id: new_id(),
+            at,
+            about: told.unwrap_or_else(|| about(event, &[])),
+            counted,
+            call: CallId::of(event),
+            agent_id: agent_id.map(str::to_owned),
+        };
+        Opened { hooks, facts, settings, began, session, trouble, part, alarms }
+    }
+
+    pub(super) fn close_one(
+        &self,
+        host: &dyn Host,
+        opened: Opened,
+        mut finished: Finished,
+    ) -> Closed {
+        let Opened { hooks, facts, settings, began, session, mut trouble, part, alarms } = opened;
+        finished.verdict.id = Some(facts.id.clone());
+        if finished.event.kind == EventKind::BeforeStop && finished.verdict.is_block() {
+            let cap = settings.get(&self.places, hooks.root.as_deref()).stop_cap;
+            let cap = host.stop_cap().map_or(cap, |host| host.min(cap));
+            cap_stop(&mut finished.verdict, session.as_ref(), cap, &mut trouble);
+        }
+        if let Some(state) = &self.places.state {
+            finished.runs.iter().for_each(|run| failure_streak::remember(state, run));
+        }
+        finished.verdict.warnings.extend(unknown_event(&finished.event));
+        finished.verdict.warnings.extend(hooks.installed.notes.iter().cloned());
+        // A patch is one call, and one event for each of its files. What ends us before this point has
+        // left the call unasked.
+        if let (Some(session), EventKind::BeforeTool, Part::First) =
+            (&session, &finished.event.kind, part)
+        {
+            trouble = trouble.or(facts.call.count(session, &finished).err());
+        }
+        if let Some(error) = trouble {
+            finished.verdict.warnings.push(format!("the session cannot be remembered: {error}"));
+        }
+        let took = began.elapsed();
+        let mut closed = Closed { took, alarms, settings, ..Closed::of(facts, finished) };
+        self.raise_alarms(host, session.as_ref(), &mut closed, part);
+        closed.process = self.agent_process(host, closed.event(), part);
+        closed
+    }
+
+    /// Returns the agent's process, where a session or a turn begins.
+    fn agent_process(&self, host: &dyn Host, event: &Event, part: Part) -> Option<ProcessName> {
+        let begins = matches!(event.kind, EventKind::SessionStart | EventKind::BeforeAgent);
+        let is_told = self.names_agent && begins && part == Part::First;
+        if is_told { process_name::of_agent(host.process_names()) } else { None }
+    }
+}
+
+/// Warns of an event whose name is not known, and so met no hook.
+fn unknown_event(event: &Event) -> Option<String> {
+    let EventKind::Other(name) = &event.kind else { return None };
+    let hint = match EventKind::slip_of(name) {
+        Some(meant) if meant == name => "it is another agent's event".to_owned(),
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None if event.doubt == Some(Doubt::UnknownEvent) => {
+            "it carries a tool call that no hook was asked about".to_owned()
+        }
+        None => return None,
+    };
+    Some(format!("unknown event `{}`, so no hook ran: {hint}", shorten(name, 100)))
+}

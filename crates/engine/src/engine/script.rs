@@ -1,0 +1,135 @@
+//! The script of a hook whose turn has come: its environment, its time limit, its start.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhook_model::Outcome;
+use anyhook_model::json::shorten;
+
+use super::{Engine, Opened};
+use crate::dispatch::{Due, RunResult};
+use crate::places::nearest_existing;
+use crate::run::environment::{Inherits, of_guard};
+use crate::run::{Command, Runner, detached};
+
+/// A longer value would keep a script from being started at all.
+const VARIABLE_LIMIT: usize = 4 * 1024;
+
+/// A hook's process that is about to be started.
+#[derive(Debug)]
+pub struct Prepared {
+    command: Command,
+    input: String,
+    limit: Duration,
+}
+
+impl Prepared {
+    /// Runs it to its end or its time limit. Blocks.
+    pub fn run(&self) -> RunResult {
+        Runner::default().run(&self.command, &self.input, self.limit)
+    }
+}
+
+impl Engine {
+    /// Makes the command of a hook whose turn has come.
+    fn command(&self, due: &Due<'_>, more: &[(OsString, OsString)]) -> Option<Command> {
+        let Due { hook, event, spelling } = due;
+        let entry = hook.entry.as_ref()?;
+        let root = hook.root.as_deref().or(event.project_dir.as_deref());
+        let work_dir = nearest_existing(root.unwrap_or(&event.work_dir));
+        let inherits = Inherits::of(hook);
+        let mut environment = match &inherits {
+            Inherits::Clean(named) => of_guard(&self.places, named),
+            Inherits::All | Inherits::AllButCode => Vec::new(),
+        };
+        environment.reserve(10 + more.len());
+        let mut set = |name: &str, value: OsString| environment.push((name.into(), value));
+        let text = |value: &str| OsString::from(shorten(&value.replace('\0', ""), VARIABLE_LIMIT));
+        set("ANYHOOK_EVENT", text(event.kind.name(*spelling)));
+        set("ANYHOOK_HOOK_NAME", text(hook.name()));
+        set("ANYHOOK_HOOK_DIR", hook.runs_from.clone().into());
+        set("ANYHOOK_PROJECT_DIR", work_dir.clone().into());
+        set("ANYHOOK_SESSION_ID", text(event.session.as_deref().unwrap_or("")));
+        set("ANYHOOK_HOST", text(&event.host));
+        if let Some(binary) = self.binary() {
+            set("ANYHOOK_BIN", binary.into());
+        }
+        set("CLAUDE_PROJECT_DIR", work_dir.clone().into());
+        if let Some(tool) = &event.tool {
+            set("ANYHOOK_TOOL", text(&tool.name));
+        }
+        environment.extend_from_slice(more);
+        Some(Command::new(entry, work_dir, inherits, environment))
+    }
+
+    /// Makes a hook whose turn has come ready to be started, for a driver that does it itself.
+    pub fn prepare(&self, due: &Due<'_>, left: Option<Duration>) -> Result<Prepared, RunResult> {
+        self.prepare_with(due, left, &[])
+    }
+
+    fn prepare_with(
+        &self,
+        due: &Due<'_>,
+        left: Option<Duration>,
+        more: &[(OsString, OsString)],
+    ) -> Result<Prepared, RunResult> {
+        let Some(command) = self.command(due, more) else {
+            return Err(RunResult::not_started("there is nothing to run"));
+        };
+        let timeout = Duration::from_millis(due.hook.definition.timeout_ms);
+        let limit = left.map_or(timeout, |left| left.min(timeout));
+        if limit.is_zero() {
+            return Err(RunResult::not_started("the caller's deadline has passed"));
+        }
+        Ok(Prepared { command, input: due.input(), limit })
+    }
+
+    pub(super) fn run(
+        &self,
+        due: &Due<'_>,
+        left: Option<Duration>,
+        more: &[(OsString, OsString)],
+    ) -> RunResult {
+        match self.prepare_with(due, left, more) {
+            Ok(Prepared { command, input, limit }) => self.runner.run(&command, &input, limit),
+            Err(result) => result,
+        }
+    }
+
+    /// Starts a hook that runs in the background.
+    pub(super) fn detach(&self, due: &Due<'_>, opened: &Opened) -> RunResult {
+        let began = Instant::now();
+        if let Some(signal) = self.interrupted() {
+            return RunResult {
+                outcome: Outcome::Interrupted(signal),
+                ..RunResult::not_started("")
+            };
+        }
+        let Some(command) = self.command(due, &[]) else {
+            return RunResult::not_started("there is nothing to run");
+        };
+        let job = detached::Job {
+            command,
+            input: due.input(),
+            limit_ms: due.hook.definition.timeout_ms,
+            stdout: due.hook.definition.stdout,
+            state: self.places.state.clone().map(PathBuf::into_os_string),
+            journal: opened.settings.journal(&self.places, opened.hooks.root.as_deref()),
+            record: Self::background_record(due, opened.id()),
+        };
+        let Some(binary) = self.binary() else {
+            return RunResult::not_started("there is no program to look after it");
+        };
+        match detached::launch(binary, &job) {
+            Ok(()) => RunResult {
+                outcome: Outcome::Detached,
+                took: began.elapsed(),
+                ..RunResult::not_started("")
+            },
+            Err(error) => {
+                RunResult::not_started(format!("nobody could be started to look after it: {error}"))
+            }
+        }
+    }
+}
