@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhook_model::report::RanAnyway;
-use anyhook_model::{Alarm, AlarmKind, RecordId};
+use anyhook_model::{Alarm, AlarmKind, RecordId, StateDir};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
@@ -16,8 +16,6 @@ use crate::atomic_file::make_private;
 use crate::regular_file::{open_own, read_own};
 use crate::run::process::random_bits;
 
-/// The file's name.
-const FILE: &str = "alarms.jsonl";
 /// A file that is longer is not one of ours.
 const SIZE_LIMIT: u64 = 16 * 1024 * 1024;
 /// The version of a line.
@@ -40,13 +38,13 @@ pub fn raise(state: &Path, alarm: &Alarm) -> io::Result<()> {
     let mut line = serde_json::to_vec(&Line { v: VERSION, alarm: alarm.clone() })?;
     line.push(b'\n');
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
-    open_own(&state.join(FILE), flags)?.write_all(&line)
+    open_own(&StateDir::new(state).alarms(), flags)?.write_all(&line)
 }
 
 /// Takes the alarms that nobody was told of yet; of several processes one gets them.
 pub fn take(state: &Path) -> Vec<Alarm> {
     let taken = state.join(format!(".alarms-{:016x}", random_bits()));
-    if fs::rename(state.join(FILE), &taken).is_err() {
+    if fs::rename(StateDir::new(state).alarms(), &taken).is_err() {
         return Vec::new();
     }
     let bytes = read_own(&taken, SIZE_LIMIT).unwrap_or_default();
@@ -108,9 +106,9 @@ mod tests {
         raise(state.path(), &alarm).unwrap();
         raise(state.path(), &other).unwrap();
         // As the first version wrote it.
-        let mut first = fs::read_to_string(state.path().join(FILE)).unwrap();
+        let mut first = fs::read_to_string(StateDir::new(state.path()).alarms()).unwrap();
         first.push_str(&serde_json::to_string(&ran).unwrap());
-        fs::write(state.path().join(FILE), first + "\nno alarm\n").unwrap();
+        fs::write(StateDir::new(state.path()).alarms(), first + "\nno alarm\n").unwrap();
         assert_eq!(take(state.path()), [alarm.clone(), other, alarm]);
         assert_eq!(take(state.path()), []);
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhook_model::json::shorten;
-use anyhook_model::{Outcome, RunRecord};
+use anyhook_model::{Outcome, RunRecord, StateDir};
 use rustix::fs::OFlags;
 
 use crate::atomic_file::{AtomicFile, make_private};
@@ -23,8 +23,6 @@ use crate::trust::short_hash;
 /// So many failures in a row make a hook one that fails every time.
 pub const WORTH_TELLING: u32 = 5;
 
-/// The folder of the files, in the state folder.
-const FOLDER: &str = "failures";
 /// Of a cause so many bytes are kept.
 const CAUSE_LIMIT: usize = 300;
 /// A file of this size is shortened to its last [`KEPT`] lines: the count is then a lower bound.
@@ -95,7 +93,8 @@ pub(crate) fn remember(state: &Path, run: &RunRecord) {
 
 /// Forgets some of the hooks that nothing was heard of for long.
 pub(crate) fn forget_old(state: &Path, now: SystemTime) {
-    for file in silent_for(&state.join(FOLDER), FORGET_AFTER, now).take(FORGET_AT_ONCE) {
+    for file in silent_for(&StateDir::new(state).failures(), FORGET_AFTER, now).take(FORGET_AT_ONCE)
+    {
         // Another process may be quicker; then there is nothing left to do.
         let _ = fs::remove_file(file);
     }
@@ -103,11 +102,11 @@ pub(crate) fn forget_old(state: &Path, now: SystemTime) {
 
 /// Returns the folder of the files; none is there while no hook has failed.
 pub(crate) fn folder(state: &Path) -> PathBuf {
-    state.join(FOLDER)
+    StateDir::new(state).failures()
 }
 
 fn path(state: &Path, folder: &str) -> PathBuf {
-    state.join(FOLDER).join(short_hash(Path::new(folder)))
+    StateDir::new(state).failures().join(short_hash(Path::new(folder)))
 }
 
 fn add(path: &Path, cause: &str) -> io::Result<()> {
@@ -195,7 +194,7 @@ mod tests {
         assert_eq!(failures_in_a_row(state, hook), 5);
         remember(state, &run(hook, Some(Outcome::Exited(2)), None));
         assert_eq!(failures_in_a_row(state, hook), 0);
-        assert_eq!(fs::read_dir(state.join(FOLDER)).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(StateDir::new(state).failures()).unwrap().count(), 0);
     }
 
     #[test]

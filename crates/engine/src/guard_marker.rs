@@ -20,7 +20,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use anyhook_model::{EventKind, Mode};
+use anyhook_model::{EventKind, Mode, StateDir};
 
 use crate::atomic_file::make_private;
 use crate::digest::{hex, sha256};
@@ -30,8 +30,6 @@ use crate::places::Places;
 use crate::regular_file::read_own;
 use crate::roots::nested_folders;
 
-/// The marker's name in the state folder.
-pub const FOLDER: &str = "guarded";
 /// The file of the managed and the user's level.
 const USER: &str = "user";
 /// Setting it is tried so often where others clear theirs at the same time.
@@ -67,7 +65,7 @@ impl Owner {
 
 /// Returns where the marker is.
 pub fn path(state: &Path) -> PathBuf {
-    state.join(FOLDER)
+    StateDir::new(state).guarded()
 }
 
 /// Tells whether a guard whose failure blocks a tool call is installed.

@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use anyhook_model::StateDir;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::hook::read_regular;
-
-/// The folder of the records, in the state folder.
-pub(crate) const FOLDER: &str = "installed";
 
 /// One installation: an agent, and the files that have our entries.
 #[derive(Debug)]
@@ -35,7 +33,7 @@ struct Record {
 impl Installation {
     /// Returns every installation that is recorded.
     pub(crate) fn all(state: &Path) -> Vec<Self> {
-        let Ok(entries) = fs::read_dir(state.join(FOLDER)) else { return Vec::new() };
+        let Ok(entries) = fs::read_dir(StateDir::new(state).installed()) else { return Vec::new() };
         let one = |path: PathBuf| {
             let name = path.file_stem()?.to_str()?;
             // `AGENT-user`, or `AGENT-%home%ann%project`.

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhook_model::instructions::{INSTRUCTIONS_VERSION, Instructions};
-use anyhook_model::{Effect, Event, EventKind, Verdict};
+use anyhook_model::{Effect, Event, EventKind, StateDir, Verdict};
 
 use crate::atomic_file::{AtomicFile, make_private};
 use crate::regular_file::read_own;
@@ -28,7 +28,7 @@ const SIZE_LIMIT: u64 = 1024 * 1024;
 /// Returns the file of an agent. Its name is made of the id's digest: an id may hold anything.
 pub fn path(state: &Path, agent: &str) -> PathBuf {
     let name = format!("{}.json", short_hash(Path::new(agent)));
-    state.join("daemon").join("agents").join(name)
+    StateDir::new(state).agents().join(name)
 }
 
 /// Writes an agent's instructions, for us alone; whoever reads sees the old ones or the new ones.
@@ -49,7 +49,7 @@ pub fn remove(state: &Path, agent: &str) -> io::Result<()> {
 
 /// Removes the instructions of all agents but these.
 pub fn keep_only(state: &Path, agents: &[String]) -> io::Result<()> {
-    let folder = state.join("daemon").join("agents");
+    let folder = StateDir::new(state).agents();
     let kept: Vec<PathBuf> = agents.iter().map(|agent| path(state, agent)).collect();
     let entries = match fs::read_dir(&folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

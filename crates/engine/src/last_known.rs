@@ -11,15 +11,13 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use anyhook_model::{EventKind, FailMode, Mode, Spelling, Trigger};
+use anyhook_model::{EventKind, FailMode, Mode, Spelling, StateDir, Trigger};
 
 use crate::atomic_file::{AtomicFile, make_private};
 use crate::hook::{Hook, Level, read_regular};
 use crate::problem::{Problem, Severity};
 use crate::regular_file::read_own;
 
-/// The file's name.
-const FILE: &str = "known";
 /// What the file begins with.
 ///
 /// - 1: events, hosts and folder of a hook, separated by tabs.
@@ -45,7 +43,8 @@ struct Events {
 impl LastKnown {
     /// Reads what is known; nothing if there is none, or it cannot be read.
     pub(crate) fn read(state: Option<&Path>) -> Self {
-        let bytes = state.and_then(|state| read_own(&state.join(FILE), SIZE_LIMIT).ok());
+        let bytes =
+            state.and_then(|state| read_own(&StateDir::new(state).known(), SIZE_LIMIT).ok());
         let text = String::from_utf8(bytes.unwrap_or_default()).unwrap_or_default();
         let Some(lines) = text.strip_prefix(HEADER) else { return Self::default() };
         let line = |line: &str| {
@@ -93,7 +92,8 @@ impl LastKnown {
                 kinds.iter().map(|kind| kind.name(Spelling::Canonical)).collect();
             text.push_str(&format!("{}\t{}\t{folder}\n", kinds.join(","), hosts.join(",")));
         }
-        AtomicFile::new(&state.join(FILE)).replace_in(text.as_bytes(), || make_private(state))
+        AtomicFile::new(&StateDir::new(state).known())
+            .replace_in(text.as_bytes(), || make_private(state))
     }
 
     /// Makes a hook that cannot be read block where it was last known to decide.
@@ -268,7 +268,7 @@ mod tests {
         LastKnown::remember(&state, [].iter()).unwrap();
         assert_eq!(LastKnown::read(Some(&state)), known);
         for damage in ["", "anyhook-known 2\nbefore_tool\t\t/x\n", "\u{0}"] {
-            fs::write(state.join(FILE), damage).unwrap();
+            fs::write(StateDir::new(&state).known(), damage).unwrap();
             assert_eq!(LastKnown::read(Some(&state)), LastKnown::default());
         }
     }

@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
+use anyhook_model::StateDir;
 use jiff::Timestamp;
 use rustix::fs::OFlags;
 use xxhash_rust::xxh3::xxh3_64;
@@ -88,7 +89,7 @@ impl Session {
     /// Names the session of a host. Nothing is written yet.
     pub fn new(state: &Path, host: &str, id: &str) -> Self {
         let name = short_hash(Path::new(&format!("{host}\0{id}")));
-        Self { folder: state.join("sessions").join(name), pinned: OnceLock::new() }
+        Self { folder: StateDir::new(state).sessions().join(name), pinned: OnceLock::new() }
     }
 
     /// Returns the session's folder.
@@ -274,7 +275,9 @@ fn call_hash(call: &str) -> u64 {
 
 /// Forgets some of the sessions that were silent for a month.
 pub fn forget_old(state: &Path, now: SystemTime) {
-    for session in silent_for(&state.join("sessions"), FORGET_AFTER, now).take(FORGET_AT_ONCE) {
+    for session in
+        silent_for(&StateDir::new(state).sessions(), FORGET_AFTER, now).take(FORGET_AT_ONCE)
+    {
         // Another process may be quicker; then there is nothing left to do.
         let _ = fs::remove_dir_all(session);
     }
@@ -373,8 +376,8 @@ mod tests {
         Session::new(state.path(), "host", "old").begin_turn().unwrap();
         let now = SystemTime::now();
         forget_old(state.path(), now);
-        assert_eq!(fs::read_dir(state.path().join("sessions")).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(StateDir::new(state.path()).sessions()).unwrap().count(), 1);
         forget_old(state.path(), now + FORGET_AFTER + Duration::from_secs(60));
-        assert_eq!(fs::read_dir(state.path().join("sessions")).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(StateDir::new(state.path()).sessions()).unwrap().count(), 0);
     }
 }

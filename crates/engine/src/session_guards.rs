@@ -21,7 +21,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use anyhook_model::{Alarm, AlarmKind, EventKind, HookDefinition, Mode};
+use anyhook_model::{Alarm, AlarmKind, EventKind, HookDefinition, Mode, StateDir};
 use jiff::Timestamp;
 use rustix::fs::{Mode as FileMode, OFlags};
 use serde::{Deserialize, Serialize};
@@ -45,8 +45,6 @@ const MAGIC: &str = "anyhook-guards 1";
 const HEAD: usize = 512;
 /// So many stamps are kept: an agent that works in several folders has an index for each.
 const STAMPS: usize = 8;
-/// The name of the file of what a person accepted, in the state folder.
-const ACCEPTED: &str = "accepted";
 /// So much of it is read: its end.
 const ACCEPTED_LIMIT: u64 = 256 * 1024;
 /// What stands for every guard there.
@@ -629,7 +627,7 @@ pub fn watched_files(state: &Path) -> Vec<String> {
 
 /// Returns the file of what a person accepted.
 pub(crate) fn accepted_file(state: &Path) -> PathBuf {
-    state.join(ACCEPTED)
+    StateDir::new(state).accepted()
 }
 
 /// Returns a stamp of what is installed where no index was asked.

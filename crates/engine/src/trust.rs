@@ -27,6 +27,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 
+use anyhook_model::StateDir;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -48,7 +49,7 @@ const TRUST_VERSION: u32 = 2;
 /// A hook's folder is a few small files; more than this is not copied.
 const FILES_LIMIT: usize = 2_000;
 const BYTES_LIMIT: u64 = 32 * 1024 * 1024;
-const DEPTH_LIMIT: usize = 32;
+const FOLDER_DEPTH_LIMIT: usize = 32;
 /// A record that is longer is not one of ours.
 const RECORD_LIMIT: u64 = 1024 * 1024;
 
@@ -294,7 +295,7 @@ impl Staged {
 impl TrustStore {
     /// Opens the store under a state folder. Nothing is written yet.
     pub fn new(state: &Path) -> Self {
-        Self { folder: state.join("trust") }
+        Self { folder: StateDir::new(state).trust() }
     }
 
     /// Reads what was trusted in a folder of a project.
@@ -619,7 +620,7 @@ fn walk(
             let path = root.join(&inner);
             let metadata = fs::symlink_metadata(&path).map_err(at(&path))?;
             let item = if metadata.is_dir() {
-                if inner.components().count() > DEPTH_LIMIT {
+                if inner.components().count() > FOLDER_DEPTH_LIMIT {
                     return Err(TrustError::TooLarge(root.to_owned()));
                 }
                 pending.push(inner.clone());

@@ -21,7 +21,7 @@ pub struct Payload {
 impl Payload {
     /// Reads a payload.
     pub fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let ReadValue { value, mended, cut } =
+        let ReadValue { value, repaired: mended, cut } =
             json::read_cut(bytes).map_err(|error| DecodeError::NotJson(error.to_string()))?;
         match value {
             Value::Object(fields) => Ok(Self { fields, mended, cut }),

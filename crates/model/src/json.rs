@@ -2,8 +2,9 @@
 
 mod abridge;
 mod compact;
+mod lexer;
 mod members;
-mod mend;
+mod repair;
 mod tokens;
 
 use std::borrow::Cow;
@@ -15,7 +16,14 @@ use serde_json::{Map, Value};
 
 pub use abridge::{Abridged, Cut, PassedOn, Role, abridge};
 pub use compact::push_compact;
+pub use lexer::{depth, next_escape, unescape};
 pub use members::{Members, members};
+
+/// Nesting up to which a value is read as a tree; what is deeper is flattened (`repair`).
+pub const DEPTH_LIMIT: usize = 100;
+
+/// Nesting up to which `serde_json` reads at all: what we write ourselves must not be deeper.
+pub const PARSER_DEPTH_LIMIT: usize = 127;
 
 /// A JSON object with its keys in the order they came.
 pub type Object = Map<String, Value>;
@@ -73,8 +81,8 @@ pub fn to_spaced<T: Serialize + ?Sized>(value: &T) -> String {
 pub struct ReadValue {
     /// The value.
     pub value: Value,
-    /// Whether something had to be mended to read it, so that the value is not exact.
-    pub mended: bool,
+    /// Whether something had to be repaired to read it, so that the value is not exact.
+    pub repaired: bool,
     /// Whether its end was missing: there was more than the value tells.
     pub cut: bool,
 }
@@ -82,16 +90,16 @@ pub struct ReadValue {
 /// Reads JSON from bytes that may carry a BOM, invalid UTF-8, half a surrogate pair, or nesting of
 /// any depth.
 ///
-/// Whoever sends an event must not get past a guard by making it hard to read: see `mend`.
+/// No sender gets past a guard by making an event hard to read: see `repair`.
 pub fn read(bytes: &[u8]) -> Result<ReadValue, serde_json::Error> {
     let text = lossy(bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     match serde_json::from_str(text) {
-        Ok(value) => Ok(ReadValue { value, mended: false, cut: false }),
-        Err(error) => match mend::mend(text) {
-            Some(mended) => Ok(ReadValue {
-                value: serde_json::from_str(&mended).map_err(|_| error)?,
-                mended: true,
+        Ok(value) => Ok(ReadValue { value, repaired: false, cut: false }),
+        Err(error) => match repair::repair(text) {
+            Some(repaired) => Ok(ReadValue {
+                value: serde_json::from_str(&repaired).map_err(|_| error)?,
+                repaired: true,
                 cut: false,
             }),
             None => Err(error),
@@ -104,9 +112,9 @@ pub fn read(bytes: &[u8]) -> Result<ReadValue, serde_json::Error> {
 /// A text that was cut off keeps what had come of its last value: a guard still sees it.
 pub fn read_cut(bytes: &[u8]) -> Result<ReadValue, serde_json::Error> {
     read(bytes).or_else(|error| {
-        let completed = mend::complete(lossy(bytes).trim_start_matches('\u{feff}'));
+        let completed = repair::complete(lossy(bytes).trim_start_matches('\u{feff}'));
         match completed.map(|text| read(text.as_bytes())) {
-            Some(Ok(read)) => Ok(ReadValue { mended: true, cut: true, ..read }),
+            Some(Ok(read)) => Ok(ReadValue { repaired: true, cut: true, ..read }),
             _ => Err(error),
         }
     })
@@ -198,7 +206,7 @@ mod tests {
 
     fn leaves(text: &str) -> Vec<String> {
         let read = read(text.as_bytes()).unwrap();
-        assert!(read.mended);
+        assert!(read.repaired);
         let mut leaves = Vec::new();
         any_leaf(&read.value, &mut |leaf| {
             leaves.push(leaf.to_owned());
@@ -240,7 +248,7 @@ mod tests {
             "]".repeat(100_000)
         );
         let read = read(deep.as_bytes()).unwrap();
-        assert!(read.mended);
+        assert!(read.repaired);
         assert_eq!(read.value["b"], json!(1));
         assert!(any_leaf(&read.value, &mut |leaf| leaf == "rm -rf /"));
     }

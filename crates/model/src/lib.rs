@@ -38,6 +38,7 @@ pub mod record;
 pub mod report;
 pub mod schema;
 pub mod serve;
+pub mod state_dir;
 pub mod tools;
 pub mod verdict;
 
@@ -60,4 +61,5 @@ pub use open_format::OpenFormat;
 pub use outcome::Outcome;
 pub use pipeline::Plan;
 pub use record::{LongText, Payload, Record, ReplyRecord, RunRecord, SkipReason, Skipped};
+pub use state_dir::StateDir;
 pub use verdict::{Failure, Verdict};

@@ -51,7 +51,7 @@ impl Host for OpenFormat {
         if event.kind.has_matcher() {
             let is_named = fields.get("tool_name").and_then(Value::as_str);
             event.doubt = is_named.is_none_or(str::is_empty).then_some(Doubt::Unnamed);
-            event.tool = Some(take_tool(&mut fields, read.mended));
+            event.tool = Some(take_tool(&mut fields, read.repaired));
         } else if matches!(event.kind, EventKind::Other(_)) && carries_call(&fields) {
             event.doubt = Some(Doubt::UnknownEvent);
         }
@@ -141,7 +141,7 @@ pub fn carries_call(fields: &Object) -> bool {
 }
 
 /// Takes the fields of a tool call out of the event's fields.
-fn take_tool(fields: &mut Object, mended: bool) -> ToolCall {
+fn take_tool(fields: &mut Object, repaired: bool) -> ToolCall {
     let native_name =
         fields.get("native").and_then(|native| Some(native.get("tool_name")?.as_str()?.to_owned()));
     let native = native_name.map(|tool_name| {
@@ -159,7 +159,7 @@ fn take_tool(fields: &mut Object, mended: bool) -> ToolCall {
         use_id: take_text(fields, "tool_use_id"),
         files: fields.shift_remove("files").unwrap_or_default(),
         native,
-        fixed: mended.then_some("it could not be read exactly"),
+        fixed: repaired.then_some("it could not be read exactly"),
     }
 }
 

@@ -14,11 +14,9 @@ use std::io::Write as _;
 use std::str;
 
 use anyhook_engine::journal::line::{Line, LineFault, end_with_sum};
+use anyhook_model::json::{PARSER_DEPTH_LIMIT, depth};
 use serde::Serialize;
 use serde_json::Value;
-
-/// How deep an entry or a state may be nested: deeper, `serde_json` would not read it again.
-const DEPTH_LIMIT: usize = 127;
 
 /// What a segment and a snapshot begin with.
 const STORE: &[u8] = b"{\"anyhook\":\"store\",\"v\":";
@@ -86,29 +84,11 @@ pub(super) fn snapshot(
 fn write_value(value: &impl Serialize, line: &mut Vec<u8>) -> Result<(), String> {
     let start = line.len();
     serde_json::to_writer(&mut *line, value).map_err(|error| error.to_string())?;
-    if depth(&line[start..]) > DEPTH_LIMIT {
-        return Err(format!("it is nested deeper than {DEPTH_LIMIT} levels"));
+    // Deeper, it could not be read again.
+    if depth(&line[start..]) > PARSER_DEPTH_LIMIT {
+        return Err(format!("it is nested deeper than {PARSER_DEPTH_LIMIT} levels"));
     }
     Ok(())
-}
-
-/// Returns how deep a JSON text is nested.
-fn depth(text: &[u8]) -> usize {
-    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
-    for byte in text {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b'{' | b'[' if !in_string => {
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    deepest
 }
 
 /// Returns the version that a segment or a snapshot begins with.

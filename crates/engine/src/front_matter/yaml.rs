@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
 /// Deepest nesting, and most nodes (aliases counted out), of a front matter.
-const DEPTH_LIMIT: usize = 64;
+const NESTING_LIMIT: usize = 64;
 const NODE_LIMIT: usize = 20_000;
 
 /// A value and its place, in characters of what was parsed.
@@ -148,7 +148,7 @@ pub(super) fn parse(text: &str) -> Result<Node, YamlError> {
             }),
             _ => None,
         };
-        if open.len() > DEPTH_LIMIT {
+        if open.len() > NESTING_LIMIT {
             return Err(error("the front matter is nested too deeply"));
         }
         if nodes > NODE_LIMIT {

@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use anyhook_model::{EventKind, SkipReason};
+use anyhook_model::{EventKind, SkipReason, StateDir};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ use super::form::{Writer, assemble, checksum};
 use super::watch::{Extent, Look};
 use crate::discover::{Installed, Standing};
 use crate::hook::{ENTRIES, Entry, HOOK_FILE, Level, SCRIPTS, Trust};
-use crate::installation::{self, Installation};
+use crate::installation::Installation;
 use crate::matcher::{Expression, Needs};
 use crate::places::{HOOKS, PROJECT_LEVEL, Places};
 use crate::roots::ProjectFolder;
@@ -246,7 +246,7 @@ impl Watched {
     fn session(&mut self, places: &Places) -> Option<()> {
         let Some(state) = &places.state else { return Some(()) };
         self.whole(&accepted_file(state))?;
-        if !self.whole(&state.join(installation::FOLDER))?.is_there() {
+        if !self.whole(&StateDir::new(state).installed())?.is_there() {
             return Some(());
         }
         let mut files = BTreeSet::new();

@@ -8,8 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use anyhook_model::StateDir;
+
 use super::read::Comparison;
-use super::{FOLDER, Whose, build, read};
+use super::{Whose, build, read};
 use crate::discover::{Installed, Reading};
 use crate::places::Places;
 use crate::roots::Roots;
@@ -40,7 +42,7 @@ impl Disagreement {
 /// event makes another.
 pub fn disagreements(places: &Places) -> Vec<Disagreement> {
     let Some(state) = places.state.as_deref() else { return Vec::new() };
-    let entries = fs::read_dir(state.join(FOLDER)).into_iter().flatten().flatten();
+    let entries = fs::read_dir(StateDir::new(state).index()).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     files.sort();
     let whose = files.into_iter().filter_map(|file| whose(places, &file));

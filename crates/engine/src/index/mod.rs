@@ -31,7 +31,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use anyhook_model::Event;
+use anyhook_model::{Event, StateDir};
 use rustix::process::{getegid, geteuid};
 
 use crate::discover::{Installed, Reading};
@@ -44,8 +44,6 @@ use crate::settings::{JournalSettings, Settings};
 
 pub use check::{Disagreement, disagreements};
 
-/// The folder of all indexes, in the state folder.
-const FOLDER: &str = "index";
 /// An index that was not renewed for so long is forgotten; whoever needs it makes it anew.
 const FORGET_AFTER: Duration = Duration::from_secs(30 * 24 * 3600);
 /// At most so many are forgotten at once: the agent waits.
@@ -124,12 +122,12 @@ pub(crate) fn read_bytes(head: &[u8], rest: &[u8], event: &Event) -> Option<Met>
 
 /// Tells why no index could be written for a folder, if so.
 pub fn trouble(places: &Places) -> Option<std::io::Error> {
-    form::try_writing(&places.state.as_deref()?.join(FOLDER)).err()
+    form::try_writing(&StateDir::new(places.state.as_deref()?).index()).err()
 }
 
 /// Forgets some of the indexes that nobody has renewed for a month.
 pub fn forget_old(state: &Path, now: SystemTime) {
-    for index in silent_for(&state.join(FOLDER), FORGET_AFTER, now).take(FORGET_AT_ONCE) {
+    for index in silent_for(&StateDir::new(state).index(), FORGET_AFTER, now).take(FORGET_AT_ONCE) {
         // Another process may be quicker; then there is nothing left to do.
         let _ = fs::remove_file(index);
     }
@@ -149,7 +147,7 @@ impl Whose {
         if work_dir.as_os_str().len() >= PATH_LIMIT {
             return None;
         }
-        let folder = places.state.as_deref()?.join(FOLDER);
+        let folder = StateDir::new(places.state.as_deref()?).index();
         let user = places.user.as_deref().unwrap_or(Path::new(""));
         let mut words = String::with_capacity(256);
         let root = roots.pinned.as_deref().unwrap_or(Path::new(""));

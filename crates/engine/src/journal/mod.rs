@@ -38,7 +38,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use anyhook_model::Record;
+use anyhook_model::{Record, StateDir};
 use jiff::Timestamp;
 
 pub use follower::Follower;
@@ -76,7 +76,7 @@ impl Journal {
 
     /// Opens the journal under a state folder. Nothing is written yet.
     pub fn with(state: &Path, settings: JournalSettings) -> Self {
-        Self { folder: state.join("journal"), settings }
+        Self { folder: StateDir::new(state).journal(), settings }
     }
 
     /// Returns the folder the journal is in.

@@ -10,10 +10,8 @@ use std::cell::OnceCell;
 use std::fmt;
 
 use anyhook_model::ToolCall;
-use anyhook_model::json::any_leaf;
+use anyhook_model::json::{any_leaf, next_escape, unescape};
 use serde_json::Value;
-
-use super::escaped;
 
 /// From this many bytes on, most pairs of bytes occur, and triples tell more.
 const MANY_BYTES: usize = 16 << 10;
@@ -66,7 +64,7 @@ impl<'call> Leaves<'call> {
 
     /// Adds the text of a JSON string, given what is between its quotes.
     pub fn add_json_string(&mut self, raw: &'call str) {
-        if escaped::next_escape(raw).is_some() {
+        if next_escape(raw).is_some() {
             self.add(raw.len(), Text::Escaped { raw, decoded: OnceCell::new() });
         } else {
             self.add_text(raw);
@@ -130,7 +128,7 @@ impl Text<'_> {
     fn get(&self) -> &str {
         match self {
             Self::Plain(text) => text,
-            Self::Escaped { raw, decoded } => decoded.get_or_init(|| escaped::decode(raw)),
+            Self::Escaped { raw, decoded } => decoded.get_or_init(|| unescape(raw).into_owned()),
         }
     }
 }

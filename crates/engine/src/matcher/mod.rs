@@ -17,7 +17,6 @@
 //! tests: whatever the expression and the text, the answer is that of the plain expression.
 
 mod compiled;
-mod escaped;
 mod expression;
 mod leaves;
 mod literals;

@@ -16,6 +16,7 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use anyhook_model::StateDir;
 use anyhook_model::hook::{EnvAccess, replaces_code};
 use rustix::fs::Access;
 use serde::{Deserialize, Serialize};
@@ -126,7 +127,7 @@ pub(super) fn find_program(name: &OsStr, path: &OsStr) -> Option<PathBuf> {
 
 /// Returns where the `PATH` of guards is recorded.
 pub fn path_file(state: &Path) -> PathBuf {
-    state.join("guard-path")
+    StateDir::new(state).guard_path()
 }
 
 /// Records the `PATH` that guards are to have: its absolute folders, each once.

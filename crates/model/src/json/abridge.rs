@@ -7,7 +7,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::tokens::{Escape, Kind, Odd, Token, Tokens};
+use super::lexer::{Escape, unescape};
+use super::tokens::{Kind, Odd, Token, Tokens};
 
 /// A value that a host passes on without looking into it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,12 +57,12 @@ impl<'text> Cut<'text> {
     /// Returns the text of what was left out, escapes resolved. Every value in it stands in it as it
     /// is, and between them what JSON puts there.
     pub fn text(&self) -> Cow<'text, str> {
-        resolve(self.raw)
+        unescape(self.raw)
     }
 
     /// Returns what was kept of the string that was cut; nothing if it was more than one string.
     pub fn head(&self) -> Option<Cow<'text, str>> {
-        self.head.map(resolve)
+        self.head.map(unescape)
     }
 }
 
@@ -211,7 +212,7 @@ impl Abridger<'_> {
             let character = self.text[at..token.end - 1].chars().next()?;
             let (character, written) = match character {
                 '\\' => {
-                    let escape = Escape::at(self.text, at)?;
+                    let escape = Escape::at(self.text.as_bytes(), at)?;
                     (escape.stands_for, escape.length)
                 }
                 other => (other, other.len_utf8()),
@@ -249,25 +250,6 @@ impl Abridger<'_> {
     fn token(&mut self) -> Result<Token, Odd> {
         self.tokens.next()?.ok_or(Odd)
     }
-}
-
-/// Resolves the escapes in a part of a JSON text.
-fn resolve(raw: &str) -> Cow<'_, str> {
-    let Some(first) = raw.find('\\') else { return Cow::Borrowed(raw) };
-    let mut text = String::with_capacity(raw.len());
-    let mut at = 0;
-    let mut next = Some(first);
-    while let Some(escape_at) = next {
-        text.push_str(&raw[at..escape_at]);
-        // There is no other, or it would have been odd.
-        let (character, length) = Escape::at(raw, escape_at)
-            .map_or(('\\', 1), |escape| (escape.stands_for, escape.length));
-        text.push(character);
-        at = escape_at + length;
-        next = raw[at..].find('\\').map(|more| at + more);
-    }
-    text.push_str(&raw[at..]);
-    Cow::Owned(text)
 }
 
 #[cfg(test)]

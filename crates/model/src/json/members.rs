@@ -1,5 +1,7 @@
 //! The members of an object, each value as it was written.
 
+use super::lexer::{Lexer, Piece};
+
 /// What [`members`] found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Members<'text> {
@@ -18,98 +20,76 @@ impl<'text> Members<'text> {
 
 /// Finds where the values of an object begin and end, as far as the text goes.
 ///
-/// A value is not read: whoever takes it says whether it is JSON. So it stays what was sent, to the
+/// A value is not read: the caller finds out whether it is JSON. So it stays what was sent, to the
 /// byte and however deep, and costs one pass.
 pub fn members(text: &str) -> Members<'_> {
-    let mut scanner = Scanner { text, at: 0 };
+    let mut scanner = Scanner { text, lexer: Lexer::new(text.as_bytes()) };
     let mut found = Vec::new();
     let complete = scanner.object(&mut found).is_some();
     Members { found, complete }
 }
 
+/// Goes over the members of an object.
 struct Scanner<'text> {
     text: &'text str,
-    at: usize,
+    lexer: Lexer<'text>,
 }
 
 impl<'text> Scanner<'text> {
     fn object(&mut self, found: &mut Vec<(String, &'text str)>) -> Option<()> {
-        self.expect(b'{')?;
-        if self.peek()? != b'}' {
+        let lexeme = self.lexer.next()?;
+        let mut next = self.lexer.clone().next()?;
+        if lexeme.piece != Piece::OpenObject {
+            return None;
+        }
+        if next.piece != Piece::CloseObject {
             loop {
-                let name = self.peek().filter(|byte| *byte == b'"').and_then(|_| self.value())?;
-                let name = serde_json::from_str(name).ok()?;
-                self.expect(b':')?;
+                let name = self.lexer.next().filter(|name| name.piece == Piece::String)?;
+                let name = serde_json::from_str(&self.text[name.start..name.end]).ok()?;
+                self.lexer.next().filter(|colon| colon.piece == Piece::Colon)?;
                 found.push((name, self.value()?));
-                if self.peek()? != b',' {
+                next = self.lexer.clone().next()?;
+                if next.piece != Piece::Comma {
                     break;
                 }
-                self.at += 1;
+                self.lexer.continue_at(next.end);
             }
         }
-        self.expect(b'}')?;
-        self.peek().is_none().then_some(())
-    }
-
-    /// Skips blanks; returns the next byte.
-    fn peek(&mut self) -> Option<u8> {
-        let rest = &self.text.as_bytes()[self.at..];
-        let blanks = rest.iter().take_while(|byte| b" \t\r\n".contains(byte)).count();
-        self.at += blanks;
-        rest.get(blanks).copied()
-    }
-
-    fn expect(&mut self, wanted: u8) -> Option<()> {
-        (self.peek()? == wanted).then(|| self.at += 1)
+        self.lexer.next().filter(|close| close.piece == Piece::CloseObject)?;
+        self.lexer.next().is_none().then_some(())
     }
 
     /// Goes over one value and returns its text.
     fn value(&mut self) -> Option<&'text str> {
-        let first = self.peek()?;
-        let start = self.at;
-        let bytes = self.text.as_bytes();
-        match first {
-            b'"' => self.string()?,
-            b'{' | b'[' => {
-                let mut depth = 0_usize;
+        let start = self.lexer.skip_blanks();
+        let first = self.lexer.next()?;
+        let end = match first.piece {
+            Piece::UnclosedString => return None,
+            Piece::String => first.end,
+            Piece::OpenObject | Piece::OpenArray => {
+                let mut depth = 1_usize;
                 loop {
-                    match bytes.get(self.at)? {
-                        b'"' => {
-                            self.string()?;
-                            continue;
-                        }
-                        b'{' | b'[' => depth += 1,
-                        b'}' | b']' => depth -= 1,
+                    let inner = self.lexer.next()?;
+                    match inner.piece {
+                        Piece::OpenObject | Piece::OpenArray => depth += 1,
+                        Piece::CloseObject | Piece::CloseArray => depth -= 1,
+                        Piece::UnclosedString => return None,
                         _ => {}
                     }
-                    self.at += 1;
                     if depth == 0 {
-                        break;
+                        break inner.end;
                     }
                 }
             }
             _ => {
+                // Whatever it is, up to where a member could end.
                 let ends = |byte: &u8| b",}] \t\r\n".contains(byte);
-                self.at += bytes[start..].iter().position(ends)?;
+                let end = start + self.text.as_bytes()[start..].iter().position(ends)?;
+                self.lexer.continue_at(end);
+                end
             }
-        }
-        Some(&self.text[start..self.at]).filter(|text| !text.is_empty())
-    }
-
-    /// Goes over a string that begins here.
-    fn string(&mut self) -> Option<()> {
-        let bytes = self.text.as_bytes();
-        self.at += 1;
-        loop {
-            match bytes.get(self.at)? {
-                b'"' => {
-                    self.at += 1;
-                    return Some(());
-                }
-                b'\\' => self.at += 2,
-                _ => self.at += 1,
-            }
-        }
+        };
+        Some(&self.text[start..end]).filter(|text| !text.is_empty())
     }
 }
 
