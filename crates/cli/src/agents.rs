@@ -16,6 +16,7 @@ use anyhook_hosts::wiring::{
     SettingsError, Texts,
 };
 use anyhook_hosts::{AGENTS, Agent};
+use anyhook_model::StateDir;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
@@ -243,7 +244,7 @@ impl Installation {
             Some(project) => project.to_string_lossy().replace('/', "%"),
             None => "user".to_owned(),
         };
-        state.join("installed").join(format!("{}-{place}.json", agent.id()))
+        StateDir::new(state).installed().join(format!("{}-{place}.json", agent.id()))
     }
 
     /// Reads the record of an installation, if there is one.

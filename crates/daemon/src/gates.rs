@@ -14,8 +14,6 @@ use anyhook_model::{EventKind, Record};
 
 /// The argument that makes the program ask at gates.
 pub const ARGUMENT: &str = "__ask-at-gates";
-/// The folder of the state folder that names the user's workflows.
-pub const REGISTRY: &str = "workflows";
 
 /// Tells whether a record says that a workflow has changed.
 pub(crate) fn is_about_workflow(record: &Record) -> bool {

@@ -9,6 +9,7 @@ use anyhook_engine::settings::Settings;
 use anyhook_engine::{Engine, Places};
 use anyhook_flow::{Entry, State};
 use anyhook_hosts::log::LogHomes;
+use anyhook_model::StateDir;
 use anyhook_model::daemon::StartedBy;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
@@ -23,7 +24,7 @@ use crate::pipelines::Worker;
 use crate::presence::{Before, Presence};
 use crate::processes::Processes;
 use crate::store::{Options, Recovered, Store, StoreError};
-use crate::{faults, gates, notice, server};
+use crate::{faults, notice, server};
 
 /// So much may wait for the loop; whoever brings more waits, too.
 const QUEUE: usize = 1024;
@@ -140,7 +141,7 @@ impl Life {
         }
         let _ = notice::forget(&notice::folder(&state_folder), std::time::SystemTime::now());
         // Those who asked at gates end with the daemon, and the gates are still there.
-        if state_folder.join(gates::REGISTRY).is_dir() {
+        if StateDir::new(&state_folder).workflows().is_dir() {
             doer.ask_for(Deed::AskAtGates);
         }
         let mut core =

@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use anyhook_model::StateDir;
 use rustix::fs::{FlockOperation, OFlags, flock};
 
 /// A socket's path may not be longer on any system we know.
@@ -50,7 +51,7 @@ impl FolderError {
 impl Folder {
     /// Names the folder in a state folder. Nothing is made yet.
     pub fn of_state(state: &Path) -> Self {
-        Self { path: state.join("daemon") }
+        Self { path: StateDir::new(state).daemon() }
     }
 
     /// Makes the folder, for us alone.

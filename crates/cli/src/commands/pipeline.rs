@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use anyhook_daemon::ClientError;
 use anyhook_model::daemon::{PipelineOrder, Request, Response};
-use anyhook_model::exit_code;
 use anyhook_model::pipeline::{Phase, PipelineView};
+use anyhook_model::{StateDir, exit_code};
 use clap::{Args, Subcommand};
 
 use super::Ended;
@@ -178,5 +178,5 @@ fn workspaces(environment: &Environment) -> Result<PathBuf, Trouble> {
     let state = environment.places.state.as_deref().ok_or_else(|| {
         Trouble::problem("there is no state folder, so no workspaces").hint("set HOME")
     })?;
-    Ok(state.join("workspaces"))
+    Ok(StateDir::new(state).workspaces())
 }

@@ -8,7 +8,7 @@ use anyhook_engine::Level;
 use anyhook_engine::hook::Trust;
 use anyhook_engine::now;
 use anyhook_engine::trust::{TrustStore, absolute};
-use anyhook_model::exit_code;
+use anyhook_model::{StateDir, exit_code};
 use clap::Args;
 
 use super::Ended;
@@ -71,7 +71,7 @@ pub fn run(arguments: &RemoveArgs, environment: &Environment, out: &mut Out) -> 
         return Err(Trouble::problem("there is no state folder to keep it in").hint("set HOME"));
     };
     let stamp = now().to_string().replace(':', "");
-    let kept = state.join("removed").join(format!("{name}-{stamp}"));
+    let kept = StateDir::new(state).removed().join(format!("{name}-{stamp}"));
     let source = absolute(&hook.folder)?;
     put::move_away(&hook.folder, &kept)?;
     // Whoever removes a hook does not want it to be missed.

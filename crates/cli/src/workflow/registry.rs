@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhook_engine::atomic_file::AtomicFile;
 use anyhook_engine::regular_file::open_own;
 use anyhook_engine::sha256_hex;
+use anyhook_model::StateDir;
 use anyhook_model::report::workflow::ListedWorkflow;
 use anyhook_workflow::state::State;
 use jiff::{SignedDuration, Timestamp};
@@ -49,7 +50,7 @@ pub struct Entry {
 
 /// Returns the folder of the registry.
 pub fn folder(environment: &Environment) -> Option<PathBuf> {
-    Some(environment.places.state.as_ref()?.join(anyhook_daemon::gates::REGISTRY))
+    Some(StateDir::new(environment.places.state.as_ref()?).workflows())
 }
 
 /// Remembers a workflow whose state was written.

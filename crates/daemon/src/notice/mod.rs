@@ -29,7 +29,7 @@ use std::process::{Command, Stdio};
 use anyhook_engine::run::descendants::{ASIDE, MARK};
 use anyhook_engine::run::{detached, process};
 use anyhook_engine::settings::NotifySettings;
-use anyhook_model::Notice;
+use anyhook_model::{Notice, StateDir};
 use serde::{Deserialize, Serialize};
 
 pub use claim::{forget, outcomes};
@@ -62,7 +62,7 @@ pub struct Surroundings {
 
 /// Returns where claims are, inside the state folder.
 pub fn folder(state: &Path) -> PathBuf {
-    state.join("daemon/notices")
+    StateDir::new(state).notices()
 }
 
 /// Starts a process of ours that delivers the notice. Does not wait.

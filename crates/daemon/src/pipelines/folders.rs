@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhook_engine::atomic_file::{AtomicFile, make_private};
-use anyhook_model::RecordId;
+use anyhook_model::{RecordId, StateDir};
 
 /// The folders of all pipelines.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub struct PipelineFolders {
 impl PipelineFolders {
     /// Names them in a state folder. Nothing is made yet.
     pub fn of_state(state: &Path) -> Self {
-        Self { path: state.join("daemon").join("pipelines") }
+        Self { path: StateDir::new(state).pipelines() }
     }
 
     /// Returns a pipeline's folder.

@@ -39,11 +39,6 @@ impl EventHooks {
         &self.roots
     }
 
-    /// Returns the root that the event named.
-    pub(super) fn named(&self) -> &Option<PathBuf> {
-        &self.roots.named
-    }
-
     /// Tells whether an index found them: then those that cannot match may be missing.
     pub(super) fn is_by_index(&self) -> bool {
         self.stamp.is_some()

@@ -164,7 +164,8 @@ impl Engine {
             trouble = remember(session, event, &mut counted, state).err();
         }
         // One that was decoded in part has had its place filled in.
-        let named = partial.as_ref().map_or(&event.project_dir, |partial| partial.hooks.named());
+        let named =
+            partial.as_ref().map_or(&event.project_dir, |partial| &partial.hooks.roots().named);
         let named = named.clone();
         let roots = self.roots(event, named, session.as_ref(), &mut trouble);
         self.set_place(event, roots.pinned.as_deref());
@@ -223,7 +224,7 @@ impl Engine {
             finished.verdict.warnings.push(format!("the session cannot be remembered: {error}"));
         }
         let took = began.elapsed();
-        let mut closed = Closed { took, alarms, settings, ..Closed::of(facts, finished) };
+        let mut closed = Closed { alarms, took, settings, ..Closed::of(facts, finished) };
         self.raise_alarms(host, session.as_ref(), &mut closed, part);
         closed.process = self.agent_process(host, closed.event(), part);
         closed

@@ -17,6 +17,8 @@ pub(crate) use settings::JsonSettings;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use anyhook_model::StateDir;
+
 /// Where an agent's settings are.
 #[derive(Clone, Debug)]
 pub struct Scope {
@@ -155,7 +157,7 @@ impl Folders {
 
     /// Returns the marker that a guard whose failure blocks is installed.
     pub fn marker(&self) -> PathBuf {
-        self.state.join(MARKER)
+        StateDir::new(&self.state).guarded()
     }
 
     /// Tells whether a settings file can name them.
@@ -163,9 +165,6 @@ impl Folders {
         self.options().iter().all(|(_, folder)| folder.to_str().is_some())
     }
 }
-
-/// What the engine's marker is called in the state folder.
-pub const MARKER: &str = "guarded";
 
 impl Call {
     /// Has an agent call one program for everything.

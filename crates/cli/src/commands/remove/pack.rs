@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhook_engine::trust::{TrustStore, absolute};
 use anyhook_engine::{Level, now};
 use anyhook_hosts::AGENTS;
-use anyhook_model::exit_code;
+use anyhook_model::{StateDir, exit_code};
 
 use super::Ended;
 use crate::agents;
@@ -29,7 +29,7 @@ pub fn run(pack: &Pack, level: LevelArgs, environment: &Environment, out: &mut O
         return Err(Trouble::problem("there is no state folder to keep it in").hint("set HOME"));
     };
     let stamp = now().to_string().replace(':', "");
-    let kept = state.join("removed").join(format!("{}-{stamp}", pack.name));
+    let kept = StateDir::new(state).removed().join(format!("{}-{stamp}", pack.name));
     let ours: Vec<&HookPlace<'_>> = hooks.iter().filter(|place| place.standing.is_ours()).collect();
     let our_commands: Vec<&CommandPlace<'_>> =
         commands.iter().filter(|place| place.standing.is_ours()).collect();
