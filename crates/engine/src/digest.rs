@@ -1,4 +1,4 @@
-//! SHA-256 of texts, and digits for it.
+//! SHA-256, and hexadecimal digits: the only place that makes them.
 //!
 //! The quick way is to use instructions of the processor, after asking it whether it has them; in a
 //! virtual machine the asking takes as long as the digest of some kilobytes. So short texts, which is
@@ -10,15 +10,36 @@ use sha2::{Digest, Sha256};
 const SHORT: usize = 2 * 1024;
 
 /// Returns the SHA-256 of bytes.
-pub(crate) fn sha256(bytes: &[u8]) -> [u8; 32] {
+pub fn sha256(bytes: &[u8]) -> [u8; 32] {
     if bytes.len() <= SHORT {
         return hmac_sha256::Hash::hash(bytes);
     }
     Sha256::digest(bytes).into()
 }
 
+/// Returns the SHA-256 of bytes, in hexadecimal digits.
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    hex(&sha256(bytes))
+}
+
+/// Makes the SHA-256 of bytes that come one after another.
+#[derive(Clone, Debug, Default)]
+pub struct Hasher(Sha256);
+
+impl Hasher {
+    /// Adds bytes.
+    pub fn update(&mut self, bytes: impl AsRef<[u8]>) {
+        self.0.update(bytes);
+    }
+
+    /// Returns the digest of all of them, in hexadecimal digits.
+    pub fn finish_hex(self) -> String {
+        hex(&self.0.finalize())
+    }
+}
+
 /// Returns bytes in hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
+pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut text = String::with_capacity(2 * bytes.len());
     for byte in bytes {

@@ -47,7 +47,7 @@ pub mod alarms;
 mod announce;
 pub mod atomic_file;
 pub mod definition;
-mod digest;
+pub mod digest;
 pub mod discover;
 pub mod dispatch;
 pub mod engine;
@@ -80,8 +80,8 @@ pub mod session_guards;
 pub mod settings;
 pub mod trust;
 
+pub use digest::sha256_hex;
 pub use engine::{Dispatched, Engine, EventHooks, explain, new_id, now};
 pub use hook::{Hook, Level, Trust};
 pub use places::Places;
 pub use problem::{Place, Problem, Severity};
-pub use trust::sha256_hex;

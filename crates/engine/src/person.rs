@@ -13,9 +13,8 @@ use anyhook_model::{
     Effect, Event, EventKind, Host, Inquiry, PromptType, Record, RecordId, Resolution, Verdict,
 };
 use jiff::SignedDuration;
-use sha2::{Digest, Sha256};
 
-use crate::digest::hex;
+use crate::digest::Hasher;
 use crate::places::Places;
 use crate::redact::without_secrets;
 use crate::settings::{DecisionSettings, WaitFor};
@@ -200,7 +199,7 @@ fn about(events: &[&Event]) -> Option<String> {
 }
 
 fn digest(events: &[&Event]) -> String {
-    let mut hash = Sha256::new();
+    let mut hash = Hasher::default();
     for (index, tool) in events.iter().filter_map(|event| event.tool.as_ref()).enumerate() {
         if index > 0 {
             hash.update(b"\n");
@@ -209,7 +208,7 @@ fn digest(events: &[&Event]) -> String {
         hash.update(b"\n");
         hash.update(to_spaced(&tool.input).as_bytes());
     }
-    hex(&hash.finalize())
+    hash.finish_hex()
 }
 
 #[cfg(test)]

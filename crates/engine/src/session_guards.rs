@@ -27,13 +27,14 @@ use rustix::fs::{Mode as FileMode, OFlags};
 use serde::{Deserialize, Serialize};
 
 use crate::atomic_file::{AtomicFile, make_private};
+use crate::digest::sha256_hex;
 use crate::discover::{Installed, Standing};
 use crate::hook::{HOOK_FILE, Hook, Level, Trust};
 use crate::index::mark_of;
 use crate::installation::Installation;
 use crate::problem::{Problem, Severity};
 use crate::regular_file::open_own;
-use crate::trust::{TrustStore, digest, digest_is, paths, sha256_hex};
+use crate::trust::{TrustStore, digest, digest_is, paths};
 
 /// The file's name, in a session's folder.
 const FILE: &str = "guards";

@@ -30,11 +30,10 @@ use std::path::{Component, Path, PathBuf};
 use anyhook_model::StateDir;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-use crate::atomic_file::make_private;
-use crate::digest::{hex, sha256};
+use crate::atomic_file::{AtomicFile, make_private};
+use crate::digest::{Hasher, hex, sha256, sha256_hex};
 use crate::places::PROJECT_LEVEL;
 use crate::regular_file::read_regular_up_to;
 use crate::repository::{self, Inside};
@@ -432,19 +431,16 @@ impl TrustStore {
 
     fn remember(&self, record: &TrustRecord) -> Result<(), TrustError> {
         if let Some(place) = &record.repository {
-            self.write_record(self.repository_record(place), record)?;
+            self.write_record(&self.repository_record(place), record)?;
         }
-        self.write_record(self.record_path(&record.source), record)
+        self.write_record(&self.record_path(&record.source), record)
     }
 
-    fn write_record(&self, path: PathBuf, record: &TrustRecord) -> Result<(), TrustError> {
-        let folder = path.parent().unwrap_or(&self.folder).to_owned();
-        make_private(&folder).map_err(at(&folder))?;
-        // Aside, where nobody takes a half-written record for a whole one.
-        let mut file = tempfile::NamedTempFile::new_in(&self.folder).map_err(at(&folder))?;
-        serde_json::to_writer(&mut file, record).map_err(io::Error::from).map_err(at(&path))?;
-        file.persist(&path).map_err(|error| TrustError::Io { path, error: error.error })?;
-        Ok(())
+    fn write_record(&self, path: &Path, record: &TrustRecord) -> Result<(), TrustError> {
+        let folder = path.parent().unwrap_or(&self.folder);
+        make_private(folder).map_err(at(folder))?;
+        let bytes = serde_json::to_vec(record).map_err(io::Error::from).map_err(at(path))?;
+        AtomicFile::new(path).replace(&bytes).map_err(at(path))
     }
 
     /// Forgets that a hook, or a file, was trusted, here and in its repository. Returns whether it
@@ -585,11 +581,6 @@ pub(crate) fn short_hash(path: &Path) -> String {
     hex(&sha256(path.as_os_str().as_bytes())[..16])
 }
 
-/// Returns the SHA-256 of bytes, in hexadecimal digits.
-pub fn sha256_hex(bytes: &[u8]) -> String {
-    hex(&sha256(bytes))
-}
-
 /// One thing in a hook's folder.
 enum Item {
     Folder,
@@ -695,7 +686,7 @@ fn leads_out(root: &Path, inner: &Path, target: &Path) -> bool {
 
 /// Returns the digest of a folder's content: names, bytes, run bits, links.
 pub fn digest(root: &Path) -> Result<String, TrustError> {
-    let mut hasher = Sha256::new();
+    let mut hasher = Hasher::default();
     let mut total = 0u64;
     walk(root, &mut |inner, path, item| {
         // Lengths go first, so that no two trees give the same bytes.
@@ -727,7 +718,7 @@ pub fn digest(root: &Path) -> Result<String, TrustError> {
         }
         Ok(())
     })?;
-    Ok(hex(&hasher.finalize()))
+    Ok(hasher.finish_hex())
 }
 
 /// Copies a folder of files, folders and inner links into a new folder.

@@ -1,5 +1,7 @@
 //! A hook as its HOOK.md describes it.
 
+pub mod keys;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

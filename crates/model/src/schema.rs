@@ -72,6 +72,8 @@ pub fn find(name: &str) -> Option<&'static Schema> {
 pub use generated::generate;
 
 #[cfg(feature = "schema")]
+mod front_matter;
+#[cfg(feature = "schema")]
 mod parts;
 #[cfg(feature = "schema")]
 mod runbook;
@@ -86,13 +88,12 @@ mod generated {
     use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings, json_schema};
     use serde_json::{Map, Value, json};
 
-    use super::{runbook, workflow};
+    use super::{front_matter, runbook, workflow};
     use crate::agent::{FailureKind, PromptType};
     use crate::bus::{AgentRenamed, AgentReport, Happening, PipelineReport, SignalKind};
     use crate::case::Case;
     use crate::daemon::{self, AgentView, DaemonStatus, DecisionView, Response};
     use crate::decision::Decision;
-    use crate::hook::{FailMode, Mode, StdoutUse, limits};
     use crate::inquiry::{Claim, Inquiry, Resolution};
     use crate::kind::EventKind;
     use crate::notice::Notice;
@@ -176,7 +177,7 @@ mod generated {
                 "One file of a hook's tests/ folder, run by `anyhook test`.",
             ),
             ("event", event()),
-            ("front-matter", front_matter()),
+            ("front-matter", text(&front_matter::schema())),
             ("workflow-file", text(&workflow::schema())),
             of::<Notice>(
                 "notice",
@@ -496,52 +497,6 @@ mod generated {
             }
             _ => json!({"type": ["string", "null"]}),
         }
-    }
-
-    fn front_matter() -> String {
-        let mut generator = generator();
-        let names: Vec<&str> = EventKind::all_names().collect();
-        let schema = json_schema!({
-            "$schema": "https://json-schema.org/draft/2020-12/schema",
-            "title": "The front matter of a HOOK.md",
-            "description": "What stands between the two lines `---` at the head of a HOOK.md.",
-            "type": "object",
-            "required": ["name", "description", "trigger"],
-            "properties": {
-                "name": {
-                    "type": "string", "minLength": 1, "maxLength": limits::NAME,
-                    "description": "The hook's identifier, equal to its folder's name: lowercase or caseless letters, digits, single inner hyphens.",
-                },
-                "description": {"type": "string", "minLength": 1, "maxLength": limits::DESCRIPTION, "description": "What the hook is for."},
-                "trigger": {
-                    "description": "The event, or a list of events, in either spelling.",
-                    "anyOf": [{"enum": names}, {"type": "array", "minItems": 1, "items": {"enum": names}}],
-                },
-                "matcher": {
-                    "type": "object",
-                    "description": "On tool events: which calls the hook runs at.",
-                    "properties": {
-                        "tool": {"type": "string", "description": "A regular expression for the whole tool name."},
-                        "pattern": {"type": "string", "description": "A regular expression searched in each value of the input."},
-                    },
-                },
-                "timeout": {"type": "integer", "minimum": limits::TIMEOUT_MIN, "maximum": limits::TIMEOUT_MAX, "default": limits::TIMEOUT_DEFAULT, "description": "In milliseconds."},
-                "async": {"type": "boolean", "default": false, "description": "Runs aside, unable to block."},
-                "priority": {"type": "integer", "minimum": 0, "maximum": limits::PRIORITY_MAX, "default": limits::PRIORITY_DEFAULT, "description": "High runs first."},
-                "metadata": {"type": "object", "description": "The author's own; `locked: true` keeps a project from replacing a user's hook; a hook with `on_failure: block` is locked unless it says `locked: false`."},
-                "on_failure": generator.subschema_for::<FailMode>(),
-                "mode": generator.subschema_for::<Mode>(),
-                "hosts": {"description": "The hosts it runs in; all if absent.", "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
-                "stdout": generator.subschema_for::<StdoutUse>(),
-                "env": {
-                    "description": "With `on_failure: block`: the variables of the agent's environment that the hook gets, or `inherit` for all but those that replace its code.",
-                    "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"}}],
-                },
-                "permissions": {"description": "Reserved: not enforced by this version."},
-            },
-            "$defs": generator.definitions().clone(),
-        });
-        text(&schema.into())
     }
 }
 

@@ -12,12 +12,11 @@ use std::path::Path;
 use jiff::{SignedDuration, Timestamp};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::line::{Line, end_with_sum};
 use super::reader::read_segment;
 use super::{Journal, Position, SegmentName, follower, long, make_folder, segment};
-use crate::digest::{hex, sha256};
+use crate::digest::{Hasher, sha256_hex};
 use crate::regular_file::{open_regular, read_regular_up_to};
 
 /// A follower that has not read on for so long holds nothing back any more.
@@ -126,7 +125,7 @@ impl Seal {
     fn chained(&self, before: &str) -> Option<String> {
         let plain = Self { chain: String::new(), ..self.clone() };
         let text = serde_json::to_string(&plain).ok()?;
-        Some(hex(&sha256(format!("{before}\n{text}").as_bytes())))
+        Some(sha256_hex(format!("{before}\n{text}").as_bytes()))
     }
 }
 
@@ -331,11 +330,11 @@ fn add(seals: &mut Seals, mut seal: Seal, mut file: &File) -> io::Result<()> {
 /// Returns a file's SHA-256 and its length.
 pub(super) fn digest(path: &Path) -> io::Result<(String, u64)> {
     let mut file = open_regular(path, OFlags::RDONLY)?;
-    let mut hasher = Sha256::new();
+    let mut hasher = Hasher::default();
     let (mut buffer, mut length) = (vec![0; 64 * 1024], 0);
     loop {
         match file.read(&mut buffer)? {
-            0 => return Ok((hex(&hasher.finalize()), length)),
+            0 => return Ok((hasher.finish_hex(), length)),
             read => {
                 hasher.update(&buffer[..read]);
                 length += read as u64;

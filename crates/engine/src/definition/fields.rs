@@ -1,0 +1,432 @@
+//! The fields of a front matter, each read as tolerantly as it can be.
+
+use std::borrow::Cow;
+
+use anyhook_model::hook::keys::{self, NumberRange, Word};
+use anyhook_model::hook::{EnvAccess, limits, replaces_code};
+use anyhook_model::host::{HOST_IDS, host_ids};
+use anyhook_model::{EventKind, FailMode, Mode, StdoutUse, Trigger};
+use unicode_normalization::UnicodeNormalization;
+
+use super::rescue::tool_calls;
+use super::{Reader, listed};
+use crate::front_matter::{Node, Value};
+use crate::problem::{Severity, event_hint, nearest};
+
+impl Reader<'_> {
+    pub(super) fn name(&mut self, folder_name: &str) {
+        let given = self.matter.root.get("name").filter(|node| !node.is_null());
+        let Some(node) = given else {
+            let problem = self.missing("name", Severity::Error, "`name` is missing");
+            return self.report(problem.hint(format!("write `name: {folder_name}`")));
+        };
+        let Some(name) = node.text().filter(|text| !text.trim().is_empty()) else {
+            let problem = self.at(node, "name", Severity::Error, "`name` is not a text");
+            return self.report(problem.hint(format!("write `name: {folder_name}`")));
+        };
+        let normal = nfkc(name.trim());
+        if let Some(fault) = name_fault(name) {
+            let problem = self.at(node, "name", Severity::Error, format!("`name` {fault}"));
+            self.report(problem.hint("use lowercase letters, digits and single hyphens inside"));
+        }
+        if normal != nfkc(folder_name) {
+            let problem = self.at(
+                node,
+                "name-differs",
+                Severity::Error,
+                format!("`name` is not the folder's name, `{folder_name}`"),
+            );
+            self.report(problem.hint("rename the one or the other"));
+        }
+        // A name is shown, journaled and compared everywhere: it stays one short line.
+        self.read.definition.name =
+            normal.chars().filter(|letter| !letter.is_control()).take(limits::NAME).collect();
+    }
+
+    pub(super) fn description(&mut self) {
+        match self.matter.root.get("description").filter(|node| !node.is_null()) {
+            None => {
+                let problem =
+                    self.missing("description", Severity::Error, "`description` is missing");
+                self.report(problem.hint("say in one sentence what the hook is for"));
+            }
+            Some(node) => match node.text() {
+                None => {
+                    let problem = self.at(
+                        node,
+                        "description",
+                        Severity::Error,
+                        "`description` is not a text",
+                    );
+                    self.report(problem);
+                }
+                Some(text) => {
+                    let length = text.chars().count();
+                    if text.trim().is_empty() || length > limits::DESCRIPTION {
+                        let problem = self.at(
+                            node,
+                            "description",
+                            Severity::Error,
+                            format!(
+                                "`description` has {length} characters; 1 to {} are allowed",
+                                limits::DESCRIPTION
+                            ),
+                        );
+                        self.report(problem);
+                    }
+                    text.clone_into(&mut self.read.definition.description);
+                }
+            },
+        }
+    }
+
+    pub(super) fn trigger(&mut self) {
+        let Some(node) = self.matter.root.get("trigger").filter(|node| !node.is_null()) else {
+            let problem = self.missing("no-trigger", Severity::Unusable, "`trigger` is missing");
+            return self.report(problem.hint("name the event, such as `trigger: before_tool`"));
+        };
+        let names: Vec<&Node> = match &node.value {
+            Value::Sequence(items) => items.iter().collect(),
+            _ => vec![node],
+        };
+        let mut unknown = Vec::new();
+        let parts = |name: &'_ Node| -> Option<Vec<String>> { name.text().map(listed) };
+        for (name, text) in names.iter().flat_map(|name| match parts(name) {
+            Some(parts) => parts.into_iter().map(|part| (*name, Some(part))).collect(),
+            None => vec![(*name, None)],
+        }) {
+            let Some(text) = text.as_deref() else {
+                unknown.push(self.at(
+                    name,
+                    "unknown-trigger",
+                    Severity::Error,
+                    "a trigger is not a text",
+                ));
+                continue;
+            };
+            let Some((kind, spelling)) = EventKind::in_any_spelling(text.trim()) else {
+                let problem = self.at(
+                    name,
+                    "unknown-trigger",
+                    Severity::Error,
+                    format!("unknown trigger `{text}`"),
+                );
+                unknown.push(problem.hint(event_hint(text.trim())));
+                continue;
+            };
+            if kind.name(spelling) != text.trim() {
+                let words = format!("`{}` is read as `{}`", text.trim(), kind.name(spelling));
+                let problem = self.at(name, "trigger-spelling", Severity::Note, words);
+                self.report(problem.hint(format!("write `{}`", kind.name(spelling))));
+            }
+            // Two names may mean one event.
+            if !self.read.definition.triggers.iter().any(|trigger| trigger.kind == kind) {
+                self.read.definition.triggers.push(Trigger { kind, spelling });
+            }
+        }
+        if names.is_empty() {
+            unknown.push(self.at(
+                node,
+                "no-trigger",
+                Severity::Error,
+                "`trigger` is an empty list",
+            ));
+        }
+        let none_known = self.read.definition.triggers.is_empty();
+        for mut problem in unknown {
+            if none_known {
+                problem.severity = Severity::Unusable;
+            }
+            self.report(problem);
+        }
+    }
+
+    /// Has a guard whose trigger is misspelt fail at the event that is meant: it must not be off.
+    pub(super) fn misspelt_guard(&mut self) {
+        let definition = &mut self.read.definition;
+        if definition.on_failure != FailMode::Block || !definition.triggers.is_empty() {
+            return;
+        }
+        let node = self.matter.root.get("trigger");
+        let names = match node.map(|node| &node.value) {
+            Some(Value::Sequence(items)) => items.as_slice(),
+            _ => node.map(std::slice::from_ref).unwrap_or_default(),
+        };
+        let meant = names.iter().filter_map(|name| EventKind::slip_of(name.text()?));
+        for (kind, spelling) in meant.filter_map(EventKind::in_any_spelling) {
+            definition.triggers.push(Trigger { kind, spelling });
+        }
+        if definition.triggers.is_empty() {
+            definition.triggers = tool_calls();
+        }
+    }
+
+    /// Has a guard wait for its answer although it says `async: true`: it cannot block otherwise, and
+    /// `on_failure: block` says that it must.
+    pub(super) fn blocking_async(&mut self) {
+        let definition = &mut self.read.definition;
+        let decides = |trigger: &Trigger| {
+            matches!(
+                trigger.kind,
+                EventKind::BeforeTool | EventKind::PermissionRequest | EventKind::BeforeStop
+            )
+        };
+        if definition.on_failure == FailMode::Block && definition.triggers.iter().any(decides) {
+            definition.is_async = false;
+        }
+    }
+
+    pub(super) fn numbers(&mut self) {
+        if let Some(timeout) = self.number("timeout", keys::TIMEOUT) {
+            self.read.definition.timeout_ms = timeout;
+        }
+        if let Some(priority) = self.number("priority", keys::PRIORITY) {
+            self.read.definition.priority = u16::try_from(priority).unwrap_or(limits::PRIORITY_MAX);
+        }
+    }
+
+    /// Reads a number and clamps it; one that cannot be read is the default.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "clamped before the cast"
+    )]
+    fn number(&mut self, key: &'static str, range: NumberRange) -> Option<u64> {
+        let NumberRange { least, most, default } = range;
+        let node = self.matter.root.get(key).filter(|node| !node.is_null())?;
+        let number = node.text().and_then(|text| text.trim().replace('_', "").parse::<f64>().ok());
+        let Some(number) = number.filter(|number| !number.is_nan()) else {
+            let problem = self.at(
+                node,
+                key,
+                Severity::Error,
+                format!("`{key}` is not a number; {default} is used"),
+            );
+            self.report(problem);
+            return None;
+        };
+        if !matches!(&node.value, Value::Scalar { plain: true, .. }) {
+            let problem = self.at(
+                node,
+                key,
+                Severity::Warning,
+                format!("`{key}` is in quotes; it is read as a number"),
+            );
+            self.report(problem);
+        }
+        let clamped = number.clamp(least as f64, most as f64) as u64;
+        if number < least as f64 || number > most as f64 || number.fract() != 0.0 {
+            let problem = self.at(
+                node,
+                key,
+                Severity::Error,
+                format!("`{key}` must be a whole number from {least} to {most}; {clamped} is used"),
+            );
+            self.report(problem);
+        }
+        Some(clamped)
+    }
+
+    pub(super) fn words(&mut self) {
+        if let Some(word) = self.word("async", ["true", "false"], "`false` is used") {
+            self.read.definition.is_async = word == "true";
+        }
+        if let Some(word) = self.word("mode", words_of(keys::MODE), "`enforce` is used") {
+            self.read.definition.mode = if word == "shadow" { Mode::Shadow } else { Mode::Enforce };
+        }
+        if let Some(word) = self.word("stdout", words_of(keys::STDOUT), "`log` is used") {
+            self.read.definition.stdout =
+                if word == "context" { StdoutUse::Context } else { StdoutUse::Log };
+        }
+        // Whoever writes `on_failure` wants a guard: a slip of the pen must not open it.
+        let has_on_failure = self.matter.root.get("on_failure").is_some_and(|node| !node.is_null());
+        let word = self.word("on_failure", words_of(keys::ON_FAILURE), "`block` is used");
+        self.read.definition.on_failure = match word {
+            Some("allow") => FailMode::Allow,
+            None if !has_on_failure => FailMode::Allow,
+            _ => FailMode::Block,
+        };
+    }
+
+    /// Reads one of a few words, in any case.
+    fn word(
+        &mut self,
+        key: &'static str,
+        words: [&'static str; 2],
+        otherwise: &str,
+    ) -> Option<&'static str> {
+        let node = self.matter.root.get(key).filter(|node| !node.is_null())?;
+        let text = node.text().unwrap_or("").trim();
+        let found = words.iter().find(|word| word.eq_ignore_ascii_case(text)).copied();
+        if found.is_none() {
+            let problem = self.at(
+                node,
+                key,
+                Severity::Error,
+                format!("`{key}` is neither `{}` nor `{}`; {otherwise}", words[0], words[1]),
+            );
+            self.report(problem);
+        }
+        found
+    }
+
+    pub(super) fn hosts(&mut self) {
+        let Some(node) = self.matter.root.get("hosts").filter(|node| !node.is_null()) else {
+            return;
+        };
+        let items: Vec<&Node> = match &node.value {
+            Value::Sequence(items) => items.iter().collect(),
+            _ => vec![node],
+        };
+        let mut is_any_known = false;
+        let mut unknown = Vec::new();
+        let parts: Vec<(&Node, Option<String>)> = items
+            .into_iter()
+            .flat_map(|item| match item.text().map(str::trim).filter(|text| !text.is_empty()) {
+                Some(text) => listed(text).into_iter().map(|part| (item, Some(part))).collect(),
+                None => vec![(item, None)],
+            })
+            .collect();
+        for (item, text) in parts {
+            let Some(text) = text.as_deref() else {
+                let problem = self.at(
+                    item,
+                    "hosts",
+                    Severity::Error,
+                    "`hosts` is not a list of names; it is ignored",
+                );
+                self.report(problem);
+                self.read.definition.hosts.clear();
+                return;
+            };
+            if matches!(text, "all" | "any" | "*") {
+                let words = format!("`{text}` is read as every host");
+                let problem = self.at(item, "host-spelling", Severity::Note, words);
+                self.report(problem.hint("leave `hosts` out"));
+                self.read.definition.hosts.clear();
+                return;
+            }
+            let ids = host_ids(text);
+            is_any_known |= !ids.is_empty();
+            if ids.is_empty() {
+                let problem = self.at(
+                    item,
+                    "unknown-host",
+                    Severity::Error,
+                    format!("unknown host `{text}`"),
+                );
+                unknown.push(match nearest(&text.to_ascii_lowercase(), HOST_IDS.into_iter()) {
+                    Some(near) => problem.hint(format!("did you mean `{near}`?")),
+                    None => problem.hint(format!("known hosts: {}", HOST_IDS.join(", "))),
+                });
+                self.read.definition.hosts.push(text.to_owned());
+            } else if ids != [text] {
+                let ids_text = ids.join("`, `");
+                let words = format!("`{text}` is read as `{ids_text}`");
+                let problem = self.at(item, "host-spelling", Severity::Note, words);
+                self.report(problem.hint(format!("write `{}`", ids.join(", "))));
+            }
+            self.read.definition.hosts.extend(ids.into_iter().map(str::to_owned));
+        }
+        for mut problem in unknown {
+            if !is_any_known {
+                // It would run nowhere, in silence.
+                problem.severity = Severity::Unusable;
+                self.read.definition.hosts.clear();
+            }
+            self.report(problem);
+        }
+    }
+
+    /// Reads which variables a guard gets; whatever cannot be read leaves it with fewer.
+    pub(super) fn env(&mut self) {
+        let Some(node) = self.matter.root.get("env").filter(|node| !node.is_null()) else {
+            return;
+        };
+        let items: Vec<&Node> = match &node.value {
+            Value::Sequence(items) => items.iter().collect(),
+            _ => vec![node],
+        };
+        let is_word = |item: &Node| {
+            item.text().is_some_and(|text| text.trim().eq_ignore_ascii_case(EnvAccess::INHERIT))
+        };
+        if let [item] = items[..]
+            && is_word(item)
+        {
+            self.read.definition.env = EnvAccess::Inherit;
+        } else {
+            let names = items.into_iter().filter_map(|item| self.variable(item)).collect();
+            self.read.definition.env = EnvAccess::Named(names);
+        }
+        if self.read.definition.on_failure != FailMode::Block {
+            let problem = self.at(
+                node,
+                "env-ignored",
+                Severity::Note,
+                "`env` counts with `on_failure: block` only: other hooks get the agent's environment",
+            );
+            self.report(problem);
+        }
+    }
+
+    /// Reads the name of a variable that a guard may get.
+    fn variable(&mut self, item: &Node) -> Option<String> {
+        let text = item.text().map(str::trim).unwrap_or_default();
+        let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        if text.is_empty()
+            || !text.chars().all(is_letter)
+            || text.starts_with(|first: char| first.is_ascii_digit())
+        {
+            let problem = self.at(
+                item,
+                "env",
+                Severity::Error,
+                "`env` is neither `inherit` nor a list of variables' names; this is left out",
+            );
+            self.report(problem.hint("write `env: [VIRTUAL_ENV, PATH]`, without `$` and values"));
+            return None;
+        }
+        if replaces_code(text.as_bytes()) {
+            let problem = self.at(
+                item,
+                "env",
+                Severity::Error,
+                format!("`{text}` can replace the hook's code, so no hook gets it"),
+            );
+            self.report(problem.hint("set it in the script, where it is needed"));
+            return None;
+        }
+        Some(text.to_owned())
+    }
+}
+
+/// Returns the two words that a key takes.
+fn words_of(words: &'static [Word; 2]) -> [&'static str; 2] {
+    [words[0].word, words[1].word]
+}
+
+/// Returns a text in Unicode's normal form NFKC; most are in ASCII, and so in it.
+fn nfkc(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() { text.into() } else { text.nfkc().collect() }
+}
+
+/// Returns what is wrong with a name, if anything.
+pub fn name_fault(name: &str) -> Option<&'static str> {
+    let is_letter = |letter: char| {
+        letter == '-'
+            || letter.is_numeric()
+            || letter.is_alphabetic() && letter.to_lowercase().eq([letter])
+    };
+    if name.is_empty() || name.chars().count() > limits::NAME {
+        Some("has not 1 to 64 characters")
+    } else if nfkc(name) != name {
+        Some("is not in Unicode's normal form NFKC")
+    } else if !name.chars().all(is_letter) {
+        Some("has other characters than lowercase letters, digits and hyphens")
+    } else if name.starts_with('-') || name.ends_with('-') || name.contains("--") {
+        Some("has a hyphen at an end, or two in a row")
+    } else {
+        None
+    }
+}

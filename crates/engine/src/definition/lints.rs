@@ -1,0 +1,80 @@
+//! What can be read and is worth a warning all the same.
+
+use anyhook_model::{EventKind, FailMode};
+
+use super::Reader;
+use crate::front_matter::Node;
+use crate::problem::{Problem, Severity};
+
+/// A HOOK.md above about so many tokens costs an agent more context than it is worth.
+const TOKEN_LIMIT: usize = 1000;
+
+impl Reader<'_> {
+    pub(super) fn lints(&mut self, file: &[u8]) {
+        for place in &self.matter.odd_escapes {
+            self.read.problems.push(
+                Problem::new(
+                    "escape",
+                    Severity::Warning,
+                    "unknown escape in double quotes; the backslash is read as written",
+                )
+                .at(*place)
+                .hint("use single quotes"),
+            );
+        }
+        if self.matter.lossy {
+            self.report(Problem::new(
+                "utf-8",
+                Severity::Error,
+                "the front matter is not UTF-8; bytes were replaced",
+            ));
+        }
+        let definition = &self.read.definition;
+        let gate = definition
+            .triggers
+            .iter()
+            .find(|trigger| matches!(trigger.kind, EventKind::BeforeTool | EventKind::BeforeStop))
+            .map(|trigger| trigger.kind.name(trigger.spelling).to_owned());
+        let blocks_on_failure = definition.on_failure == FailMode::Block;
+        let says_async = |node: &&Node| node.text() == Some("true");
+        if let Some(node) = self.matter.root.get("async").filter(says_async) {
+            if let Some(gate) = gate {
+                let problem = self.at(
+                    node,
+                    "async-gate",
+                    Severity::Warning,
+                    format!("an async hook cannot block, and `{gate}` is where hooks block"),
+                );
+                self.report(problem.hint("remove `async: true`, or use an after_… event"));
+            }
+            if blocks_on_failure {
+                let problem = self.at(
+                    node,
+                    "async-block",
+                    Severity::Warning,
+                    "an async hook cannot block: where hooks decide, `on_failure: block` counts and `async: true` does not; elsewhere it is the other way round",
+                );
+                self.report(problem);
+            }
+        }
+        let tokens = estimate_tokens(&String::from_utf8_lossy(file));
+        if tokens > TOKEN_LIMIT {
+            self.report(
+                Problem::new(
+                    "long",
+                    Severity::Warning,
+                    format!(
+                        "HOOK.md has about {tokens} tokens; agents read it when its event comes"
+                    ),
+                )
+                .hint(format!("keep it under {TOKEN_LIMIT}; longer texts fit in a file beside it")),
+            );
+        }
+    }
+}
+
+/// Estimates tokens: four Latin letters each, one for any other.
+fn estimate_tokens(text: &str) -> usize {
+    let others = text.chars().filter(|letter| !letter.is_ascii()).count();
+    (text.chars().count() - others) / 4 + others
+}

@@ -1,0 +1,215 @@
+//! The matcher of a hook, and what it leaves open.
+
+use anyhook_model::hook::keys;
+use anyhook_model::nearest::slip_of;
+use anyhook_model::{EventKind, FailMode, Matcher, tools};
+
+use super::{Reader, listed};
+use crate::front_matter::{Node, Value};
+use crate::matcher;
+use crate::problem::{Severity, nearest};
+
+impl Reader<'_> {
+    pub(super) fn matcher(&mut self) {
+        let is_given = |node: &&Node| !node.is_null() && node.text() != Some("");
+        let Some(node) = self.matter.root.get("matcher").filter(is_given) else { return };
+        let Value::Mapping(pairs) = &node.value else {
+            let problem =
+                self.at(node, "matcher", Severity::Unusable, "`matcher` is not an object");
+            return self.report(
+                problem.hint("write `tool:` and `pattern:` on lines of their own, indented"),
+            );
+        };
+        let mut matcher = Matcher::default();
+        for (key, value) in pairs {
+            let name = key.text().unwrap_or("");
+            let field = match name {
+                "tool" => &mut matcher.tool,
+                "pattern" => &mut matcher.pattern,
+                _ => {
+                    let problem = self.at(
+                        key,
+                        "unknown-key",
+                        Severity::Warning,
+                        format!("unknown key `{name}` in `matcher`"),
+                    );
+                    self.report(match nearest(name, keys::MATCHER.iter().map(|key| key.name)) {
+                        Some(known) => problem.hint(format!("did you mean `{known}`?")),
+                        None => problem.hint("a matcher has `tool` and `pattern`"),
+                    });
+                    continue;
+                }
+            };
+            if value.is_null() {
+                continue;
+            }
+            let Some(text) = value.text() else {
+                let problem = self.at(
+                    value,
+                    "matcher",
+                    Severity::Unusable,
+                    format!("`{name}` is not a text"),
+                );
+                self.report(problem.hint("write one regular expression; `a|b` matches either"));
+                continue;
+            };
+            if text.is_empty() {
+                continue;
+            }
+            let text = &match name {
+                "tool" => self.tool_expression(value, text),
+                _ => text.to_owned(),
+            };
+            *field = Some(text.clone());
+            let compiled = match name {
+                "tool" => self.read.matcher.set_tool(text),
+                _ => self.read.matcher.set_pattern(text),
+            };
+            if let Err(error) = compiled {
+                let problem = self.at(
+                    value,
+                    "regex",
+                    Severity::Unusable,
+                    format!("`{name}` is not a regular expression: {error}"),
+                );
+                self.report(problem.hint("the syntax is that of the Rust crate `regex`: no look-around, no back-references"));
+            } else if name == "tool" {
+                self.tool_names(value, text);
+            }
+        }
+        let triggers = &self.read.definition.triggers;
+        if !matcher.is_empty()
+            && !triggers.is_empty()
+            && !triggers.iter().any(|trigger| trigger.kind.has_matcher())
+        {
+            let problem = self.at(
+                node,
+                "matcher-ignored",
+                Severity::Warning,
+                "`matcher` is ignored: the trigger is no tool event",
+            );
+            self.report(problem.hint("remove it, or check the event in the script"));
+        }
+        self.read.definition.matcher = matcher;
+    }
+
+    /// Reads the expression for tools: a list of names with commas or blanks is one with `|`, and an
+    /// agent's permission rule is not one.
+    fn tool_expression(&mut self, node: &Node, text: &str) -> String {
+        let is_name = |part: &str| {
+            !part.is_empty()
+                && part
+                    .chars()
+                    .all(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '-'))
+        };
+        if let Some((name, rule)) = text.strip_suffix(')').and_then(|text| text.split_once('('))
+            && is_name(name)
+            && tools::find(name).is_some()
+        {
+            let words = format!("`{text}` is an agent's permission rule, not a tool's name");
+            let problem = self.at(node, "tool-rule", Severity::Unusable, words);
+            let hint = format!("write `tool: {name}`, and what `{rule}` means as `pattern`");
+            self.report(problem.hint(hint));
+        }
+        let names = listed(text);
+        let joined = names.join("|");
+        if names.len() < 2 || joined == text || !names.iter().all(|name| is_name(name)) {
+            return text.to_owned();
+        }
+        let problem =
+            self.at(node, "tool-list", Severity::Note, format!("`{text}` is read as `{joined}`"));
+        self.report(problem.hint(format!("write `{joined}`")));
+        joined
+    }
+
+    /// Notes names of tools that are not the canonical ones, and what a guard of files leaves open.
+    fn tool_names(&mut self, node: &Node, expression: &str) {
+        let Ok(tool) = matcher::Expression::whole(expression) else { return };
+        let matcher::Needs::Exactly(names) = tool.needs() else { return };
+        // One that no agent has, and is like one that they have, is a typing error: the hook would
+        // never be asked.
+        let is_known = |name: &String| tools::find(name).is_some() || tools::is_known(name);
+        let is_swapped = |name: &str| {
+            let letters = |text: &str| {
+                let mut letters: Vec<u8> = text.to_ascii_lowercase().into_bytes();
+                letters.sort_unstable();
+                letters
+            };
+            tools::all_names().any(|known| letters(known) == letters(name))
+        };
+        let is_slip =
+            |name: &String| slip_of(name, tools::all_names()).is_some() || is_swapped(name);
+        let is_never_asked = !names.iter().any(is_known) && names.iter().any(is_slip);
+        for name in names.iter().filter(|name| !name.is_empty()) {
+            let known = tools::find(name);
+            let own = |list: &'static [(&str, &'static str)]| {
+                list.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, whose)| *whose)
+            };
+            let (severity, message, hint) = match known {
+                Some(known) if known.name == name => continue,
+                Some(known) if known.name.eq_ignore_ascii_case(name) => {
+                    let message = format!("`{name}` is read as `{}`", known.name);
+                    (Severity::Note, message, format!("write `{}`", known.name))
+                }
+                Some(known) => match (own(known.names), own(known.special)) {
+                    (None, Some(whose)) => {
+                        let message = format!("`{name}` is a form of `{}` in {whose}", known.name);
+                        (Severity::Note, message, format!("`{}` means it, too", known.name))
+                    }
+                    (whose, _) => {
+                        let whose = whose.unwrap_or_default();
+                        let message = format!("`{name}` is {whose}'s name for `{}`", known.name);
+                        (
+                            Severity::Note,
+                            message,
+                            format!("write `{}`; either means the tool of every agent", known.name),
+                        )
+                    }
+                },
+                None if tools::is_known(name) => continue,
+                None => match nearest(name, tools::all_names()) {
+                    Some(near) => {
+                        let message = format!("no agent has a tool `{name}`");
+                        let near = tools::find(near).map_or(near, |tool| tool.name);
+                        let severity =
+                            if is_never_asked { Severity::Unusable } else { Severity::Warning };
+                        (severity, message, format!("did you mean `{near}`?"))
+                    }
+                    None => {
+                        let message = format!("no supported agent has a tool `{name}`");
+                        let hint = "that is fine for a tool of your own agent".to_owned();
+                        (Severity::Note, message, hint)
+                    }
+                },
+            };
+            let problem = self.at(node, "tool-name", severity, message);
+            self.report(problem.hint(hint));
+        }
+    }
+
+    /// Notes which other tools can do to a file what a guard keeps some from doing.
+    pub(super) fn open_files(&mut self) {
+        let given = self.matter.root.get("matcher");
+        let Some(node) = given.and_then(|given| given.get("tool")) else { return };
+        let blocks = self.read.definition.on_failure == FailMode::Block;
+        let guards = blocks
+            && self.read.definition.triggers.iter().any(|trigger| {
+                matches!(trigger.kind, EventKind::BeforeTool | EventKind::PermissionRequest)
+            });
+        let covers = |name: &str| self.read.matcher.tool().is_some_and(|tool| tool.is_match(name));
+        // A move writes its target and deletes its source.
+        let open: Vec<&str> = ["WriteFile", "EditFile", "DeleteFile"]
+            .into_iter()
+            .filter(|name| !covers(name))
+            .collect();
+        let is_partial = covers("WriteFile") || covers("EditFile");
+        if !guards || !is_partial || open.is_empty() {
+            return;
+        }
+        let list = open.join("` and `");
+        let message =
+            format!("`{list}` can still change the files that this keeps from being written");
+        let problem = self.at(node, "open-files", Severity::Note, message);
+        self.report(problem.hint(format!("add `|{}`, unless that is meant", open.join("|"))));
+    }
+}

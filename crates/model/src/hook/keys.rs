@@ -1,0 +1,167 @@
+//! The keys of a HOOK.md's front matter: what the reader knows, and what the schema says.
+
+use super::limits;
+
+/// A key of the front matter, or of an object in it.
+#[derive(Clone, Copy, Debug)]
+pub struct HookKey {
+    /// The key as it is written.
+    pub name: &'static str,
+    /// What it is for.
+    pub about: &'static str,
+    /// Whether a hook must have it.
+    pub is_required: bool,
+    /// What may stand behind it.
+    pub value: KeyValue,
+}
+
+/// What may stand behind a key.
+#[derive(Clone, Copy, Debug)]
+pub enum KeyValue {
+    /// A text; of at most so many characters, if it is limited.
+    Text(Option<usize>),
+    /// The name of an event, or a list of them.
+    Events,
+    /// A whole number.
+    Number(NumberRange),
+    /// One of these words.
+    Words(&'static [Word]),
+    /// `true` or `false`; `false` if it is absent.
+    Flag,
+    /// A text, or a list of texts, each of this form if one is given.
+    Texts(Option<&'static str>),
+    /// An object with these keys.
+    Object(&'static [HookKey]),
+    /// An object with keys of the author's own.
+    OwnObject,
+    /// Anything.
+    Any,
+}
+
+/// The numbers that a key takes.
+#[derive(Clone, Copy, Debug)]
+pub struct NumberRange {
+    /// The lowest.
+    pub least: u64,
+    /// The highest.
+    pub most: u64,
+    /// The number that counts if none is given.
+    pub default: u64,
+}
+
+/// A word that a key takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Word {
+    /// The word.
+    pub word: &'static str,
+    /// What it means.
+    pub about: &'static str,
+}
+
+const fn key(name: &'static str, value: KeyValue, about: &'static str) -> HookKey {
+    HookKey { name, about, is_required: false, value }
+}
+
+const fn required(name: &'static str, value: KeyValue, about: &'static str) -> HookKey {
+    HookKey { name, about, is_required: true, value }
+}
+
+/// How long a hook may take, in milliseconds.
+pub const TIMEOUT: NumberRange = NumberRange {
+    least: limits::TIMEOUT_MIN,
+    most: limits::TIMEOUT_MAX,
+    default: limits::TIMEOUT_DEFAULT,
+};
+
+/// A hook's place in the order.
+pub const PRIORITY: NumberRange = NumberRange {
+    least: 0,
+    most: limits::PRIORITY_MAX as u64,
+    default: limits::PRIORITY_DEFAULT as u64,
+};
+
+/// What a hook's failure means; the first is the default.
+pub const ON_FAILURE: &[Word; 2] = &[
+    Word { word: "allow", about: "The operation goes on, with a warning in the journal." },
+    Word { word: "block", about: "The operation is blocked." },
+];
+
+/// Whether a hook's decision counts; the first is the default.
+pub const MODE: &[Word; 2] = &[
+    Word { word: "enforce", about: "It counts." },
+    Word { word: "shadow", about: "The hook runs and is journaled, and nothing it says counts." },
+];
+
+/// What plain text on a hook's standard output is; the first is the default.
+pub const STDOUT: &[Word; 2] = &[
+    Word { word: "log", about: "A note for the journal." },
+    Word { word: "context", about: "Context for the model." },
+];
+
+/// The keys of `matcher`.
+pub const MATCHER: &[HookKey] = &[
+    key("tool", KeyValue::Text(None), "A regular expression for the whole tool name."),
+    key(
+        "pattern",
+        KeyValue::Text(None),
+        "A regular expression searched in each value of the input.",
+    ),
+];
+
+/// The keys of a front matter.
+pub const KEYS: &[HookKey] = &[
+    required(
+        "name",
+        KeyValue::Text(Some(limits::NAME)),
+        "The hook's identifier, equal to its folder's name: lowercase or caseless letters, digits, single inner hyphens.",
+    ),
+    required("description", KeyValue::Text(Some(limits::DESCRIPTION)), "What the hook is for."),
+    required("trigger", KeyValue::Events, "The event, or a list of events, in either spelling."),
+    key("matcher", KeyValue::Object(MATCHER), "On tool events: which calls the hook runs at."),
+    key("timeout", KeyValue::Number(TIMEOUT), "In milliseconds."),
+    key("async", KeyValue::Flag, "Runs in the background, unable to block."),
+    key("priority", KeyValue::Number(PRIORITY), "High runs first."),
+    key(
+        "metadata",
+        KeyValue::OwnObject,
+        "The author's own; `locked: true` keeps a project from replacing a user's hook; a hook with `on_failure: block` is locked unless it says `locked: false`.",
+    ),
+    key("on_failure", KeyValue::Words(ON_FAILURE), "What the failure of a hook means."),
+    key("mode", KeyValue::Words(MODE), "Whether a hook's decision counts."),
+    key("hosts", KeyValue::Texts(None), "The hosts it runs in; all if absent."),
+    key("stdout", KeyValue::Words(STDOUT), "What plain text on a hook's standard output is."),
+    key(
+        "env",
+        KeyValue::Texts(Some("^[A-Za-z_][A-Za-z0-9_]*$")),
+        "With `on_failure: block`: the variables of the agent's environment that the hook gets, or `inherit` for all but those that replace its code.",
+    ),
+    key("permissions", KeyValue::Any, "Reserved: not enforced by this version."),
+];
+
+/// Returns the names of the keys of a front matter.
+pub fn names() -> impl Iterator<Item = &'static str> + Clone {
+    KEYS.iter().map(|key| key.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::de::DeserializeOwned;
+
+    use super::*;
+    use crate::hook::{FailMode, Mode, StdoutUse};
+
+    /// The words of a key are those that the type knows, and the first is its default.
+    fn are_of<Type: DeserializeOwned + Default + PartialEq + std::fmt::Debug>(words: &[Word]) {
+        for (index, Word { word, .. }) in words.iter().enumerate() {
+            let read: Type = serde_json::from_value((*word).into()).unwrap();
+            assert_eq!(read == Type::default(), index == 0, "{word}");
+        }
+    }
+
+    #[test]
+    fn words_are_those_of_the_types() {
+        are_of::<FailMode>(ON_FAILURE);
+        are_of::<Mode>(MODE);
+        are_of::<StdoutUse>(STDOUT);
+    }
+}
