@@ -68,7 +68,7 @@ pub struct Session {
 impl Session {
     /// Returns the folder for the sockets of all sessions.
     pub fn runtime_folder(state: &Path) -> PathBuf {
-        state.join("daemon").join("run")
+        anyhook_model::StateDir::new(state).run()
     }
 
     /// Says why there can be no session on this system, if so.
