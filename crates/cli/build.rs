@@ -1,12 +1,15 @@
-//! Lists the files of the packs for the program to carry: every file below `packs/` of the repository.
+//! Lists the files of the packs for the program to carry: every file below `packs/`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
+/// Where the packs are, in this crate: what is published has to have them.
+const FOLDER: &str = "packs";
+
 fn main() -> io::Result<()> {
     let root = Path::new(&env::var("CARGO_MANIFEST_DIR").map_err(io::Error::other)?)
-        .join("../../packs")
+        .join(FOLDER)
         .canonicalize()?;
     println!("cargo::rerun-if-changed={}", root.display());
     let mut files = Vec::new();

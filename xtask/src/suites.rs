@@ -105,7 +105,7 @@ pub fn examples(workspace: &Workspace) -> Result<Outcome> {
     }
     let anyhook = workspace.build_everything()?.join("anyhook");
     let mut hooks = hooks_in(workspace, "examples/hooks")?;
-    for pack in folders_in(workspace, Path::new("packs"))? {
+    for pack in folders_in(workspace, Path::new("crates/cli/packs"))? {
         hooks.extend(hooks_in(workspace, pack.join("hooks"))?);
     }
     // The hooks and the state of whoever runs this stay out of it.

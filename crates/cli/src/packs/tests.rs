@@ -9,7 +9,7 @@ use anyhook_engine::hook::Hook;
 use super::*;
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("packs")
 }
 
 fn below(folder: &Path, root: &Path, found: &mut BTreeMap<String, Vec<u8>>) {

@@ -33,7 +33,7 @@ fn files(root: &Path) -> BTreeMap<PathBuf, (Vec<u8>, bool)> {
 }
 
 fn of_repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packs/delivery-workflow")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("packs/delivery-workflow")
 }
 
 /// Makes an agent's folder, by which it is known to be here.
