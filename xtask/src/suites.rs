@@ -37,6 +37,10 @@ pub fn tests(workspace: &Workspace) -> Result<Outcome> {
     if let Err(error) = tools::ensure_programs(&tools::FOR_HOOKS) {
         return Ok(Outcome::Skipped(format!("{error:#}")));
     }
+    // Each of these is needed by few tests, which are skipped without it.
+    if let Err(error) = tools::ensure_programs(&tools::FOR_FEW_TESTS) {
+        println!("{error:#}");
+    }
     nextest(workspace, "ci")
 }
 

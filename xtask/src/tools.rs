@@ -72,6 +72,16 @@ pub const FOR_HOOKS: [Program; 9] = [
     Program { name: "strace", package: "strace" },
 ];
 
+/// What few tests need.
+pub const FOR_FEW_TESTS: [Program; 6] = [
+    Program { name: "fish", package: "fish" },
+    Program { name: "make", package: "make" },
+    Program { name: "npm", package: "npm" },
+    Program { name: "perl", package: "perl" },
+    Program { name: "vi", package: "vim-tiny" },
+    Program { name: "zsh", package: "zsh" },
+];
+
 /// What the real agents are installed and shut in with.
 pub const FOR_AGENTS: [Program; 6] = [
     Program { name: "npm", package: "npm" },

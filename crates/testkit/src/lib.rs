@@ -7,13 +7,14 @@
 
 pub mod agents;
 pub mod model_server;
+pub mod needs;
 pub mod npm;
 pub mod programs;
 pub mod tls;
 
 use std::fs::{self, Permissions};
 use std::io::Write;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -232,7 +233,8 @@ impl TestEnv {
 
     /// Makes everything belong to another user and returns the program to be run by that user.
     ///
-    /// For tests of missing rights: root may do anything, so as root they would pass in vain.
+    /// For tests of missing permissions: root may do anything, so as root they would pass in vain.
+    /// Needs [`Need::Users`](needs::Need::Users).
     pub fn command_as(&self, uid: u32, arguments: &[&str]) -> Command {
         // The build folder may be out of that user's reach.
         let copy = self.path.join("anyhook");
@@ -257,16 +259,13 @@ impl TestEnv {
 
     /// Returns the program to be run by a user who has no home, neither by variable nor by record.
     ///
-    /// Needs root; `None` says that the test is left out.
-    pub fn command_without_home(&self, arguments: &[&str]) -> Option<Command> {
+    /// Needs [`Need::Users`](needs::Need::Users).
+    pub fn command_without_home(&self, arguments: &[&str]) -> Command {
         const NOBODYS: u32 = 54_321;
-        if fs::metadata("/proc/self").unwrap().uid() != 0 {
-            return None;
-        }
         self.give_to(NOBODYS);
         let mut command = self.command_as(NOBODYS, arguments);
         command.env_remove("HOME");
-        Some(command)
+        command
     }
 
     /// Returns the process of the daemon that runs here, if one does.
@@ -308,7 +307,7 @@ impl TestEnv {
         lock.is_ok_and(|lock| lock.try_lock_shared().is_err())
     }
 
-    /// Gives everything to another user.
+    /// Gives everything to another user. Needs [`Need::Users`](needs::Need::Users).
     pub fn give_to(&self, uid: u32) {
         let status = Command::new("chown")
             .args(["-R", &format!("{uid}:{uid}")])
@@ -414,14 +413,6 @@ pub fn finish(child: Child) -> Ran {
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
     }
-}
-
-/// Says that a test is left out; with `ANYHOOK_STRICT=1` that is a failure.
-#[expect(clippy::print_stdout, reason = "a test that is left out says so")]
-pub fn leave_out(what: &str, why: &str) {
-    let strict = std::env::var_os("ANYHOOK_STRICT").is_some_and(|strict| strict == "1");
-    assert!(!strict, "{what} must not be left out: {why}");
-    println!("left out: {what}: {why}");
 }
 
 /// Waits for a condition, at most ten seconds.

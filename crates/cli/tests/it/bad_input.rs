@@ -8,22 +8,14 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use anyhook_testkit::{Ran, TestEnv, run, wait_until, write};
+use anyhook_testkit::needs::Need;
+use anyhook_testkit::{Ran, TestEnv, require, run, wait_until, write};
 use serde_json::{Value, json};
 
 use crate::{environment, guarded, namespace};
 
 /// A user who may do nothing beyond its own files.
 const NOBODY: u32 = 65534;
-
-/// Tells whether tests may play another user; says so if not.
-fn is_root() -> bool {
-    let root = rustix::process::geteuid().is_root();
-    if !root {
-        println!("left out: only root can play another user");
-    }
-    root
-}
 
 fn shell(command: &str) -> String {
     json!({"event_type": "before_tool", "tool_name": "Shell", "tool_input": {"command": command}})
@@ -190,9 +182,7 @@ fn a_hook_file_that_explodes() {
 
 #[test]
 fn a_hook_file_its_user_may_not_read() {
-    if !is_root() {
-        return;
-    }
+    require!(Need::Users);
     let environment = guarded();
     let folder = environment.user_hook("secret", "trigger: before_tool", "exit 0");
     environment.give_to(NOBODY);
@@ -220,9 +210,7 @@ fn a_hook_file_its_user_may_not_read() {
 /// A script its user may not run or read: with `on_failure: block` nothing passes.
 #[test]
 fn a_script_its_user_may_not_read() {
-    if !is_root() {
-        return;
-    }
+    require!(Need::Users);
     for (mode, name) in [(0o000, "run"), (0o000, "run.sh"), (0o200, "run.py")] {
         let environment = guarded();
         let folder =
@@ -242,9 +230,7 @@ fn a_script_its_user_may_not_read() {
 
 #[test]
 fn a_hooks_folder_its_user_may_not_read() {
-    if !is_root() {
-        return;
-    }
+    require!(Need::Users);
     let environment = guarded();
     environment.project_hook("other", "trigger: before_tool", "exit 0");
     environment.give_to(NOBODY);
@@ -264,9 +250,7 @@ fn a_hooks_folder_its_user_may_not_read() {
 /// Guards that cannot even be looked for: the caller is told, and nothing passes where one may be.
 #[test]
 fn a_hooks_folder_that_cannot_be_read_blocks_where_its_hooks_did() {
-    if !is_root() {
-        return;
-    }
+    require!(Need::Users);
     let environment = environment();
     environment.user_hook("gate", "trigger: before_stop", "exit 0");
     environment.give_to(NOBODY);
@@ -888,9 +872,7 @@ fn assert_verdicts_stand(answer: impl Fn(&str) -> Ran, cause: &str) {
 
 #[test]
 fn a_full_disk() {
-    if !namespace::can_mount() {
-        return;
-    }
+    require!(Need::Mounts);
     let environment = guarded();
     environment.user_hook("aside", "trigger: before_tool\nasync: true", "exit 0");
     fs::create_dir_all(environment.state()).unwrap();
@@ -921,9 +903,7 @@ fn a_full_disk() {
 
 #[test]
 fn a_read_only_state_folder() {
-    if !namespace::can_mount() {
-        return;
-    }
+    require!(Need::Mounts);
     let environment = guarded();
     fs::create_dir_all(environment.state()).unwrap();
     let state = environment.state();
@@ -940,9 +920,7 @@ fn a_read_only_state_folder() {
 
 #[test]
 fn a_state_folder_of_somebody_else() {
-    if !is_root() {
-        return;
-    }
+    require!(Need::Users);
     let environment = guarded();
     environment.give_to(NOBODY);
     fs::create_dir_all(environment.state()).unwrap();
@@ -955,9 +933,7 @@ fn a_state_folder_of_somebody_else() {
 /// What was trusted stays trusted, though nothing new can be remembered.
 #[test]
 fn a_read_only_state_folder_with_a_trusted_hook() {
-    if !namespace::can_mount() {
-        return;
-    }
+    require!(Need::Mounts);
     let environment = environment();
     environment.project_hook("ours", "trigger: before_tool", "echo ours >&2; exit 2");
     assert_eq!(environment.run(&["trust", "ours"]).code, 0);
@@ -971,9 +947,7 @@ fn a_read_only_state_folder_with_a_trusted_hook() {
 
 #[test]
 fn a_home_its_user_may_not_write() {
-    if !is_root() {
-        return;
-    }
+    require!(Need::Users);
     let environment = guarded();
     // Everything is root's: nobody may look, but not write.
     assert_verdicts_stand(
@@ -1021,12 +995,11 @@ fn state_files_that_are_folders() {
 
 #[test]
 fn no_home() {
+    require!(Need::Users);
     for home in [None, Some(""), Some("relative")] {
         let environment = guarded();
         environment.project_hook("ours", "trigger: before_tool", "exit 2");
-        let Some(mut command) = environment.command_without_home(&["hook", "agent-hooks"]) else {
-            return;
-        };
+        let mut command = environment.command_without_home(&["hook", "agent-hooks"]);
         if let Some(home) = home {
             command.env("HOME", home);
         }
@@ -1035,7 +1008,7 @@ fn no_home() {
         assert!(ran.stderr.contains("there is no home folder"), "{home:?}: {ran:?}");
         assert!(!environment.project().join("relative").exists());
         for arguments in [&["list"][..], &["check"], &["prompt"], &["explain", "before_tool"]] {
-            let Some(command) = environment.command_without_home(arguments) else { return };
+            let command = environment.command_without_home(arguments);
             assert_eq!(run(command, b"").code, 0, "{arguments:?}");
         }
     }

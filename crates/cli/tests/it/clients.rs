@@ -3,16 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhook_testkit::{TestEnv, leave_out, npm, run};
+use anyhook_testkit::needs::{self, Need};
+use anyhook_testkit::{TestEnv, npm, require, run};
 
 use crate::environment;
 
 fn clients() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clients")
-}
-
-fn is_there(program: &str) -> bool {
-    Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
 /// Runs a program with nothing but the test's variables; it must end well.
@@ -37,9 +34,7 @@ fn each_is_short() {
 
 #[test]
 fn python() {
-    if !is_there("python3") {
-        return leave_out("the Python client", "there is no python3");
-    }
+    require!(Need::Program("python3"));
     let environment = environment();
     // No bytecode beside the sources, and every warning is an error.
     let arguments = ["-B", "-W", "error", "-m", "unittest"];
@@ -48,12 +43,10 @@ fn python() {
 
 #[test]
 fn typescript() {
-    if !is_there("node") {
-        return leave_out("the TypeScript client", "there is no node");
-    }
+    require!(Need::Program("node"));
     let compiler = match npm::typescript() {
         Ok(folder) => folder.join("node_modules"),
-        Err(error) => return leave_out("the TypeScript client", &error.to_string()),
+        Err(error) => return needs::skip("the TypeScript client", &error.to_string()),
     };
     let environment = environment();
     let built = environment.root().join("built");

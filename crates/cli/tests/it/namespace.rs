@@ -1,19 +1,9 @@
-//! Mounts of one process alone: a full disk, a read-only folder, a managed level.
+//! Mounts of one process alone: a full disk, a read-only folder, a managed level. Tests that use them
+//! need [`Need::Mounts`](anyhook_testkit::needs::Need::Mounts).
 
 use std::process::Command;
 
 use anyhook_testkit::TestEnv;
-
-/// Tells whether mounts can be made here; says so if not.
-pub fn can_mount() -> bool {
-    let mut probe = Command::new("unshare");
-    probe.args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"]);
-    let can = probe.output().is_ok_and(|output| output.status.success());
-    if !can {
-        println!("left out: mounts need root and a mount namespace");
-    }
-    can
-}
 
 /// Returns the program with arguments, after `mounts`, a line of shell, in a namespace of its own.
 pub fn command(environment: &TestEnv, mounts: &str, arguments: &[&str]) -> Command {

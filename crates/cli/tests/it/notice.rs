@@ -10,12 +10,13 @@ use anyhook_engine::settings::{NotifyCommand, NotifySettings};
 use anyhook_model::notice::{
     NOTICE_VERSION, Notice, NoticeKind, NoticeOutcome, NoticeState, Way, WayOutcome,
 };
+use anyhook_testkit::needs::Need;
 use anyhook_testkit::tls::{CERTIFICATE, PRIVATE_KEY};
-use anyhook_testkit::{TestEnv, leave_out, wait_until, write};
+use anyhook_testkit::{TestEnv, require, wait_until, write};
 
 use serde_json::Value;
 
-use crate::{environment, namespace};
+use crate::environment;
 
 const SERVER: &str = "
 import http.server, ssl, sys
@@ -176,11 +177,7 @@ fn alone(environment: &TestEnv, script: &str) -> String {
 
 #[test]
 fn the_bell_rings_in_tmux() {
-    let has_tmux = Command::new("tmux").arg("-V").output().is_ok();
-    if !has_tmux || !namespace::can_mount() {
-        leave_out("the bell", "tmux and a namespace are needed");
-        return;
-    }
+    require!(Need::Processes, Need::Program("tmux"));
     let environment = environment();
     let script = "
         t() { tmux -S tmux.socket -f /dev/null \"$@\"; }
@@ -200,10 +197,7 @@ fn the_bell_rings_in_tmux() {
 
 #[test]
 fn without_terminals_no_bell_rings() {
-    if !namespace::can_mount() {
-        leave_out("the bell without terminals", "a namespace is needed");
-        return;
-    }
+    require!(Need::Processes);
     let environment = environment();
     alone(&environment, "\"$0\" __notice < \"$1\"");
     assert_eq!(outcome(&environment).ways, [WayOutcome::absent(Way::Bell, "no terminals known")]);

@@ -5,10 +5,11 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhook_testkit::{Ran, TestEnv, run, write};
+use anyhook_testkit::needs::{self, Need};
+use anyhook_testkit::{Ran, TestEnv, require, run, write};
 use serde_json::Value;
 
-use crate::commands::trust::{at_a_terminal, has_terminals};
+use crate::commands::trust::at_a_terminal;
 use crate::environment;
 
 /// Every command that loosens, as it would be typed.
@@ -199,6 +200,7 @@ fn a_script_of_a_person_is_not_refused_for_want_of_a_terminal() {
 
 #[test]
 fn a_terminal_can_be_required() {
+    require!(Need::Terminals);
     let environment = with_guard();
     let settings = environment.user_hooks().parent().unwrap().join("anyhook.toml");
     write(&settings, "[person]\nterminal = \"required\"\n", 0o644);
@@ -211,10 +213,8 @@ fn a_terminal_can_be_required() {
          `~/.config/agents/anyhook.toml` requires one\nhint: run it in a terminal of your own\n"
     );
     assert_eq!(commands(&environment)[0].1, "refused");
-    if has_terminals() {
-        let ran = at_a_terminal(&environment, &["trust", "--all"], "");
-        assert_eq!(ran.code, 0, "{ran:?}");
-    }
+    let ran = at_a_terminal(&environment, &["trust", "--all"], "");
+    assert_eq!(ran.code, 0, "{ran:?}");
     // A project has no say in it.
     write(&settings, "", 0o644);
     let own = environment.project().join(".agents/anyhook.toml");
@@ -306,17 +306,13 @@ fn a_state_folder_of_the_callers_own_hides_nothing() {
     assert_eq!(outcomes, [of("refused"), of("done")]);
 }
 
-/// Runs a line in an own process namespace, of which the shell around it is the init.
-fn under_own_init(environment: &TestEnv, line: &str) -> Option<Ran> {
-    let probe = Command::new("unshare").args(["-pf", "--mount-proc", "true"]).output();
-    if !probe.is_ok_and(|probe| probe.status.success()) {
-        println!("left out: process namespaces need root");
-        return None;
-    }
+/// Runs a line in an own process namespace, of which the shell around it is the init. Needs
+/// [`Need::Processes`].
+fn under_own_init(environment: &TestEnv, line: &str) -> Ran {
     let init = format!("{line}\nexit $?");
     let mut command = shell(environment, "exec unshare -pf --mount-proc sh -c \"$init\"");
     command.env("init", init).env_remove("ANYHOOK_TOP_PROCESS");
-    Some(run(command, b""))
+    run(command, b"")
 }
 
 /// What runs after it has cut itself loose: says in `out` and `code` how the command ended.
@@ -352,24 +348,24 @@ fn loose(environment: &TestEnv, way: &str) -> String {
     line
 }
 
-fn is_here(program: &str) -> bool {
-    let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
-    let is_here = found.is_ok_and(|found| found.status.success());
-    if !is_here {
-        println!("left out: there is no {program}");
-    }
-    is_here
+/// What a test of those ways needs.
+fn ways_need() -> Vec<Need> {
+    let programs = WAYS.into_iter().map(|(program, _)| Need::Program(program));
+    [Need::Processes].into_iter().chain(programs).collect()
 }
 
 #[test]
 fn an_agent_is_recognised_after_it_cut_the_command_loose() {
-    for (_, way) in WAYS.into_iter().filter(|(program, _)| is_here(program)) {
+    if !needs::begin(&ways_need()) {
+        return;
+    }
+    for (_, way) in WAYS {
         let environment = with_guard();
         loose(&environment, way);
         let agent = fake_agent(&environment, "codex");
         // In a session of its own, as below a terminal or a service.
         let line = format!("setsid --wait \"{}\" \"$(cat loose)\"", agent.display());
-        let Some(ran) = under_own_init(&environment, &line) else { return };
+        let ran = under_own_init(&environment, &line);
         assert_eq!(ran.code, 0, "{way}: {ran:?}");
         let said = |file: &str| std::fs::read_to_string(environment.project().join(file)).unwrap();
         assert_eq!(said("code"), "1\n", "{way}: {}", said("out"));
@@ -381,9 +377,7 @@ fn an_agent_is_recognised_after_it_cut_the_command_loose() {
 
 #[test]
 fn an_agent_is_recognised_after_it_cut_the_command_loose_in_its_terminal() {
-    if !is_here("script") || !has_terminals() {
-        return;
-    }
+    require!(Need::Processes, Need::Terminals);
     let environment = with_guard();
     loose(&environment, "sh -c './job &'");
     let agent = fake_agent(&environment, "codex");
@@ -391,23 +385,26 @@ fn an_agent_is_recognised_after_it_cut_the_command_loose_in_its_terminal() {
     let leader = format!("#!/bin/sh\n\"{}\" \"$(cat loose)\"\nexit $?\n", agent.display());
     write(&environment.project().join("leader"), leader, 0o755);
     let line = "script --quiet --return --command ./leader /dev/null < /dev/null";
-    let Some(ran) = under_own_init(&environment, line) else { return };
+    let ran = under_own_init(&environment, line);
     let said = |file: &str| std::fs::read_to_string(environment.project().join(file));
     assert_eq!(said("code").ok().as_deref(), Some("1\n"), "{ran:?}: {:?}", said("out"));
     assert!(said("out").unwrap().contains("is in the same control group"), "{:?}", said("out"));
     // What a person types there is a person's.
     write(&environment.project().join("leader"), "#!/bin/sh\n./job\nexit $?\n", 0o755);
     std::fs::remove_file(environment.project().join("code")).unwrap();
-    let Some(ran) = under_own_init(&environment, line) else { return };
+    let ran = under_own_init(&environment, line);
     assert_eq!(said("code").ok().as_deref(), Some("0\n"), "{ran:?}: {:?}", said("out"));
 }
 
 #[test]
 fn a_script_that_runs_by_itself_is_a_persons_where_no_agent_lives() {
-    for (_, way) in WAYS.into_iter().filter(|(program, _)| is_here(program)) {
+    if !needs::begin(&ways_need()) {
+        return;
+    }
+    for (_, way) in WAYS {
         let environment = with_guard();
         let line = loose(&environment, way);
-        let Some(ran) = under_own_init(&environment, &line) else { return };
+        let ran = under_own_init(&environment, &line);
         assert_eq!(ran.code, 0, "{way}: {ran:?}");
         let said = std::fs::read_to_string(environment.project().join("code")).unwrap();
         assert_eq!(said, "0\n", "{way}");
@@ -417,6 +414,7 @@ fn a_script_that_runs_by_itself_is_a_persons_where_no_agent_lives() {
 
 #[test]
 fn a_script_of_an_older_service_is_a_persons_beside_an_agent() {
+    require!(Need::Processes);
     let environment = with_guard();
     let agent = fake_agent(&environment, "codex");
     loose(&environment, "true");
@@ -428,13 +426,14 @@ fn a_script_of_an_older_service_is_a_persons_beside_an_agent() {
          setsid --wait \"{}\" \"touch lives; {WAIT}\"",
         agent.display(),
     );
-    let Some(ran) = under_own_init(&environment, &line) else { return };
+    let ran = under_own_init(&environment, &line);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(commands(&environment)[0].1, "done");
 }
 
 #[test]
 fn a_script_beside_a_live_agent_is_a_persons() {
+    require!(Need::Processes);
     let environment = with_guard();
     let agent = fake_agent(&environment, "codex");
     // As in a container: init starts an agent in the background, and goes on.
@@ -445,7 +444,7 @@ fn a_script_beside_a_live_agent_is_a_persons() {
         agent.display(),
     );
     write(&environment.project().join("wait"), WAIT, 0o644);
-    let Some(ran) = under_own_init(&environment, &line) else { return };
+    let ran = under_own_init(&environment, &line);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(commands(&environment)[0].1, "done");
 }

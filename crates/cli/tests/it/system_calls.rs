@@ -3,18 +3,15 @@
 use std::fs;
 use std::process::Command;
 
-use anyhook_testkit::{TestEnv, leave_out};
+use anyhook_testkit::needs::Need;
+use anyhook_testkit::{TestEnv, require};
 use serde_json::json;
 
 use crate::environment;
 
 /// Returns what our process asked of the system to answer a shell command, line by line: not what
-/// its hooks did. `None` says that the test is left out.
-fn calls(environment: &TestEnv, command: &str) -> Option<Vec<String>> {
-    if Command::new("strace").args(["-o", "/dev/null", "true"]).status().is_err() {
-        leave_out("system calls", "strace is not installed");
-        return None;
-    }
+/// its hooks did.
+fn calls(environment: &TestEnv, command: &str) -> Vec<String> {
     // The first event of a session leaves files behind that the others find.
     environment.shell(command);
     let report = environment.root().join("calls");
@@ -38,7 +35,7 @@ fn calls(environment: &TestEnv, command: &str) -> Option<Vec<String>> {
     let report = fs::read_to_string(report).unwrap();
     let own = report.split_once(' ').unwrap().0;
     let lines = report.lines().filter_map(|line| line.strip_prefix(own)).map(str::to_owned);
-    Some(lines.collect())
+    lines.collect()
 }
 
 fn count(calls: &[String], wanted: &str) -> usize {
@@ -47,9 +44,10 @@ fn count(calls: &[String], wanted: &str) -> usize {
 
 #[test]
 fn where_no_hook_runs_nothing_is_made_ready_for_one() {
+    require!(Need::Program("strace"));
     let environment = environment();
     environment.user_hook("guard", "trigger: before_tool\nmatcher:\n  pattern: rm\\s+-r", "exit 2");
-    let Some(calls) = calls(&environment, "ls") else { return };
+    let calls = calls(&environment, "ls");
     for unneeded in ["clone", "fork", "pipe2", "SIGCHLD", "PR_SET_CHILD_SUBREAPER", "cgroup"] {
         assert_eq!(count(&calls, unneeded), 0, "{unneeded}:\n{}", calls.join("\n"));
     }
@@ -57,9 +55,10 @@ fn where_no_hook_runs_nothing_is_made_ready_for_one() {
 
 #[test]
 fn a_hook_is_started_without_a_copy_of_us_or_a_thread() {
+    require!(Need::Program("strace"));
     let environment = environment();
     environment.user_hook("guard", "trigger: before_tool\nmatcher:\n  pattern: rm\\s+-r", "exit 0");
-    let Some(calls) = calls(&environment, "rm -r x") else { return };
+    let calls = calls(&environment, "rm -r x");
     let all = calls.join("\n");
     assert_eq!(count(&calls, "CLONE_VFORK"), 1, "{all}");
     assert_eq!(count(&calls, "CLONE_THREAD") + count(&calls, " fork("), 0, "{all}");

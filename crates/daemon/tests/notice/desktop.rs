@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use anyhook_daemon::notice::bus_at;
 use anyhook_model::notice::{NoticeAnswer, NoticeOutcome, Way, WayResult};
-use anyhook_testkit::{leave_out, write};
+use anyhook_testkit::needs::Need;
+use anyhook_testkit::{require, write};
 use tempfile::TempDir;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use zbus::{OwnedVariant, connection, fdo, interface};
@@ -31,12 +32,7 @@ struct Bus {
 }
 
 impl Bus {
-    /// Starts it, or says that it cannot be.
-    fn start() -> Option<Self> {
-        if Command::new("dbus-daemon").arg("--version").output().is_err() {
-            leave_out("the desktop", "dbus-daemon is not here");
-            return None;
-        }
+    fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let settings = folder.path().join("bus.conf");
         let text = format!(
@@ -55,7 +51,7 @@ impl Bus {
             .unwrap();
         let mut address = String::new();
         BufReader::new(daemon.stdout.take().unwrap()).read_line(&mut address).unwrap();
-        Some(Self { address: bus_at(&folder.path().join("bus")), folder, daemon })
+        Self { address: bus_at(&folder.path().join("bus")), folder, daemon }
     }
 }
 
@@ -124,12 +120,12 @@ enum Signal {
 }
 
 impl Desktop {
-    fn start(capabilities: &[&'static str]) -> Option<Self> {
-        let bus = Bus::start()?;
+    fn start(capabilities: &[&'static str]) -> Self {
+        let bus = Bus::start();
         let (tell, asked) = mpsc::channel();
         let server = Notifications { capabilities: capabilities.to_vec(), shown: 40, tell };
         let emit = serve(&bus.address, server);
-        Some(Self { bus, asked, emit })
+        Self { bus, asked, emit }
     }
 
     /// Delivers aside, as a process of its own would.
@@ -221,7 +217,8 @@ fn pressed(number: u32, failure: Option<&str>) -> NoticeAnswer {
 
 #[test]
 fn a_person_answers_with_a_button() {
-    let Some(desktop) = Desktop::start(&["body", "actions", "body-markup"]) else { return };
+    require!(Need::Program("dbus-daemon"));
+    let desktop = Desktop::start(&["body", "actions", "body-markup"]);
     let delivery = desktop.deliver(desktop.job(&desktop.recording()));
     let asked = desktop.asked();
     let body = SHOWN.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
@@ -243,8 +240,9 @@ fn a_person_answers_with_a_button() {
 
 #[test]
 fn what_was_not_offered_is_no_answer() {
+    require!(Need::Program("dbus-daemon"));
     for action in ["3", "default", "01", "$(touch NOW)", "--help"] {
-        let Some(desktop) = Desktop::start(&["actions"]) else { return };
+        let desktop = Desktop::start(&["actions"]);
         let delivery = desktop.deliver(desktop.job(&desktop.recording()));
         desktop.asked();
         desktop.emit.send(Signal::Pressed(41, action)).unwrap();
@@ -255,7 +253,8 @@ fn what_was_not_offered_is_no_answer() {
 
 #[test]
 fn an_answer_that_does_not_get_through_is_said() {
-    let Some(desktop) = Desktop::start(&["actions"]) else { return };
+    require!(Need::Program("dbus-daemon"));
+    let desktop = Desktop::start(&["actions"]);
     let delivery = desktop.deliver(desktop.job("echo 'it is over' >&2; exit 1"));
     desktop.asked();
     desktop.emit.send(Signal::Pressed(41, "1")).unwrap();
@@ -268,13 +267,14 @@ fn an_answer_that_does_not_get_through_is_said() {
 
 #[test]
 fn a_notification_that_is_closed_or_too_late_ends_the_wait() {
-    let Some(desktop) = Desktop::start(&["actions"]) else { return };
+    require!(Need::Program("dbus-daemon"));
+    let desktop = Desktop::start(&["actions"]);
     let delivery = desktop.deliver(desktop.job(&desktop.recording()));
     desktop.asked();
     desktop.emit.send(Signal::Closed(41)).unwrap();
     assert_eq!(delivery.join().unwrap().answer, None);
 
-    let Some(desktop) = Desktop::start(&["actions"]) else { return };
+    let desktop = Desktop::start(&["actions"]);
     let mut job = desktop.job(&desktop.recording());
     job.notice.until = Some(anyhook_engine::now() + Duration::from_secs(1));
     let delivery = desktop.deliver(job);
@@ -286,7 +286,8 @@ fn a_notification_that_is_closed_or_too_late_ends_the_wait() {
 
 #[test]
 fn a_desktop_without_buttons_and_markup_gets_plain_text() {
-    let Some(desktop) = Desktop::start(&["body"]) else { return };
+    require!(Need::Program("dbus-daemon"));
+    let desktop = Desktop::start(&["body"]);
     let outcome = desktop.deliver(desktop.job("exit 1")).join().unwrap();
     assert_eq!(only(&outcome, Way::Desktop).result, WayResult::Delivered);
     let Asked::Show { body, actions, .. } = desktop.asked() else { panic!("closed") };
@@ -295,6 +296,7 @@ fn a_desktop_without_buttons_and_markup_gets_plain_text() {
 
 #[test]
 fn no_bus_and_nobody_on_it_are_no_errors() {
+    require!(Need::Program("dbus-daemon"));
     let absent = |bus: Option<&str>| {
         let scratch = tempfile::tempdir().unwrap();
         let mut job = job(scratch.path());
@@ -306,7 +308,7 @@ fn no_bus_and_nobody_on_it_are_no_errors() {
     };
     assert_eq!(absent(None), "no desktop bus");
     assert_eq!(absent(Some(&bus_at(Path::new("/nowhere/bus")))), "no desktop bus");
-    let Some(bus) = Bus::start() else { return };
+    let bus = Bus::start();
     assert_eq!(absent(Some(&bus.address)), "nobody shows notifications on the desktop");
 }
 

@@ -32,7 +32,7 @@ const HOOKS: [(&str, &str, &str); 7] = [
     ("ends", "trigger: session_end", "cat > \"$HOME/end.json\""),
 ];
 
-/// The same world for each program; none says that the test is left out.
+/// The same world for each program; none says that the test is skipped.
 fn worlds() -> Option<[TestEnv; 2]> {
     let folder = both()?;
     Some(["anyhook", "anyhook-hook"].map(|name| {

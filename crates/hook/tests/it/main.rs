@@ -13,16 +13,16 @@ mod streams;
 
 use std::path::{Path, PathBuf};
 
-use anyhook_testkit::{TestEnv, leave_out, programs};
+use anyhook_testkit::{TestEnv, needs, programs};
 
 /// The small program.
 const SMALL: &str = env!("CARGO_BIN_EXE_anyhook-hook");
 
-/// Returns the folder that holds both programs; none says that the test is left out, because only
+/// Returns the folder that holds both programs; none says that the test is skipped, because only
 /// this package was built.
 fn both() -> Option<PathBuf> {
     let Some(whole) = programs::built_beside(SMALL, "anyhook") else {
-        leave_out("anyhook-hook beside anyhook", "there is none: cargo build -p anyhook");
+        needs::skip("anyhook-hook beside anyhook", "anyhook: cargo build -p anyhook");
         return None;
     };
     Some(programs::together(&[&whole, Path::new(SMALL)]))

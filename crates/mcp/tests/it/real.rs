@@ -8,7 +8,7 @@ use std::thread;
 
 use anyhook_mcp::context7::{self, Status, ToolNames};
 use anyhook_mcp::{Endpoint, Fault, Server, Session};
-use anyhook_testkit::{leave_out, npm};
+use anyhook_testkit::{needs, npm};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -17,13 +17,13 @@ use crate::{LONG, limits};
 const EVERYTHING: &str = "@modelcontextprotocol/server-everything";
 const CONTEXT7: &str = "@upstash/context7-mcp";
 
-/// Returns the entry of a package, or says that the test is left out.
+/// Returns the entry of a package, or says that the test is skipped.
 fn installed(what: &str, name: &str, version: &str) -> Option<String> {
     let folder: PathBuf =
         match npm::install(&format!("mcp/{what}"), &[&format!("{name}@{version}")]) {
             Ok(folder) => folder,
             Err(error) => {
-                leave_out(name, &error.to_string());
+                needs::skip(name, &error.to_string());
                 return None;
             }
         };

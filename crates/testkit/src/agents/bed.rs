@@ -11,8 +11,8 @@ use serde_json::Value;
 use super::around::Around;
 use super::screen::{self, Screen};
 use super::{Agent, namespace};
-use crate::TestEnv;
 use crate::model_server::{ModelServer, SideRequest, Turn, tells};
+use crate::{TestEnv, needs};
 
 /// A fresh home and project for an agent.
 ///
@@ -63,7 +63,7 @@ impl Bed {
     /// Makes a bed, and installs the agent if need be.
     ///
     /// None if the agent cannot be installed or run here: then it says why, and the test is to be
-    /// left out. With `ANYHOOK_STRICT=1` that is a failure.
+    /// skipped. With `ANYHOOK_STRICT=1` that is a failure.
     pub fn new(agent: Agent) -> Option<Self> {
         Self::within(TestEnv::new("anyhook"), agent)
     }
@@ -72,10 +72,10 @@ impl Bed {
     pub fn within(environment: TestEnv, agent: Agent) -> Option<Self> {
         let folder = match agent.install() {
             Ok(folder) => folder,
-            Err(error) => return leave_out(agent, &error.to_string()),
+            Err(error) => return skipped(agent, &error.to_string()),
         };
         if let Err(error) = namespace::check() {
-            return leave_out(agent, &error);
+            return skipped(agent, &error);
         }
         let mut git = Command::new("git");
         let repository = git.args(["init", "--quiet"]).arg(environment.project()).status().unwrap();
@@ -95,7 +95,7 @@ impl Bed {
         let folder = match agent.install() {
             Ok(folder) => folder,
             Err(error) => {
-                crate::leave_out(agent.name(), &error.to_string());
+                needs::skip(agent.name(), &error.to_string());
                 return None;
             }
         };
@@ -223,15 +223,15 @@ impl Bed {
     /// Opens the agent on a screen, as a person does, and waits until it can be typed to, or, on the
     /// first day, until there is anything to be seen; the model plays the script.
     ///
-    /// None if the agent cannot be run so here: then it says why, and the test is to be left out.
+    /// None if the agent cannot be run so here: then it says why, and the test is to be skipped.
     pub fn open(&self, script: impl Into<Vec<Turn>>) -> Option<Screen> {
         let host = self.agent.host();
         if let Err(error) = screen::check() {
-            crate::leave_out(self.agent.name(), &error);
+            needs::skip(self.agent.name(), &error);
             return None;
         }
         let Some(mut command) = host.screen_command(&self.folder, self) else {
-            crate::leave_out(self.agent.name(), "nobody has taught the test bed to open it");
+            needs::skip(self.agent.name(), "nobody has taught the test bed to open it");
             return None;
         };
         host.prepare(self);
@@ -300,7 +300,7 @@ fn shell_line(words: &[String]) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
-fn leave_out(agent: Agent, error: &str) -> Option<Bed> {
-    crate::leave_out(agent.name(), error);
+fn skipped(agent: Agent, error: &str) -> Option<Bed> {
+    needs::skip(agent.name(), error);
     None
 }

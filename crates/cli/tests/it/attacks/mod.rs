@@ -35,7 +35,8 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 
-use anyhook_testkit::leave_out;
+use anyhook_testkit::needs::Need;
+use anyhook_testkit::require;
 
 /// How an attempt ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,13 +76,13 @@ pub struct Attempt {
     pub how: String,
     /// What must come of it.
     pub expected: Outcome,
-    /// Whether it plays another user.
+    /// Whether it takes root.
     needs_root: bool,
     run: Box<dyn FnOnce() -> Seen + Send>,
 }
 
 impl Attempt {
-    /// Only root can play another user; others leave the attempt out, and say so.
+    /// Says that the attempt plays another user, or needs process numbers of its own.
     pub fn only_as_root(mut self) -> Self {
         self.needs_root = true;
         self
@@ -150,6 +151,9 @@ fn check(name: &str) {
     let class = CLASSES.iter().find(|class| class.name == name).unwrap();
     let (pending, attempts): (Vec<_>, Vec<_>) =
         (class.list)().into_iter().partition(|attempt| pending::has(name, attempt));
+    if attempts.iter().any(|attempt| attempt.needs_root) {
+        require!(Need::Users, Need::Processes);
+    }
     let mut rows: Vec<page::Row> = attempts.iter().map(page::Row::new).collect();
     let count = rows.len();
     let mut wrong = run_all(attempts);
@@ -201,10 +205,6 @@ fn run_all(attempts: Vec<Attempt>) -> Vec<(usize, String)> {
                 loop {
                     let next = queue.lock().unwrap().next();
                     let Some((number, attempt)) = next else { return };
-                    if attempt.needs_root && !rustix::process::geteuid().is_root() {
-                        leave_out(&attempt.what, "only root can play another user");
-                        continue;
-                    }
                     // One that panics is wrong, and the others are still run.
                     let seen = catch_unwind(AssertUnwindSafe(attempt.run))
                         .unwrap_or_else(|_| Err("it panicked, see above".to_owned()));

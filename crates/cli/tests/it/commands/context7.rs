@@ -3,10 +3,11 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use anyhook_testkit::{run, wait_until, write};
+use anyhook_testkit::needs::Need;
+use anyhook_testkit::{require, run, wait_until, write};
 use serde_json::{Value, json};
 
-use super::trust::{at_a_terminal, has_terminals};
+use super::trust::at_a_terminal;
 use crate::environment;
 use crate::mcp::{
     Web, both, calls, give_servers, must_be_gone, must_hold, project_file, reports, scripted,
@@ -302,9 +303,7 @@ fn a_signal_ends_the_server_too() {
 /// Whoever waits for more than a moment is told what for.
 #[test]
 fn at_a_terminal_it_says_that_it_waits() {
-    if !has_terminals() {
-        return;
-    }
+    require!(Need::Terminals);
     let environment = environment();
     give_servers(&environment, "newer");
     let ran = at_a_terminal(&environment, &["context7", "slow", "--timeout", "3s"], "");

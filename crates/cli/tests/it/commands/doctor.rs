@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use anyhook_testkit::{TestEnv, run, write};
+use anyhook_testkit::needs::Need;
+use anyhook_testkit::{TestEnv, require, run, write};
 
 use super::install::{anyhook, command, in_place, program, settings, stable};
 use crate::{environment, namespace};
@@ -500,9 +501,7 @@ fn hooks_that_do_not_run() {
 
 #[test]
 fn state_that_cannot_be_written() {
-    if !namespace::can_mount() {
-        return;
-    }
+    require!(Need::Mounts);
     let environment = in_place();
     fs::create_dir_all(environment.state()).unwrap();
     let state = environment.state();
@@ -516,8 +515,9 @@ fn state_that_cannot_be_written() {
 
 #[test]
 fn no_home() {
+    require!(Need::Users);
     let environment = in_place();
-    let Some(doctor) = environment.command_without_home(&["doctor"]) else { return };
+    let doctor = environment.command_without_home(&["doctor"]);
     let ran = run(doctor, b"");
     assert!(ran.code == 1 && ran.stdout.contains("hint: set HOME"), "{ran:?}");
 }

@@ -6,7 +6,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhook_testkit::{Ran, TestEnv, run, write};
+use anyhook_testkit::needs::Need;
+use anyhook_testkit::{Ran, TestEnv, require, run, write};
 
 use crate::environment;
 
@@ -365,6 +366,7 @@ fn one_of_two_is_read_only() {
 
 #[test]
 fn a_file_of_another_user() {
+    require!(Need::Users);
     let environment = environment();
     environment.give_to(NOBODY);
     let file = settings(&environment, "claude-code");
@@ -528,10 +530,9 @@ fn nobody_reads_what_it_says() {
 
 #[test]
 fn no_home() {
+    require!(Need::Users);
     let environment = in_place();
-    let Some(install) = environment.command_without_home(&["install", "claude-code"]) else {
-        return;
-    };
+    let install = environment.command_without_home(&["install", "claude-code"]);
     assert_run!(environment, run(install, b""), @"
     exit code: 1
     ----- stderr -----

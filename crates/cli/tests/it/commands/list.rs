@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use anyhook_testkit::{TestEnv, run, write};
+use anyhook_testkit::needs::Need;
+use anyhook_testkit::{TestEnv, require, run, write};
 
 use crate::{environment, namespace};
 
@@ -158,9 +159,7 @@ fn a_nested_folder_adds_hooks() {
 
 #[test]
 fn managed_hooks() {
-    if !namespace::can_mount() {
-        return;
-    }
+    require!(Need::Mounts);
     let environment = environment();
     let managed = environment.root().join("etc/agents/hooks");
     environment.hook(&managed, "company", "trigger: before_tool", "exit 0");
@@ -178,9 +177,7 @@ fn managed_hooks() {
 #[test]
 fn managed_hooks_others_can_write() {
     use std::os::unix::fs::PermissionsExt;
-    if !namespace::can_mount() {
-        return;
-    }
+    require!(Need::Mounts);
     let environment = environment();
     let managed = environment.root().join("etc/agents/hooks");
     let folder = environment.hook(&managed, "company", "trigger: before_tool", "exit 0");

@@ -7,7 +7,8 @@ use std::process::Stdio;
 
 use anyhook_engine::journal::Journal;
 use anyhook_model::{EventKind, Record, RecordId};
-use anyhook_testkit::{TestEnv, run, wait_until, write};
+use anyhook_testkit::needs::Need;
+use anyhook_testkit::{TestEnv, require, run, wait_until, write};
 use serde_json::{Value, json};
 
 use crate::environment;
@@ -405,8 +406,9 @@ fn an_unknown_event() {
 
 #[test]
 fn no_home() {
+    require!(Need::Users);
     let environment = environment();
-    let Some(command) = environment.command_without_home(&["log"]) else { return };
+    let command = environment.command_without_home(&["log"]);
     assert_run!(environment, run(command, b""), @"
     exit code: 1
     ----- stderr -----

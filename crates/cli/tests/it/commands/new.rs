@@ -1,5 +1,7 @@
 //! `anyhook new`.
 
+use anyhook_testkit::needs::Need;
+use anyhook_testkit::require;
 use std::fs;
 
 use crate::environment;
@@ -307,12 +309,9 @@ fn two_levels_at_once() {
 
 #[test]
 fn no_home() {
+    require!(Need::Users);
     let environment = environment();
-    let Some(command) =
-        environment.command_without_home(&["new", "my-hook", "--trigger", "before_tool"])
-    else {
-        return;
-    };
+    let command = environment.command_without_home(&["new", "my-hook", "--trigger", "before_tool"]);
     assert_run!(environment, anyhook_testkit::run(command, b""), @"
     exit code: 1
     ----- stderr -----

@@ -5,7 +5,8 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use anyhook_testkit::{Ran, TestEnv, run, write};
+use anyhook_testkit::needs::Need;
+use anyhook_testkit::{Ran, TestEnv, require, run, write};
 use serde_json::{Value, json};
 
 use crate::{environment, namespace};
@@ -471,6 +472,7 @@ fn a_hook_that_is_a_link() {
 /// Somebody else's folder: nothing is added, also not what could be.
 #[test]
 fn a_folder_of_another_user() {
+    require!(Need::Users);
     let environment = with_agents(&[".claude/commands"]);
     environment.give_to(NOBODY);
     let commands = environment.home().join(".claude/commands");
@@ -490,9 +492,7 @@ fn a_folder_of_another_user() {
 
 #[test]
 fn a_read_only_folder() {
-    if !namespace::can_mount() {
-        return;
-    }
+    require!(Need::Mounts);
     let environment = environment();
     fs::create_dir_all(environment.user_hooks()).unwrap();
     let hooks = environment.user_hooks();
@@ -520,9 +520,7 @@ fn a_read_only_folder() {
 /// The state folder is on another disk.
 #[test]
 fn kept_on_another_disk() {
-    if !namespace::can_mount() {
-        return;
-    }
+    require!(Need::Mounts);
     let environment = with_agents(&[".claude"]);
     assert_eq!(environment.run(&["add", PACK]).code, 0);
     let (removed, saved) = (environment.state().join("removed"), environment.root().join("saved"));
@@ -556,8 +554,9 @@ fn every_case_of_every_hook_passes() {
 
 #[test]
 fn no_home() {
+    require!(Need::Users);
     let environment = environment();
-    let Some(command) = environment.command_without_home(&["add", PACK]) else { return };
+    let command = environment.command_without_home(&["add", PACK]);
     let ran = run(command, b"");
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.stderr.contains("HOME"), "{ran:?}");

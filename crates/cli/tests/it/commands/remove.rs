@@ -3,7 +3,8 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use anyhook_testkit::run;
+use anyhook_testkit::needs::Need;
+use anyhook_testkit::{require, run};
 
 use crate::{environment, namespace};
 
@@ -106,9 +107,7 @@ fn not_there() {
 
 #[test]
 fn the_machines() {
-    if !namespace::can_mount() {
-        return;
-    }
+    require!(Need::Mounts);
     let environment = environment();
     let managed = environment.root().join("etc/agents/hooks");
     environment.hook(&managed, "company", "trigger: before_tool", "exit 0");
@@ -124,9 +123,10 @@ fn the_machines() {
 
 #[test]
 fn no_home() {
+    require!(Need::Users);
     let environment = environment();
     environment.project_hook("guard", "trigger: before_tool", "exit 0");
-    let Some(command) = environment.command_without_home(&["remove", "guard"]) else { return };
+    let command = environment.command_without_home(&["remove", "guard"]);
     assert_run!(environment, run(command, b""), @"
     exit code: 1
     ----- stderr -----

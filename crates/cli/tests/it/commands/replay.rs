@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use anyhook_testkit::{TestEnv, write};
+use anyhook_testkit::needs::{self, Need};
+use anyhook_testkit::{TestEnv, require, write};
 use serde_json::{Value, json};
 
 use crate::environment;
@@ -184,9 +185,7 @@ fn nosy(environment: &TestEnv) -> String {
 
 #[test]
 fn never_in_the_real_project_and_without_a_network() {
-    if !crate::namespace::can_mount() {
-        return;
-    }
+    require!(Need::Mounts);
     let environment = environment();
     let file = environment.project().join("main.rs");
     write(&file, "as it was\n", 0o644);
@@ -227,9 +226,7 @@ fn never_in_the_real_project_and_without_a_network() {
 /// stranger's.
 #[test]
 fn somebody_elses_replay_knows_the_machines_hooks() {
-    if !crate::namespace::can_mount() {
-        return;
-    }
+    require!(Need::Mounts, Need::Users);
     let environment = past();
     let script = format!(
         "mount -t tmpfs none /etc/agents 2>/dev/null || {{ mkdir -p /etc/agents && mount -t tmpfs none /etc/agents; }}\n\
@@ -249,8 +246,7 @@ fn somebody_elses_replay_knows_the_machines_hooks() {
     }
     let ran = anyhook_testkit::run(command, b"");
     if ran.stderr.contains("cannot be protected on this machine") {
-        // User namespaces are switched off here; then it says so.
-        return;
+        return needs::skip("a replay by another user", "user namespaces");
     }
     let report = ran.json();
     assert_eq!(report["hooks"], json!(["no-force", "guard"]), "{report}");

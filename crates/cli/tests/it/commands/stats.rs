@@ -7,7 +7,8 @@ use std::fs::OpenOptions;
 use std::io::Write;
 
 use anyhook_model::Decision;
-use anyhook_testkit::{Ran, TestEnv, run};
+use anyhook_testkit::needs::Need;
+use anyhook_testkit::{Ran, TestEnv, require, run};
 use serde_json::{Value, json};
 
 use self::journals::{add, busy, quiet, record, write};
@@ -210,8 +211,9 @@ fn damaged_lines_are_told() {
 
 #[test]
 fn without_a_state_folder() {
+    require!(Need::Users);
     let environment = environment();
-    let Some(command) = environment.command_without_home(&["stats"]) else { return };
+    let command = environment.command_without_home(&["stats"]);
     assert_exact!(environment, run(command, b""), @"
     exit code: 1
     ----- stderr -----

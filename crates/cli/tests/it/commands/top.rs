@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use anyhook_testkit::{TestEnv, run, wait_until, write};
+use anyhook_testkit::needs::Need;
+use anyhook_testkit::{TestEnv, require, run, wait_until, write};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
@@ -18,18 +19,11 @@ struct Terminal<'environment> {
 }
 
 impl<'environment> Terminal<'environment> {
-    /// Opens a terminal; none says that the test is left out.
-    fn open(environment: &'environment TestEnv, width: u16, height: u16) -> Option<Self> {
-        if Command::new("tmux").arg("-V").output().is_err() {
-            let strict = std::env::var_os("ANYHOOK_STRICT").is_some_and(|strict| strict == "1");
-            assert!(!strict, "tmux is not here");
-            println!("left out: tmux is not here");
-            return None;
-        }
+    fn open(environment: &'environment TestEnv, width: u16, height: u16) -> Self {
         let terminal = Self { environment };
         let (width, height) = (width.to_string(), height.to_string());
         terminal.tmux(&["new-session", "-d", "-x", &width, "-y", &height, "sh"]);
-        Some(terminal)
+        terminal
     }
 
     fn tmux(&self, arguments: &[&str]) -> String {
@@ -122,8 +116,9 @@ fn guarded() -> TestEnv {
 
 #[test]
 fn events_appear_as_they_come() {
+    require!(Need::Program("tmux"));
     let environment = guarded();
-    let Some(terminal) = Terminal::open(&environment, 100, 30) else { return };
+    let terminal = Terminal::open(&environment, 100, 30);
     terminal.start("", "");
     terminal.wait_for("anyhook install");
     assert_eq!(environment.shell("mkfs /dev/sda").code, 2);
@@ -162,12 +157,13 @@ fn events_appear_as_they_come() {
 
 #[test]
 fn filters_and_traces() {
+    require!(Need::Program("tmux"));
     let environment = guarded();
     environment.shell("echo first");
     environment.shell("mkfs /dev/sda");
     // Too long for a line of the journal.
     environment.shell(&format!("cat {} the-end", "x".repeat(50_000)));
-    let Some(terminal) = Terminal::open(&environment, 100, 30) else { return };
+    let terminal = Terminal::open(&environment, 100, 30);
     terminal.start("", "");
     terminal.wait_for("Verdicts 3");
 
@@ -206,8 +202,9 @@ fn filters_and_traces() {
 
 #[test]
 fn every_way_to_end_gives_the_terminal_back() {
+    require!(Need::Program("tmux"));
     let environment = guarded();
-    let Some(terminal) = Terminal::open(&environment, 80, 24) else { return };
+    let terminal = Terminal::open(&environment, 80, 24);
     for key in ["q", "Escape", "C-c"] {
         terminal.start("", "");
         terminal.keys(&[key]);
@@ -228,8 +225,9 @@ fn every_way_to_end_gives_the_terminal_back() {
 /// Neither the signal nor the keys may be there when a terminal goes.
 #[test]
 fn it_ends_with_its_terminal() {
+    require!(Need::Program("tmux"));
     let environment = guarded();
-    let Some(terminal) = Terminal::open(&environment, 80, 24) else { return };
+    let terminal = Terminal::open(&environment, 80, 24);
     for before in ["", "setsid --wait"] {
         terminal.tmux(&["new-window", "sh"]);
         terminal.start(before, "");
@@ -244,9 +242,10 @@ fn it_ends_with_its_terminal() {
 
 #[test]
 fn what_was_before_is_left_out() {
+    require!(Need::Program("tmux"));
     let environment = guarded();
     environment.shell("echo before it began");
-    let Some(terminal) = Terminal::open(&environment, 100, 30) else { return };
+    let terminal = Terminal::open(&environment, 100, 30);
     terminal.start("", "--since 0s");
     terminal.wait_for("anyhook install");
     environment.shell("echo since then");
@@ -256,10 +255,11 @@ fn what_was_before_is_left_out() {
 
 #[test]
 fn a_journal_that_cannot_be_read_is_no_end() {
+    require!(Need::Program("tmux"));
     let environment = guarded();
     let journal = environment.state().join("journal");
     write(&journal, "", 0o644);
-    let Some(terminal) = Terminal::open(&environment, 100, 30) else { return };
+    let terminal = Terminal::open(&environment, 100, 30);
     terminal.start("", "");
     terminal.wait_for("journal: Not a directory");
     fs::remove_file(&journal).unwrap();
@@ -272,9 +272,10 @@ fn a_journal_that_cannot_be_read_is_no_end() {
 
 #[test]
 fn colours_only_where_they_are_wanted() {
+    require!(Need::Program("tmux"));
     let environment = guarded();
     environment.shell("mkfs /dev/sda");
-    let Some(terminal) = Terminal::open(&environment, 100, 30) else { return };
+    let terminal = Terminal::open(&environment, 100, 30);
     for (before, arguments, colours) in [
         ("", "", true),
         ("NO_COLOR=1", "", false),
@@ -311,11 +312,9 @@ fn without_a_terminal() {
 
 #[test]
 fn without_a_home() {
+    require!(Need::Users);
     let environment = environment();
-    let Some(command) = environment.command_without_home(&["top"]) else {
-        println!("left out: only root can play another user");
-        return;
-    };
+    let command = environment.command_without_home(&["top"]);
     assert_run!(environment, run(command, b""), @"
     exit code: 1
     ----- stderr -----

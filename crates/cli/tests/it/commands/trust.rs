@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
-use anyhook_testkit::{Ran, TestEnv, run, write};
+use anyhook_testkit::needs::Need;
+use anyhook_testkit::{Ran, TestEnv, require, run, write};
 
 use crate::environment;
 use crate::mcp::project_file;
@@ -34,14 +35,6 @@ pub fn at_a_terminal(environment: &TestEnv, arguments: &[&str], typed: &str) -> 
     }
     let ran = run(command, typed.as_bytes());
     Ran { stdout: ran.stdout.replace('\r', ""), ..ran }
-}
-
-pub fn has_terminals() -> bool {
-    let has = Command::new("script").arg("--version").output().is_ok();
-    if !has {
-        println!("left out: `script` of util-linux is not here");
-    }
-    has
 }
 
 #[test]
@@ -152,9 +145,7 @@ fn without_a_terminal_and_without_names() {
 
 #[test]
 fn a_person_says_yes() {
-    if !has_terminals() {
-        return;
-    }
+    require!(Need::Terminals);
     let environment = environment();
     guard(&environment);
     assert_run!(environment, at_a_terminal(&environment, &["trust"], "y\n"), @"
@@ -181,9 +172,7 @@ fn a_person_says_yes() {
 
 #[test]
 fn a_person_says_anything_else() {
-    if !has_terminals() {
-        return;
-    }
+    require!(Need::Terminals);
     for answer in ["\n", "n\n", "no\n", "ye\n", "1\n", "\u{4}"] {
         let environment = environment();
         guard(&environment);
@@ -272,9 +261,7 @@ fn what_is_gone_is_shown() {
 
 #[test]
 fn that_it_replaces_yours_is_a_question_of_its_own() {
-    if !has_terminals() {
-        return;
-    }
+    require!(Need::Terminals);
     for (answers, code) in [("y\nn\n", 2), ("y\ny\n", 0), ("n\n", 2)] {
         let environment = environment();
         environment.user_hook("guard", "trigger: before_tool", "exit 2");
@@ -289,9 +276,7 @@ fn that_it_replaces_yours_is_a_question_of_its_own() {
 
 #[test]
 fn a_runbook_is_shown_and_asked_about_before_it_runs() {
-    if !has_terminals() {
-        return;
-    }
+    require!(Need::Terminals);
     let environment = environment();
     let text = "pipeline \"p\" {\n  step \"a\" {\n    run = \"true\"\n  }\n}\n";
     write(&environment.project().join(".agents/runbooks/p.hcl"), text, 0o644);
@@ -407,9 +392,10 @@ fn all_and_a_name() {
 
 #[test]
 fn no_home() {
+    require!(Need::Users);
     let environment = environment();
     guard(&environment);
-    let Some(command) = environment.command_without_home(&["trust", "guard"]) else { return };
+    let command = environment.command_without_home(&["trust", "guard"]);
     assert_run!(environment, run(command, b""), @"
     exit code: 1
     ----- stderr -----
@@ -498,9 +484,7 @@ fn a_file_of_mcp_servers_that_cannot_be_used() {
 
 #[test]
 fn a_person_is_asked_about_mcp_servers() {
-    if !has_terminals() {
-        return;
-    }
+    require!(Need::Terminals);
     let environment = environment();
     write(&project_file(&environment), "{\"mcpServers\": {}}", 0o644);
     assert!(

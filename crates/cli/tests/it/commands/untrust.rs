@@ -1,6 +1,7 @@
 //! `anyhook untrust`.
 
-use anyhook_testkit::{TestEnv, run};
+use anyhook_testkit::needs::Need;
+use anyhook_testkit::{TestEnv, require, run};
 
 use crate::environment;
 use crate::mcp::project_file;
@@ -101,8 +102,9 @@ fn no_name() {
 
 #[test]
 fn no_home() {
+    require!(Need::Users);
     let environment = environment();
-    let Some(command) = environment.command_without_home(&["untrust", "guard"]) else { return };
+    let command = environment.command_without_home(&["untrust", "guard"]);
     assert_run!(environment, run(command, b""), @"
     exit code: 1
     ----- stderr -----

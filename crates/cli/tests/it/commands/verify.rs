@@ -3,7 +3,8 @@
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 
-use anyhook_testkit::{TestEnv, run, wait_until, write};
+use anyhook_testkit::needs::Need;
+use anyhook_testkit::{TestEnv, require, run, wait_until, write};
 use serde_json::{Value, json};
 
 use crate::{environment, guarded, namespace};
@@ -86,9 +87,7 @@ fn a_torn_line_is_no_fault() {
 /// A disk that fills up in the middle of a record: what was whole stays, and it goes on afterwards.
 #[test]
 fn a_disk_that_fills_up() {
-    if !namespace::can_mount() {
-        return;
-    }
+    require!(Need::Mounts);
     let environment = guarded();
     fs::create_dir_all(environment.state()).unwrap();
     let state = environment.state();
@@ -234,8 +233,9 @@ fn closed_segments_are_sealed_by_themselves() {
 
 #[test]
 fn without_a_home() {
+    require!(Need::Users);
     let environment = environment();
-    let Some(command) = environment.command_without_home(&["verify"]) else { return };
+    let command = environment.command_without_home(&["verify"]);
     let ran = run(command, b"");
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.stderr.contains("hint: set HOME"), "{ran:?}");

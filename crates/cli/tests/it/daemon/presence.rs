@@ -5,7 +5,8 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhook_testkit::{Ran, TestEnv, leave_out, run, wait_until, wait_within, write};
+use anyhook_testkit::needs::{self, Need};
+use anyhook_testkit::{Ran, TestEnv, require, run, wait_until, wait_within, write};
 use serde_json::{Value, json};
 
 use crate::environment;
@@ -64,8 +65,7 @@ fn the_next_event_brings_it_back() {
 fn the_small_program_brings_it_back_too() {
     let small = std::path::Path::new(env!("CARGO_BIN_EXE_anyhook")).with_file_name("anyhook-hook");
     if !small.exists() {
-        leave_out("the small program", "anyhook-hook is not built");
-        return;
+        return needs::skip("the small program", "anyhook-hook: cargo build -p anyhook-hook");
     }
     let environment = with_agent();
     environment.kill_daemon();
@@ -304,10 +304,7 @@ agent "worker" {
 /// What an ordinary event costs must not depend on the daemon.
 #[test]
 fn a_tool_call_does_not_look_for_it() {
-    if Command::new("strace").args(["-o", "/dev/null", "true"]).status().is_err() {
-        leave_out("system calls", "strace is not installed");
-        return;
-    }
+    require!(Need::Program("strace"));
     let environment = environment();
     let looks = |name: &str| {
         let report = environment.root().join("calls");

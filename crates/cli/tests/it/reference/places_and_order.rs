@@ -1,11 +1,11 @@
 //! Where hooks live, and their order: levels, settings, the project root, namesakes.
 
 use std::fs;
-use std::io::Write;
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use anyhook_testkit::{Ran, TestEnv, run, write};
+use anyhook_testkit::needs::Need;
+use anyhook_testkit::{Ran, TestEnv, require, run, write};
 use serde_json::{Value, json};
 
 use super::{BLOCK, by_way_of, last_record, last_skip, left, listed, trust_all, written};
@@ -59,17 +59,6 @@ fn trust_replacing(environment: &TestEnv, name: &str) {
     let ran = environment.run(&["trust", "--replace", name]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.stdout.contains(&format!("it replaces your hook {name}")), "{ran:?}");
-}
-
-/// Tells whether tests of the managed level can be run; says so if not.
-fn is_root() -> bool {
-    let root = fs::metadata("/proc/self").unwrap().uid() == 0;
-    if !root {
-        // Not `println!`, which nobody sees when a test passes.
-        let words = b"LEFT OUT: the managed level can be tested by root only (mount namespace)\n";
-        std::io::stderr().write_all(words).unwrap();
-    }
-    root
 }
 
 /// Returns the folder that is `/etc/agents` for [`with_managed`].
@@ -536,9 +525,7 @@ fn a_broken_settings_file_is_named_and_harms_nobody() {
 
 #[test]
 fn managed_hooks_run_first_at_equal_priority_and_need_no_trust() {
-    if !is_root() {
-        return;
-    }
+    require!(Need::Mounts);
     let environment = environment();
     let hooks = managed(&environment).join("hooks");
     environment.hook(&hooks, "managed", "trigger: before_tool", &word("managed"));
@@ -555,9 +542,7 @@ fn managed_hooks_run_first_at_equal_priority_and_need_no_trust() {
 
 #[test]
 fn a_managed_hook_is_never_replaced() {
-    if !is_root() {
-        return;
-    }
+    require!(Need::Mounts);
     let environment = environment();
     let hooks = managed(&environment).join("hooks");
     environment.hook(&hooks, "guard", "trigger: before_tool", &word("managed"));
@@ -580,9 +565,7 @@ fn a_managed_hook_is_never_replaced() {
 
 #[test]
 fn an_unusable_managed_hook_with_on_failure_block_cannot_be_replaced() {
-    if !is_root() {
-        return;
-    }
+    require!(Need::Mounts);
     let environment = environment();
     let hooks = managed(&environment).join("hooks");
     let matter = "trigger: before_tool\non_failure: block\nmatcher:\n  tool: '('";
@@ -594,9 +577,7 @@ fn an_unusable_managed_hook_with_on_failure_block_cannot_be_replaced() {
 
 #[test]
 fn a_managed_level_that_others_can_write_does_not_count_and_list_says_so() {
-    if !is_root() {
-        return;
-    }
+    require!(Need::Mounts, Need::Users);
     for (part, mode, owner) in [
         ("", 0o775, 0),
         ("", 0o757, 0),
@@ -621,9 +602,7 @@ fn a_managed_level_that_others_can_write_does_not_count_and_list_says_so() {
 
 #[test]
 fn a_managed_hook_that_others_can_write_does_not_run() {
-    if !is_root() {
-        return;
-    }
+    require!(Need::Mounts, Need::Users);
     for part in ["", "HOOK.md", "scripts", "scripts/run"] {
         for owner in [0, 1000] {
             let environment = environment();
@@ -648,9 +627,7 @@ fn a_managed_hook_that_others_can_write_does_not_run() {
 
 #[test]
 fn a_managed_hook_with_a_further_file_that_others_can_write_does_not_run() {
-    if !is_root() {
-        return;
-    }
+    require!(Need::Mounts);
     let environment = environment();
     let hooks = managed(&environment).join("hooks");
     let hook = environment.hook(
@@ -666,9 +643,7 @@ fn a_managed_hook_with_a_further_file_that_others_can_write_does_not_run() {
 
 #[test]
 fn managed_settings_count_like_any_others() {
-    if !is_root() {
-        return;
-    }
+    require!(Need::Mounts);
     let environment = environment();
     environment.user_hook("gate", "trigger: before_stop", BLOCK);
     write(&managed(&environment).join("anyhook.toml"), "stop_cap = 2\n", 0o644);
@@ -679,9 +654,7 @@ fn managed_settings_count_like_any_others() {
 
 #[test]
 fn managed_settings_that_others_can_write_do_not_count() {
-    if !is_root() {
-        return;
-    }
+    require!(Need::Mounts, Need::Users);
     for (folder_mode, file_mode, owner) in
         [(0o777, 0o644, 0), (0o755, 0o666, 0), (0o755, 0o644, 1000)]
     {
@@ -700,9 +673,7 @@ fn managed_settings_that_others_can_write_do_not_count() {
 
 #[test]
 fn no_variable_moves_the_managed_level() {
-    if !is_root() {
-        return;
-    }
+    require!(Need::Mounts);
     let environment = environment();
     environment.hook(&managed(&environment).join("hooks"), "guard", "trigger: before_tool", BLOCK);
     let mut command = environment.command(&["hook", "agent-hooks"]);

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use anyhook_daemon::session::{Key, SessionError};
 use anyhook_daemon::task::{self, Stand};
-use anyhook_testkit::{leave_out, wait_within};
+use anyhook_testkit::needs::Need;
+use anyhook_testkit::{require, wait_within};
 
 use super::{PATIENCE, Stage, kill, lives, start_helper, type_line};
 
@@ -182,9 +183,7 @@ fn a_screen_is_what_the_program_drew(stage: &Stage) {
 }
 
 fn a_program_that_fills_the_screen(stage: &Stage) {
-    if std::process::Command::new("vi").arg("--version").output().is_err() {
-        return leave_out("a program that fills the screen", "vi is needed");
-    }
+    require!(Need::Program("vi"));
     let played = stage.started("echo before; vi -u NONE text; echo after; exec cat");
     played.shows("~\n~\n");
     // It takes no paste while it is asked for keys.

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use anyhook_daemon::session::{Key, Session, SessionError};
 use anyhook_daemon::task::{self, Ended, Stand, TASK_VERSION, Task};
-use anyhook_testkit::{TestEnv, leave_out, wait_within, write};
+use anyhook_testkit::{TestEnv, needs, wait_within, write};
 use serde_json::json;
 
 use crate::environment;
@@ -39,7 +39,7 @@ struct Played<'a> {
 /// Plays a case, unless there can be no session here.
 fn play(case: fn(&Stage)) {
     if let Err(error) = Session::check() {
-        return leave_out("sessions", &error.to_string());
+        return needs::skip("sessions", &error.to_string());
     }
     case(&Stage::new());
 }

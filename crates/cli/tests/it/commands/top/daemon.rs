@@ -4,7 +4,8 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
 use std::thread;
 
-use anyhook_testkit::{TestEnv, finish, wait_until, write};
+use anyhook_testkit::needs::Need;
+use anyhook_testkit::{TestEnv, finish, require, wait_until, write};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -22,8 +23,9 @@ fn signal_daemon(environment: &TestEnv, signal: Signal) {
 
 #[test]
 fn a_permission_is_allowed_from_top() {
+    require!(Need::Program("tmux"));
     let environment = waiting(120);
-    let Some(terminal) = Terminal::open(&environment, 100, 30) else { return };
+    let terminal = Terminal::open(&environment, 100, 30);
     terminal.start("USER=ann", "");
     terminal.wait_for(NO_DAEMON);
     assert!(environment.daemon().is_none(), "it starts none");
@@ -56,8 +58,9 @@ fn a_permission_is_allowed_from_top() {
 
 #[test]
 fn somebody_else_is_first() {
+    require!(Need::Program("tmux"));
     let environment = waiting(120);
-    let Some(terminal) = Terminal::open(&environment, 100, 30) else { return };
+    let terminal = Terminal::open(&environment, 100, 30);
     let waits = hook(&environment, "claude-code", &permission(&environment, "touch f"));
     let id = asked(&environment);
     terminal.start("", "");
@@ -75,10 +78,11 @@ fn somebody_else_is_first() {
 
 #[test]
 fn a_daemon_that_is_killed_is_missed_and_found_again() {
+    require!(Need::Program("tmux"));
     let environment = waiting(120);
     // The hook process and the one that lists decisions would both start one otherwise.
     environment.run(&["daemon", "start"]);
-    let Some(terminal) = Terminal::open(&environment, 100, 30) else { return };
+    let terminal = Terminal::open(&environment, 100, 30);
     let waits = hook(&environment, "claude-code", &permission(&environment, "touch f"));
     let id = asked(&environment);
     terminal.start("", "");
@@ -108,9 +112,10 @@ fn a_daemon_that_is_killed_is_missed_and_found_again() {
 
 #[test]
 fn a_daemon_that_hangs_freezes_nothing() {
+    require!(Need::Program("tmux"));
     let environment = guarded();
     environment.run(&["daemon", "start"]);
-    let Some(terminal) = Terminal::open(&environment, 100, 30) else { return };
+    let terminal = Terminal::open(&environment, 100, 30);
     terminal.start("", "");
     signal_daemon(&environment, Signal::STOP);
     environment.shell("echo meanwhile");
@@ -131,6 +136,7 @@ fn a_daemon_that_hangs_freezes_nothing() {
 
 #[test]
 fn a_pipeline_is_seen_its_question_answered_and_its_end_shown() {
+    require!(Need::Program("tmux"));
     let world = World::new(
         r#"
 pipeline "release" {
@@ -161,7 +167,7 @@ agent "reviewer" {
         "anyhook emit agent:signal escalate --message 'is the name right?'; read -r line",
     );
     let environment = &world.environment;
-    let Some(terminal) = Terminal::open(environment, 120, 34) else { return };
+    let terminal = Terminal::open(environment, 120, 34);
     terminal.start("USER=ann", "");
     let id = world.begin("release");
     for text in ["· 1 pipeline ·", "Pipelines 1", &id, "release-1.2", "running", "build   >.."] {
@@ -249,9 +255,10 @@ fn older_daemon(environment: &TestEnv) {
 
 #[test]
 fn a_daemon_that_knows_no_pipelines_tells_the_rest() {
+    require!(Need::Program("tmux"));
     let environment = guarded();
     older_daemon(&environment);
-    let Some(terminal) = Terminal::open(&environment, 100, 30) else { return };
+    let terminal = Terminal::open(&environment, 100, 30);
     terminal.start("", "");
     terminal.wait_for("old-one");
     terminal.wait_for("idle");
