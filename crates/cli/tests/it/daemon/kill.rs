@@ -3,7 +3,7 @@
 use std::fs;
 
 use anyhook_daemon::faults::POINTS;
-use anyhook_testkit::{TestEnv, begin, finish, run, wait_until, write};
+use anyhook_testkit::{TestEnv, begin, finish, kill, kill_tests, run, wait_until, write};
 use serde_json::{Value, json};
 
 use crate::environment;
@@ -39,19 +39,37 @@ fn resolved(environment: &TestEnv) -> Vec<Value> {
     all.into_iter().filter(|record| record["event"] == "decision:resolved").collect()
 }
 
-#[test]
-fn at_every_point() {
-    for point in POINTS {
-        let is_one_of = |prefixes: &[&str]| prefixes.iter().any(|prefix| point.starts_with(prefix));
-        if is_one_of(&ON_THE_WAY) && !is_one_of(&OF_PIPELINES) {
-            // A life begins once, and there is one notice and one decision.
-            let is_often = point.starts_with("core.") || point.starts_with("store.");
-            let times = if is_often { 1..=2 } else { 1..=1 };
-            for time in times {
-                story(point, time);
-            }
-        }
+kill_tests! {
+    story:
+    life_store_opened = "life.store.opened" [first 1];
+    life_resumed = "life.resumed" [first 1];
+    core_journal_read = "core.journal.read" [first 1, second 2];
+    core_journal_remembered = "core.journal.remembered" [first 1, second 2];
+    core_stored = "core.stored" [first 1, second 2];
+    core_acted = "core.acted" [first 1, second 2];
+    doer_notify_begun = "doer.notify.begun" [first 1];
+    doer_notify_launched = "doer.notify.launched" [first 1];
+    doer_journal_begun = "doer.journal.begun" [first 1];
+    doer_journal_written = "doer.journal.written" [first 1];
+    store_append_begun = "store.append.begun" [first 1, second 2];
+    store_append_half = "store.append.half" [first 1, second 2];
+    store_append_written = "store.append.written" [first 1, second 2];
+    store_append_synced = "store.append.synced" [first 1, second 2];
+}
+
+/// How often a run of the story comes by a point, as far as the tests go.
+fn times(point: &str) -> u32 {
+    let is_one_of = |prefixes: &[&str]| prefixes.iter().any(|prefix| point.starts_with(prefix));
+    if !is_one_of(&ON_THE_WAY) || is_one_of(&OF_PIPELINES) {
+        return 0;
     }
+    // A life begins once, and there is one notice and one decision.
+    if is_one_of(&["core.", "store."]) { 2 } else { 1 }
+}
+
+#[test]
+fn every_point_has_its_tests() {
+    kill::assert_complete(TESTED, POINTS, times);
 }
 
 fn story(point: &str, time: u32) {

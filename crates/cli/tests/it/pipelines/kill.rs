@@ -1,6 +1,7 @@
 //! kill -9 of the daemon in the middle of anything: every step is done once, and sessions live on.
 
 use anyhook_daemon::faults::POINTS;
+use anyhook_testkit::{kill, kill_tests};
 
 use super::*;
 
@@ -70,22 +71,29 @@ fn story(point: &str, time: u32) {
     assert_eq!(ran(), "first\ngate\nlast\n", "{told}");
 }
 
-#[test]
-fn at_every_point() {
-    for point in POINTS {
-        let times = if point.starts_with("pipelines.") || point.starts_with("core.job") {
-            1..=6
-        } else if point.starts_with("core.s") || point.starts_with("core.a") {
-            1..=8
-        } else if ["core.pipeline", "task.begin"].iter().any(|begin| point.starts_with(begin)) {
-            1..=1
-        } else {
-            continue;
-        };
-        for time in times {
-            story(point, time);
-        }
+kill_tests! {
+    story:
+    core_stored = "core.stored" [first 1, second 2, third 3, fourth 4, fifth 5, sixth 6, seventh 7, eighth 8];
+    core_acted = "core.acted" [first 1, second 2, third 3, fourth 4, fifth 5, sixth 6, seventh 7, eighth 8];
+    core_pipeline_environment = "core.pipeline.environment" [first 1];
+    core_job_asked = "core.job.asked" [first 1, second 2, third 3, fourth 4, fifth 5, sixth 6];
+    pipelines_job_done = "pipelines.job.done" [first 1, second 2, third 3, fourth 4, fifth 5, sixth 6];
+    task_begin_started = "task.begin.started" [first 1];
+}
+
+/// How often a run of the story comes by a point, as far as the tests go.
+fn times(point: &str) -> u32 {
+    match point {
+        _ if point.starts_with("pipelines.") || point.starts_with("core.job.") => 6,
+        "core.stored" | "core.acted" => 8,
+        _ if point.starts_with("core.pipeline.") || point.starts_with("task.begin.") => 1,
+        _ => 0,
     }
+}
+
+#[test]
+fn every_point_has_its_tests() {
+    kill::assert_complete(TESTED, POINTS, times);
 }
 
 #[test]
@@ -140,50 +148,60 @@ agent "worker" {
 }
 
 #[test]
-fn a_command_whose_keeper_was_killed_is_a_persons_to_decide() {
-    for (choice, phase, lines) in
-        [("retry", "completed", 2), ("skip", "completed", 1), ("fail", "failed", 1)]
-    {
-        let world = World::new(
-            r#"
+fn a_command_whose_keeper_was_killed_is_retried_by_a_person() {
+    keeper_killed("retry", "completed", 2);
+}
+
+#[test]
+fn a_command_whose_keeper_was_killed_is_skipped_by_a_person() {
+    keeper_killed("skip", "completed", 1);
+}
+
+#[test]
+fn a_command_whose_keeper_was_killed_is_given_up_by_a_person() {
+    keeper_killed("fail", "failed", 1);
+}
+
+/// Kills the process that looks after a command: a person decides what becomes of the step.
+fn keeper_killed(choice: &str, phase: &str, lines: usize) {
+    let world = World::new(
+        r#"
 pipeline "doubt" {
   step "a" {
     run = "echo a >> ran; test -e go || ./stay"
   }
 }
 "#,
-        );
-        // Also one that is out of reach of whoever ends the command's group.
-        let stay = "#!/bin/sh
+    );
+    // Also one that is out of reach of whoever ends the command's group.
+    let stay = "#!/bin/sh
 trap '' HUP
 sh -c 'echo $$ >> processes; exec sleep 600' &
 setsid sh -c 'echo $$ >> processes; exec sleep 600' &
 echo $$ >> processes
 wait
 ";
-        write(&world.environment.project().join("stay"), stay, 0o755);
-        let id = world.begin("doubt");
-        let project = world.environment.project();
-        let ran = || fs::read_to_string(project.join("ran")).unwrap_or_default();
-        let processes = || fs::read_to_string(project.join("processes")).unwrap_or_default();
-        wait("the step", || processes().lines().count() == 3);
-        assert_eq!(ran(), "a\n");
-        let folder = world.environment.state().join(format!("daemon/pipelines/{id}/jobs/1"));
-        let claim: Value =
-            serde_json::from_slice(&fs::read(folder.join("claim")).unwrap()).unwrap();
-        let keeper = claim["process"]["pid"].to_string();
-        let killed = std::process::Command::new("kill").args(["-9", &keeper]).status().unwrap();
-        assert!(killed.success());
-        let decision = world.wait_decision(&id);
-        assert_eq!(options(&decision), ["retry", "skip", "fail"]);
-        let left: Vec<String> =
-            processes().lines().filter(|process| lives(process)).map(str::to_owned).collect();
-        assert!(left.is_empty(), "what might be done again is still being done: {left:?}");
-        write(&project.join("go"), "", 0o644);
-        world.decide(&decision, choice);
-        world.wait_phase(&id, phase);
-        assert_eq!(ran().lines().count(), lines, "{choice}");
-    }
+    write(&world.environment.project().join("stay"), stay, 0o755);
+    let id = world.begin("doubt");
+    let project = world.environment.project();
+    let ran = || fs::read_to_string(project.join("ran")).unwrap_or_default();
+    let processes = || fs::read_to_string(project.join("processes")).unwrap_or_default();
+    wait("the step", || processes().lines().count() == 3);
+    assert_eq!(ran(), "a\n");
+    let folder = world.environment.state().join(format!("daemon/pipelines/{id}/jobs/1"));
+    let claim: Value = serde_json::from_slice(&fs::read(folder.join("claim")).unwrap()).unwrap();
+    let keeper = claim["process"]["pid"].to_string();
+    let killed = std::process::Command::new("kill").args(["-9", &keeper]).status().unwrap();
+    assert!(killed.success());
+    let decision = world.wait_decision(&id);
+    assert_eq!(options(&decision), ["retry", "skip", "fail"]);
+    let left: Vec<String> =
+        processes().lines().filter(|process| lives(process)).map(str::to_owned).collect();
+    assert!(left.is_empty(), "what might be done again is still being done: {left:?}");
+    write(&project.join("go"), "", 0o644);
+    world.decide(&decision, choice);
+    world.wait_phase(&id, phase);
+    assert_eq!(ran().lines().count(), lines, "{choice}");
 }
 
 fn lives(process: &str) -> bool {
