@@ -1,5 +1,5 @@
-//! The suite `features`: every crate that is published builds alone, without its features, with each
-//! of them, and with all.
+//! The suite `features`: every crate that is published builds from its package and alone, without its
+//! features, with each of them, and with all.
 //!
 //! In the workspace a crate also gets the features that others ask its dependencies for, so that
 //! what it forgot to ask for itself is not missed.
@@ -8,18 +8,21 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
 use crate::suites::Outcome;
-use crate::{Workspace, process};
+use crate::{Workspace, package, process};
 
 /// Checks every combination.
 pub fn suite(workspace: &Workspace) -> Result<Outcome> {
     let metadata = workspace.metadata()?;
     let packages = metadata["packages"].as_array().context("cargo names no crates")?;
+    let packages: Vec<_> = packages.iter().filter(|package| is_published(package)).collect();
+    let unpacked = package::unpack(workspace, &packages)?;
     let mut failed = Vec::new();
-    for package in packages.iter().filter(|package| is_published(package)) {
+    for package in packages {
         let name = package["name"].as_str().context("a crate has no name")?;
         for features in combinations(package) {
             let mut command = workspace.cargo();
-            command.args(["check", "--locked", "--package", name]).args(&features);
+            command.args(["check", "--offline", "--package", name]).args(&features);
+            command.arg("--target-dir").arg(&workspace.target).current_dir(&unpacked);
             if let Err(error) = process::run(&mut command) {
                 println!("{error:#}");
                 failed.push(format!("{name} {}", features.join(" ")));

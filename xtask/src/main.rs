@@ -12,6 +12,7 @@ mod features;
 mod fuzz;
 mod generate;
 mod keep;
+mod package;
 mod process;
 mod suites;
 mod test;

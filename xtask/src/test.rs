@@ -109,7 +109,7 @@ pub const SUITES: [Suite; 17] = [
     },
     Suite {
         name: "features",
-        about: "each crate builds alone, without its features and with them",
+        about: "each crate builds from its package, without its features and with them",
         minutes: 4,
         when: When::Always,
         body: features::suite,
