@@ -40,6 +40,7 @@ mod commands;
 mod daemon;
 mod docs;
 mod hosts;
+mod in_process;
 mod instructions;
 mod mcp;
 mod namespace;

@@ -131,10 +131,7 @@ fn attempt(host: Host, script: &str) -> Seen {
     let script = format!("grep -q EVIL || exit 0\n{}", script.replace("[W]", WORDS));
     let matter = SHELL_GUARD.replace("  pattern: EVIL\n", "");
     let world = World::with(&matter, &script);
-    let harmless = world.shell(host, "ls");
-    if !harmless.passes() {
-        return Err(format!("a harmless call does not pass: {harmless:?}"));
-    }
+    world.lets_pass(host)?;
     world.shell(host, EVIL).verdict()
 }
 

@@ -80,10 +80,7 @@ fn matter() -> String {
 fn by_script(host: Host, script: &str) -> Seen {
     let script = format!("grep -q EVIL || exit 0\n{script}");
     let world = World::with(&matter().replace("  pattern: EVIL\n", ""), &script);
-    let harmless = world.shell(host, "ls");
-    if !harmless.passes() {
-        return Err(format!("a harmless call does not pass: {harmless:?}"));
-    }
+    world.lets_pass(host)?;
     world.shell(host, EVIL).verdict()
 }
 
@@ -107,10 +104,7 @@ fn among_others(host: Host, others: &[(&str, &str)]) -> Seen {
     for (name, script) in others {
         world.env.user_hook(name, "trigger: before_tool\npriority: 900", script);
     }
-    let harmless = world.shell(host, "ls");
-    if !harmless.passes() {
-        return Err(format!("a harmless call does not pass: {harmless:?}"));
-    }
+    world.lets_pass(host)?;
     world.shell(host, EVIL).verdict()
 }
 

@@ -185,10 +185,7 @@ fn by_tool(host: Host, tool: &str, member: &str) -> Seen {
 fn by_matcher(host: Host, matcher: &str) -> Seen {
     let matter = SHELL_GUARD.replace("tool: Shell", &format!("tool: {matcher}"));
     let world = World::with(&matter, &denying());
-    let harmless = world.shell(host, "ls");
-    if !harmless.passes() {
-        return Err(format!("a harmless call does not pass: {harmless:?}"));
-    }
+    world.lets_pass(host)?;
     world.shell(host, EVIL).verdict()
 }
 

@@ -9,7 +9,7 @@ use anyhook_testkit::{Ran, TestEnv, run};
 use serde_json::{Value, json};
 
 use super::{Outcome, Seen};
-use crate::environment;
+use crate::{environment, in_process};
 
 /// What the guard is called. No message of ours has this word by itself.
 pub const NAME: &str = "sentry";
@@ -211,13 +211,25 @@ impl World {
         self.send(host, host.shell(command, &self.project()).to_string())
     }
 
-    /// Makes sure that a harmless command passes and one that the guard knows does not.
-    pub fn is_guarded(&self, host: Host) -> Result<(), String> {
-        let harmless = self.shell(host, "ls");
+    /// Has a host ask about a shell command before the attempt: only that takes a process.
+    fn beforehand(&self, host: Host, command: &str) -> Reply {
+        let payload = host.shell(command, &self.project()).to_string();
+        Reply(in_process::answer_host(&self.env, host.name(), payload.into()))
+    }
+
+    /// Makes sure that a harmless command passes.
+    pub fn lets_pass(&self, host: Host) -> Result<(), String> {
+        let harmless = self.beforehand(host, "ls");
         if !harmless.passes() {
             return Err(format!("a harmless call does not pass: {harmless:?}"));
         }
-        match self.shell(host, EVIL).verdict()? {
+        Ok(())
+    }
+
+    /// Makes sure that a harmless command passes and one that the guard knows does not.
+    pub fn is_guarded(&self, host: Host) -> Result<(), String> {
+        self.lets_pass(host)?;
+        match self.beforehand(host, EVIL).verdict()? {
             Outcome::Denied => Ok(()),
             other => Err(format!("the guard does not deny what it should, but: {other}")),
         }

@@ -6,7 +6,7 @@ use anyhook_testkit::{Ran, TestEnv, run, wait_until, write};
 use serde_json::{Value, json};
 
 use super::{BLOCK, MARK, by_way_of, last_record, last_run, left, seen, tool, written};
-use crate::environment;
+use crate::in_process::environment;
 
 /// Makes the hook `guard` print a text.
 fn says(environment: &TestEnv, more: &str, text: &str) {
@@ -551,7 +551,7 @@ fn modified_input_counts_on_before_tool_and_permission_request_only() {
 
 #[test]
 fn an_async_hook_is_not_waited_for_and_its_outcome_is_journaled_later() {
-    let environment = environment();
+    let environment = crate::environment();
     environment.user_hook(
         "aside",
         "trigger: before_tool\nasync: true",
@@ -578,7 +578,7 @@ fn an_async_hook_is_not_waited_for_and_its_outcome_is_journaled_later() {
 
 #[test]
 fn an_async_hook_outlives_the_end_of_our_process_group() {
-    let environment = environment();
+    let environment = crate::environment();
     environment.user_hook(
         "aside",
         "trigger: before_tool\nasync: true",
@@ -603,7 +603,7 @@ fn an_async_hook_outlives_the_end_of_our_process_group() {
 
 #[test]
 fn async_hooks_run_side_by_side() {
-    let environment = environment();
+    let environment = crate::environment();
     for (name, other) in [("one", "two"), ("two", "one")] {
         environment.user_hook(
             name,
@@ -619,7 +619,7 @@ fn async_hooks_run_side_by_side() {
 
 #[test]
 fn an_async_hook_can_neither_block_nor_change_anything() {
-    let environment = environment();
+    let environment = crate::environment();
     environment.user_hook("look", "trigger: before_tool\npriority: 1", "cat > seen.json");
     for (script, failed) in [
         ("echo no >&2; exit 2", false),
@@ -641,7 +641,7 @@ fn an_async_hook_can_neither_block_nor_change_anything() {
 
 #[test]
 fn an_async_hook_has_the_same_timeout() {
-    let environment = environment();
+    let environment = crate::environment();
     environment.user_hook(
         "aside",
         "trigger: before_tool\nasync: true\ntimeout: 300",
@@ -659,7 +659,7 @@ fn an_async_hook_has_the_same_timeout() {
 
 #[test]
 fn an_async_hook_starts_when_its_turn_comes() {
-    let environment = environment();
+    let environment = crate::environment();
     environment.user_hook("early", "trigger: before_tool\npriority: 900\nasync: true", MARK);
     environment.user_hook(
         "change",
@@ -684,7 +684,7 @@ fn an_async_hook_starts_when_its_turn_comes() {
 
 #[test]
 fn an_async_hook_does_not_keep_our_callers_pipes_open() {
-    let environment = environment();
+    let environment = crate::environment();
     environment.user_hook(
         "aside",
         "trigger: before_tool\nasync: true\ntimeout: 9000",

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{
     BLOCK, MARK, finding, last_record, last_skip, left, listed, raw_hook, seen, tool, written,
 };
-use crate::environment;
+use crate::in_process::environment;
 
 /// The canonical name, the alias and the own fields of each event.
 const EVENTS: [(&str, Option<&str>, &[&str]); 15] = [

@@ -6,7 +6,7 @@ use super::{
     BLOCK, MARK, finding, findings, last_record, last_run, last_skip, left, listed, raw_hook, tool,
     written,
 };
-use crate::environment;
+use crate::in_process::environment;
 
 /// The front matters of both specifications: the hook's name, its text.
 const EXAMPLES: [(&str, &str); 17] = [

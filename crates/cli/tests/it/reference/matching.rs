@@ -4,7 +4,7 @@ use anyhook_testkit::TestEnv;
 use serde_json::{Value, json};
 
 use super::{BLOCK, finding, last_skip, listed, seen, tool};
-use crate::environment;
+use crate::in_process::environment;
 
 /// Makes a guard with a matcher.
 fn guard(environment: &TestEnv, matcher: &str) {
@@ -249,7 +249,7 @@ fn a_number_is_matched_in_its_json_form() {
     ] {
         guard(&environment, &format!("pattern: '{pattern}'"));
         let event = format!(r#"{{"event_type": "before_tool", "tool_input": {{"n": {number}}}}}"#);
-        let ran = environment.run_with_input(&["hook", "agent-hooks"], event);
+        let ran = environment.event_as_written(&event);
         assert_eq!(ran.code, 2, "{number}: {ran:?}");
     }
 }

@@ -1,7 +1,8 @@
 //! The reference page of the open format as tests: a file for each section, a test for each rule.
 //!
-//! Nothing of the program is used but its command line. Scripts leave what they got in the
-//! project's folder, which is where they run.
+//! Nothing of the program is used but its command line; events are answered in this process where
+//! the rule is one of hooks and not of processes. Scripts leave what they got in the project's
+//! folder, which is where they run.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up its world has failed")]
 

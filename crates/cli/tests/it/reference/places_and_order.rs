@@ -2,21 +2,26 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhook_testkit::needs::Need;
 use anyhook_testkit::{Ran, TestEnv, require, run, write};
 use serde_json::{Value, json};
 
 use super::{BLOCK, by_way_of, last_record, last_skip, left, listed, trust_all, written};
-use crate::environment;
+use crate::in_process::environment;
 
 /// A script that adds its level to a list of who ran.
 const NAME: &str = "printf '%s ' \"$ANYHOOK_HOOK_NAME\" >> order.txt";
 
 /// Returns a script that adds a word to a list of who ran.
-fn word(word: &str) -> String {
-    format!("printf '%s ' {word} >> \"$HOME/order.txt\"")
+fn word(environment: &TestEnv, word: &str) -> String {
+    format!("printf '%s ' {word} >> '{}'", order_file(environment).display())
+}
+
+/// Returns where scripts say who ran, whatever project they run in.
+fn order_file(environment: &TestEnv) -> PathBuf {
+    environment.home().join("order.txt")
 }
 
 /// Sends an event from a folder, in a session if one is given.
@@ -27,7 +32,7 @@ fn from_folder(environment: &TestEnv, work_dir: &Path, session: Option<&str>) ->
 
 /// Returns who ran, and forgets it.
 fn order(environment: &TestEnv) -> String {
-    let path = environment.home().join("order.txt");
+    let path = order_file(environment);
     let text = fs::read_to_string(&path).unwrap_or_default();
     let _ = fs::remove_file(path);
     text
@@ -62,7 +67,7 @@ fn trust_replacing(environment: &TestEnv, name: &str) {
 }
 
 /// Returns the folder that is `/etc/agents` for [`with_managed`].
-fn managed(environment: &TestEnv) -> std::path::PathBuf {
+fn managed(environment: &TestEnv) -> PathBuf {
     environment.root().join("etc/agents")
 }
 
@@ -166,8 +171,9 @@ fn inside_a_level_the_folders_name_decides_and_not_the_hooks() {
 #[test]
 fn a_trusted_project_hook_replaces_the_users_of_its_name() {
     let environment = environment();
-    environment.user_hook("guard", "trigger: before_tool", &word("user"));
-    let folder = environment.project_hook("guard", "trigger: before_tool", &word("project"));
+    environment.user_hook("guard", "trigger: before_tool", &word(&environment, "user"));
+    let folder =
+        environment.project_hook("guard", "trigger: before_tool", &word(&environment, "project"));
     environment.shell("ls");
     assert_eq!(order(&environment), "user ", "not trusted, so it replaces nothing");
     trust_all(&environment);
@@ -192,7 +198,7 @@ fn a_trusted_project_hook_replaces_the_users_of_its_name() {
 #[test]
 fn an_unusable_project_hook_replaces_nothing() {
     let environment = environment();
-    environment.user_hook("guard", "trigger: before_tool", &word("user"));
+    environment.user_hook("guard", "trigger: before_tool", &word(&environment, "user"));
     environment.project_hook("guard", "trigger: before_tool\nmatcher:\n  tool: '('", "exit 0");
     trust_all(&environment);
     environment.shell("ls");
@@ -205,9 +211,9 @@ fn a_locked_user_hook_is_never_replaced() {
     environment.user_hook(
         "guard",
         "trigger: before_tool\nmetadata:\n  locked: true",
-        &word("user"),
+        &word(&environment, "user"),
     );
-    environment.project_hook("guard", "trigger: before_tool", &word("project"));
+    environment.project_hook("guard", "trigger: before_tool", &word(&environment, "project"));
     trust_all(&environment);
     environment.shell("ls");
     assert_eq!(order(&environment), "user ");
@@ -216,7 +222,7 @@ fn a_locked_user_hook_is_never_replaced() {
     environment.user_hook(
         "guard",
         "trigger: before_tool\nmetadata:\n  locked: false",
-        &word("user"),
+        &word(&environment, "user"),
     );
     trust_replacing(&environment, "guard");
     environment.shell("ls");
@@ -227,9 +233,9 @@ fn a_locked_user_hook_is_never_replaced() {
 fn a_users_guard_that_blocks_on_failure_is_locked_unless_it_says_otherwise() {
     let environment = environment();
     let guard = "trigger: before_tool\non_failure: block";
-    environment.user_hook("guard", guard, &word("user"));
+    environment.user_hook("guard", guard, &word(&environment, "user"));
     // Whatever its own trigger: it would take the guard away.
-    environment.project_hook("guard", "trigger: session_end", &word("project"));
+    environment.project_hook("guard", "trigger: session_end", &word(&environment, "project"));
     let ran = environment.run(&["trust", "guard"]);
     let words = "your hook guard (before_tool, on_failure: block) is locked: this one is left out";
     assert!(ran.code == 0 && ran.stdout.contains(words), "{ran:?}");
@@ -238,7 +244,11 @@ fn a_users_guard_that_blocks_on_failure_is_locked_unless_it_says_otherwise() {
     let refused = environment.run(&["trust", "--replace", "guard"]);
     assert_eq!(refused.code, 65, "{refused:?}");
     assert!(refused.stderr.contains("can replace a hook `guard` of yours"), "{refused:?}");
-    environment.user_hook("guard", &format!("{guard}\nmetadata: {{locked: false}}"), &word("user"));
+    environment.user_hook(
+        "guard",
+        &format!("{guard}\nmetadata: {{locked: false}}"),
+        &word(&environment, "user"),
+    );
     environment.shell("ls");
     assert_eq!(order(&environment), "user ", "not locked, but nobody agreed");
     trust_replacing(&environment, "guard");
@@ -264,7 +274,7 @@ fn a_locked_user_hook_is_not_replaced_when_it_is_unusable_either() {
 fn two_hooks_of_one_name_at_one_level_both_run() {
     let environment = environment();
     for name in ["one", "two"] {
-        let folder = environment.user_hook(name, "trigger: before_tool", &word(name));
+        let folder = environment.user_hook(name, "trigger: before_tool", &word(&environment, name));
         let text = "---\nname: same\ndescription: d\ntrigger: before_tool\n---\n";
         write(&folder.join("HOOK.md"), text, 0o644);
     }
@@ -360,17 +370,27 @@ fn the_root_is_pinned_for_the_session() {
     assert_eq!(ran.code, 2, "pinned elsewhere, and the event's own root counts as well");
 }
 
-/// A script that says who runs, and where.
-const PLACES: &str = "printf '%s %s %s\\n' \"$ANYHOOK_HOOK_NAME\" \"$PWD\" \"$ANYHOOK_PROJECT_DIR\" >> \"$HOME/order.txt\"";
+/// Returns a script that says who runs, and where.
+fn places(environment: &TestEnv) -> String {
+    format!(
+        "printf '%s %s %s\\n' \"$ANYHOOK_HOOK_NAME\" \"$PWD\" \"$ANYHOOK_PROJECT_DIR\" >> '{}'",
+        order_file(environment).display()
+    )
+}
 
 #[test]
 fn the_hooks_of_the_session_and_of_the_event_count_together() {
     let environment = environment();
     let (project, other) = (environment.project(), environment.home().join("other"));
     fs::create_dir_all(other.join(".git")).unwrap();
-    environment.user_hook("user", "trigger: before_tool", PLACES);
-    environment.project_hook("first", "trigger: before_tool", PLACES);
-    environment.hook(&other.join(".agents/hooks"), "second", "trigger: before_tool", PLACES);
+    environment.user_hook("user", "trigger: before_tool", &places(&environment));
+    environment.project_hook("first", "trigger: before_tool", &places(&environment));
+    environment.hook(
+        &other.join(".agents/hooks"),
+        "second",
+        "trigger: before_tool",
+        &places(&environment),
+    );
     // It would replace the user's, where the session is its own.
     environment.hook(&other.join(".agents/hooks"), "user", "trigger: before_tool", "exit 0");
     trust_all(&environment);
@@ -429,14 +449,14 @@ fn a_nested_agents_folder_adds_hooks_and_never_takes_any_away() {
     let project = environment.project();
     let inner = project.join("packages/inner");
     fs::create_dir_all(&inner).unwrap();
-    environment.user_hook("user", "trigger: before_tool", &word("user"));
-    environment.project_hook("same", "trigger: before_tool", &word("root"));
+    environment.user_hook("user", "trigger: before_tool", &word(&environment, "user"));
+    environment.project_hook("same", "trigger: before_tool", &word(&environment, "root"));
     for name in ["user", "same", "own"] {
         environment.hook(
             &inner.join(".agents/hooks"),
             name,
             "trigger: before_tool",
-            &word(&format!("nested-{name}")),
+            &word(&environment, &format!("nested-{name}")),
         );
     }
     trust_in(&environment, &inner);
@@ -462,12 +482,16 @@ fn a_nested_hook_needs_trust_like_any_other() {
 fn a_nested_hook_does_not_get_past_a_locked_one() {
     let environment = environment();
     let inner = environment.project().join("inner");
-    environment.user_hook("guard", "trigger: before_tool\nmetadata: {locked: true}", &word("user"));
+    environment.user_hook(
+        "guard",
+        "trigger: before_tool\nmetadata: {locked: true}",
+        &word(&environment, "user"),
+    );
     environment.hook(
         &inner.join(".agents/hooks"),
         "guard",
         "trigger: before_tool",
-        &word("nested"),
+        &word(&environment, "nested"),
     );
     trust_in(&environment, &inner);
     from_folder(&environment, &inner, None);
@@ -480,7 +504,7 @@ fn a_hook_runs_once_however_the_work_dir_is_written() {
     let project = environment.project();
     fs::create_dir_all(project.join("sub")).unwrap();
     symlink(".", project.join("loop")).unwrap();
-    environment.project_hook("guard", "trigger: before_tool", &word("guard"));
+    environment.project_hook("guard", "trigger: before_tool", &word(&environment, "guard"));
     trust_all(&environment);
     from_folder(&environment, &project, Some("s"));
     assert_eq!(order(&environment), "guard ");
@@ -528,10 +552,15 @@ fn managed_hooks_run_first_at_equal_priority_and_need_no_trust() {
     require!(Need::Mounts);
     let environment = environment();
     let hooks = managed(&environment).join("hooks");
-    environment.hook(&hooks, "managed", "trigger: before_tool", &word("managed"));
-    environment.hook(&hooks, "managed-low", "trigger: before_tool\npriority: 1", &word("low"));
-    environment.user_hook("a-user", "trigger: before_tool", &word("user"));
-    environment.project_hook("a-project", "trigger: before_tool", &word("project"));
+    environment.hook(&hooks, "managed", "trigger: before_tool", &word(&environment, "managed"));
+    environment.hook(
+        &hooks,
+        "managed-low",
+        "trigger: before_tool\npriority: 1",
+        &word(&environment, "low"),
+    );
+    environment.user_hook("a-user", "trigger: before_tool", &word(&environment, "user"));
+    environment.project_hook("a-project", "trigger: before_tool", &word(&environment, "project"));
     trust_all(&environment);
     let ran = managed_shell(&environment);
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -545,13 +574,13 @@ fn a_managed_hook_is_never_replaced() {
     require!(Need::Mounts);
     let environment = environment();
     let hooks = managed(&environment).join("hooks");
-    environment.hook(&hooks, "guard", "trigger: before_tool", &word("managed"));
+    environment.hook(&hooks, "guard", "trigger: before_tool", &word(&environment, "managed"));
     environment.user_hook(
         "guard",
         "trigger: before_tool\npriority: 999\nmetadata: {locked: true}",
-        &word("user"),
+        &word(&environment, "user"),
     );
-    environment.project_hook("guard", "trigger: before_tool", &word("project"));
+    environment.project_hook("guard", "trigger: before_tool", &word(&environment, "project"));
     trust_all(&environment);
     managed_shell(&environment);
     assert_eq!(order(&environment), "managed ");
@@ -609,7 +638,7 @@ fn a_managed_hook_that_others_can_write_does_not_run() {
             let hooks = managed(&environment).join("hooks");
             let hook =
                 environment.hook(&hooks, "guard", "trigger: before_tool", "touch ran; exit 2");
-            environment.hook(&hooks, "other", "trigger: before_tool", &word("other"));
+            environment.hook(&hooks, "other", "trigger: before_tool", &word(&environment, "other"));
             if owner == 0 {
                 let mode = std::os::unix::fs::PermissionsExt::from_mode(0o777);
                 fs::set_permissions(hook.join(part), mode).unwrap();
@@ -698,8 +727,9 @@ fn no_variable_moves_the_managed_level() {
 #[test]
 fn a_name_decides_who_is_replaced_and_not_the_folder() {
     let environment = environment();
-    environment.user_hook("guard", "trigger: before_tool", &word("user"));
-    let folder = environment.project_hook("folder", "trigger: before_tool", &word("project"));
+    environment.user_hook("guard", "trigger: before_tool", &word(&environment, "user"));
+    let folder =
+        environment.project_hook("folder", "trigger: before_tool", &word(&environment, "project"));
     let text = "---\nname: guard\ndescription: d\ntrigger: before_tool\n---\n";
     write(&folder.join("HOOK.md"), text, 0o644);
     trust_replacing(&environment, "guard");

@@ -10,7 +10,7 @@ use anyhook_testkit::{TestEnv, run, write};
 use serde_json::json;
 
 use super::{BLOCK, MARK, last_run, last_skip, left, listed, trust_all, written};
-use crate::environment;
+use crate::in_process::environment;
 
 const GUARD: &str = "trigger: before_tool\non_failure: block";
 
