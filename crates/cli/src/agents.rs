@@ -12,11 +12,10 @@ use anyhook_engine::Places;
 use anyhook_engine::atomic_file::AtomicFile;
 use anyhook_hook::beside;
 use anyhook_hosts::wiring::{
-    Call, Edits, FOLDER_VARIABLES, Folders, Inspection, Obstacle, PROGRAM, SMALL_PROGRAM, Scope,
-    SettingsError, Texts,
+    Call, Edits, Folders, Inspection, Obstacle, PROGRAM, SMALL_PROGRAM, Scope, SettingsError, Texts,
 };
-use anyhook_hosts::{AGENTS, Agent};
-use anyhook_model::StateDir;
+use anyhook_hosts::{AGENTS, HostSpec, folder_variables};
+use anyhook_model::{Host, OpenFormat, StateDir};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
@@ -29,35 +28,43 @@ pub fn scope(environment: &Environment, project: bool) -> Result<Scope, Trouble>
         return Err(Trouble::problem("there is no home folder").hint("set HOME"));
     };
     let project = project.then(|| environment.project_root());
-    let variables =
-        FOLDER_VARIABLES.into_iter().filter_map(|name| Some((name, folder(name)?))).collect();
+    let variables = folder_variables().filter_map(|name| Some((name, folder(name)?))).collect();
     let config_home = folder("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
     Ok(Scope { home, config_home, project, variables })
 }
 
+/// Returns the ids of all agents, for people.
+pub fn ids() -> String {
+    AGENTS.map(HostSpec::id).join(", ")
+}
+
+/// Returns the ids of all hosts that events may come from, for people: the agents' and that of the
+/// open format itself.
+pub fn host_ids() -> String {
+    format!("{}, {}", OpenFormat.id(), ids())
+}
+
 /// Finds an agent by name.
-pub fn find(name: &str) -> Result<&'static dyn Agent, Trouble> {
+pub fn find(name: &str) -> Result<&'static HostSpec, Trouble> {
     anyhook_hosts::find(name).ok_or_else(|| {
-        let names: Vec<&str> = AGENTS.iter().map(|agent| agent.id()).collect();
-        Trouble::usage(format!("unknown agent `{name}`"))
-            .hint(format!("there are: {}", names.join(", ")))
+        Trouble::usage(format!("unknown agent `{name}`")).hint(format!("there are: {}", ids()))
     })
 }
 
 /// Returns where an agent's program is, if it is on the `PATH`.
-pub fn program(agent: &dyn Agent) -> Option<PathBuf> {
-    std::env::split_paths(&std::env::var_os("PATH")?)
-        .map(|folder| folder.join(agent.program()))
-        .find(|path| {
+pub fn program(agent: &HostSpec) -> Option<PathBuf> {
+    std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join(agent.program)).find(
+        |path| {
             fs::metadata(path).is_ok_and(|metadata| {
                 metadata.is_file() && metadata.permissions().mode() & 0o111 != 0
             })
-        })
+        },
+    )
 }
 
 /// Tells whether an agent is on this machine: its program, or the folder of its settings, the
 /// user's or the project's.
-pub fn is_here(agent: &dyn Agent, scope: &Scope) -> bool {
+pub fn is_here(agent: &HostSpec, scope: &Scope) -> bool {
     let users = Scope { project: None, ..scope.clone() };
     let has_folder = |file: &PathBuf| {
         file.parent().is_some_and(|folder| {
@@ -70,11 +77,11 @@ pub fn is_here(agent: &dyn Agent, scope: &Scope) -> bool {
         })
     };
     program(agent).is_some()
-        || [scope, &users].iter().any(|scope| agent.settings_files(scope).iter().any(has_folder))
+        || [scope, &users].iter().any(|scope| agent.settings.files(scope).iter().any(has_folder))
 }
 
 /// Tells whether an agent calls us, by the user's settings or the project's.
-pub fn is_wired(agent: &dyn Agent, environment: &Environment) -> bool {
+pub fn is_wired(agent: &HostSpec, environment: &Environment) -> bool {
     [false, true].into_iter().any(|project| {
         let found = scope(environment, project).and_then(|scope| inspect(agent, &scope));
         found.is_ok_and(|found| !found.ours.is_empty())
@@ -82,7 +89,7 @@ pub fn is_wired(agent: &dyn Agent, environment: &Environment) -> bool {
 }
 
 /// Looks at how we are wired into an agent.
-pub fn inspect(agent: &dyn Agent, scope: &Scope) -> Result<Inspection, Trouble> {
+pub fn inspect(agent: &HostSpec, scope: &Scope) -> Result<Inspection, Trouble> {
     let mut texts = read(agent, scope)?;
     let mut unreadable = Vec::new();
     let mut read_further = |paths: Vec<PathBuf>, texts: &mut Texts| {
@@ -101,15 +108,15 @@ pub fn inspect(agent: &dyn Agent, scope: &Scope) -> Result<Inspection, Trouble> 
             }
         }
     };
-    read_further(agent.further_files(scope), &mut texts);
-    read_further(agent.files_named_in(scope, &texts), &mut texts);
-    let mut found = agent.inspect(scope, &texts)?;
+    read_further(agent.settings.further_files(scope), &mut texts);
+    read_further(agent.settings.files_named_in(scope, &texts), &mut texts);
+    let mut found = agent.settings.inspect(scope, &texts)?;
     found.obstacles.extend(unreadable);
     Ok(found)
 }
 
 /// Returns what keeps an agent that calls us from doing so in this project, by all settings.
-pub fn obstacles(agent: &dyn Agent, environment: &Environment) -> Vec<Obstacle> {
+pub fn obstacles(agent: &HostSpec, environment: &Environment) -> Vec<Obstacle> {
     if !is_wired(agent, environment) {
         return Vec::new();
     }
@@ -183,9 +190,9 @@ pub fn version(program: &Path) -> Option<String> {
 const VERSION_LIMIT: Duration = Duration::from_secs(10);
 
 /// Reads the settings files of an agent.
-pub fn read(agent: &dyn Agent, scope: &Scope) -> Result<Texts, Trouble> {
+pub fn read(agent: &HostSpec, scope: &Scope) -> Result<Texts, Trouble> {
     let mut texts = Texts::new();
-    for path in agent.settings_files(scope) {
+    for path in agent.settings.files(scope) {
         let is_special = |path: &Path| fs::metadata(path).is_ok_and(|found| !found.is_file());
         if is_special(&path) {
             return Err(Trouble::problem(format!("`{}` is not a file", path.display()))
@@ -239,7 +246,7 @@ pub struct Change {
 
 impl Installation {
     /// Returns where the record of an installation is kept.
-    fn path(state: &Path, agent: &dyn Agent, scope: &Scope) -> PathBuf {
+    fn path(state: &Path, agent: &HostSpec, scope: &Scope) -> PathBuf {
         let place = match &scope.project {
             Some(project) => project.to_string_lossy().replace('/', "%"),
             None => "user".to_owned(),
@@ -248,12 +255,12 @@ impl Installation {
     }
 
     /// Reads the record of an installation, if there is one.
-    pub fn load(state: &Path, agent: &dyn Agent, scope: &Scope) -> Option<Self> {
+    pub fn load(state: &Path, agent: &HostSpec, scope: &Scope) -> Option<Self> {
         serde_json::from_slice(&fs::read(Self::path(state, agent, scope)).ok()?).ok()
     }
 
     /// Keeps the record.
-    pub fn keep(&self, state: &Path, agent: &dyn Agent, scope: &Scope) -> Result<(), Trouble> {
+    pub fn keep(&self, state: &Path, agent: &HostSpec, scope: &Scope) -> Result<(), Trouble> {
         let text = serde_json::to_string_pretty(self)
             .map_err(|error| Trouble::problem(error.to_string()))?;
         let path = Self::path(state, agent, scope);
@@ -263,7 +270,7 @@ impl Installation {
     }
 
     /// Forgets the record.
-    pub fn forget(state: &Path, agent: &dyn Agent, scope: &Scope) {
+    pub fn forget(state: &Path, agent: &HostSpec, scope: &Scope) {
         // If it stays, the next installation writes over it.
         let _ = fs::remove_file(Self::path(state, agent, scope));
     }

@@ -9,8 +9,8 @@ use anyhook_daemon::caller::{AgentAbove, Recognised};
 use anyhook_daemon::{launch, notice};
 use anyhook_engine::Places;
 use anyhook_engine::run::environment::{Inherits, recorded_path};
-use anyhook_hosts::log::{LOG_VARIABLES, LogHomes};
-use anyhook_hosts::recognition;
+use anyhook_hosts::log::LogHomes;
+use anyhook_hosts::{folder_variables, recognition};
 
 pub use anyhook_hook::environment::{Environment, folder, running_program};
 
@@ -56,7 +56,7 @@ pub fn desktop_bus() -> Option<String> {
 
 /// Returns where agents' logs are.
 pub fn log_homes(places: &Places) -> Option<LogHomes> {
-    let variables = LOG_VARIABLES.into_iter().filter_map(|name| Some((name, folder(name)?)));
+    let variables = folder_variables().filter_map(|name| Some((name, folder(name)?)));
     Some(LogHomes { home: places.home.clone()?, variables: variables.collect() })
 }
 

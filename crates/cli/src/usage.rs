@@ -4,9 +4,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use anyhook_hosts::opencode::OpenCode;
+use anyhook_hosts::log::{LogHomes, LogPlace};
 use anyhook_hosts::usage::UsageTally;
-use anyhook_model::Host;
 use anyhook_model::daemon::{AgentView, Usage};
 
 use crate::figures::thousands;
@@ -17,8 +16,9 @@ const LIMIT: u64 = 1024 * 1024 * 1024;
 /// Returns what the transcript of an agent tells; none if there is none, or it tells nothing.
 pub fn of_agent(agent: &AgentView) -> Option<Usage> {
     let (host, log) = (agent.host.as_deref()?, Path::new(agent.log.as_deref()?));
-    if host == OpenCode.id() {
-        return anyhook_daemon::usage::of_session(log, agent.session.as_deref()?);
+    let places = anyhook_hosts::find(host)?.log_places(&LogHomes::default());
+    if let Some(queries) = places.iter().find_map(LogPlace::database) {
+        return anyhook_daemon::usage::of_session(queries, log, agent.session.as_deref()?);
     }
     let mut tally = UsageTally::of_host(host)?;
     let file = File::open(log).ok()?;

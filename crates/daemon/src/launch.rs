@@ -10,11 +10,10 @@ use anyhook_engine::atomic_file::{AtomicFile, make_private};
 use anyhook_engine::places::find_root;
 use anyhook_hosts::launch::{self, Launch};
 use anyhook_hosts::wiring::{
-    self, Call, Displaced, FOLDER_VARIABLES, Folders, Injection, Inspection, Obstacle,
-    SMALL_PROGRAM, Scope, SettingsError, Texts,
+    self, Call, Displaced, Folders, Injection, Inspection, Obstacle, SMALL_PROGRAM, Scope,
+    SettingsError, Texts,
 };
-use anyhook_hosts::{Agent, find};
-use anyhook_model::Host;
+use anyhook_hosts::{HostSpec, find, folder_variables};
 
 /// The variable that tells an agent's hooks who it is.
 pub const AGENT_ID: &str = "ANYHOOK_AGENT_ID";
@@ -77,11 +76,11 @@ pub fn prepare(
 ) -> io::Result<Additions> {
     let agent = start.host.or_else(|| launch::of_command(start.run)).and_then(find);
     let to_do = Launch { run: start.run, prompt: start.prompt, resume: start.resume };
-    let mut additions = Additions { host: agent.map(Host::id), ..Additions::default() };
+    let mut additions = Additions { host: agent.map(HostSpec::id), ..Additions::default() };
     additions.variables.insert(AGENT_ID.to_owned(), start.agent_id.to_owned());
     match agent {
         Some(agent) => {
-            if !agent.takes_prompt(&to_do) {
+            if !(agent.takes_prompt)(&to_do) {
                 additions.to_type = start.prompt.map(str::to_owned);
             }
             let user = moved(user, start.variables);
@@ -130,7 +129,7 @@ struct Wiring {
 
 impl Wiring {
     /// Looks at the user's settings and at the project's.
-    fn find(agent: &dyn Agent, user: &Scope, folder: &Path) -> Self {
+    fn find(agent: &HostSpec, user: &Scope, folder: &Path) -> Self {
         let root = find_root(folder, Some(&user.home));
         let projects = root.into_iter().chain([folder.to_owned()]);
         let mut found = Self::default();
@@ -146,7 +145,7 @@ impl Wiring {
         found
     }
 
-    fn warning(&self, agent: &dyn Agent) -> Option<Warning> {
+    fn warning(&self, agent: &HostSpec) -> Option<Warning> {
         let name = agent.id();
         let (why, hint) = match (self.obstacles.first(), self.stale.first()) {
             (Some(obstacle), _) => (&obstacle.what, "anyhook doctor".to_owned()),
@@ -157,27 +156,27 @@ impl Wiring {
     }
 }
 
-fn inspect(agent: &dyn Agent, scope: &Scope) -> Result<Inspection, SettingsError> {
-    let files = agent.settings_files(scope).into_iter().chain(agent.further_files(scope));
+fn inspect(agent: &HostSpec, scope: &Scope) -> Result<Inspection, SettingsError> {
+    let files = agent.settings.files(scope).into_iter().chain(agent.settings.further_files(scope));
     let texts_of = |files: &mut dyn Iterator<Item = PathBuf>| -> Texts {
         files.filter_map(|path| Some((path.clone(), read(&path)?))).collect()
     };
     let mut files = files;
     let mut texts = texts_of(&mut files);
-    let named = texts_of(&mut agent.files_named_in(scope, &texts).into_iter());
+    let named = texts_of(&mut agent.settings.files_named_in(scope, &texts).into_iter());
     texts.extend(named);
-    agent.inspect(scope, &texts)
+    agent.settings.inspect(scope, &texts)
 }
 
 fn injection(
-    agent: &dyn Agent,
+    agent: &HostSpec,
     start: &Start<'_>,
     user: &Scope,
     binary: &Path,
     own: &Path,
 ) -> Result<Injection, SettingsError> {
     let variable = |name: &str| start.variables.get(name).cloned();
-    let displaced = match agent.displaced(user, start.run, &variable) {
+    let displaced = match agent.settings.displaced(user, start.run, &variable) {
         Some(Displaced::File(path)) => read(&start.folder.join(path)),
         Some(Displaced::Text(text)) => Some(text),
         None => None,
@@ -190,7 +189,7 @@ fn injection(
         state: state.to_owned(),
     });
     let call = Call { binary: binary.to_owned(), small, folders };
-    agent.inject(&wiring::Start {
+    agent.settings.inject(&wiring::Start {
         agent_id: start.agent_id,
         folder: own,
         displaced: displaced.as_deref(),
@@ -198,7 +197,7 @@ fn injection(
     })
 }
 
-fn add(additions: &mut Additions, injection: Injection, agent: &dyn Agent) -> io::Result<()> {
+fn add(additions: &mut Additions, injection: Injection, agent: &HostSpec) -> io::Result<()> {
     for (path, text) in injection.files {
         write(&path, &text)?;
     }
@@ -226,7 +225,7 @@ fn moved(user: &Scope, variables: &BTreeMap<String, String>) -> Scope {
     if let Some(config_home) = folder("XDG_CONFIG_HOME") {
         scope.config_home = config_home;
     }
-    let chosen = FOLDER_VARIABLES.into_iter().filter_map(|name| Some((name, folder(name)?)));
+    let chosen = folder_variables().filter_map(|name| Some((name, folder(name)?)));
     scope.variables.extend(chosen);
     scope
 }

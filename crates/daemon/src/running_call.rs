@@ -98,7 +98,7 @@ fn age(pid: u32) -> Option<Duration> {
 mod tests {
     use std::process::{Child, Command, Stdio};
 
-    use anyhook_hosts::claude_code::ClaudeCode;
+    use anyhook_hosts::claude_code::PROTOCOL;
     use jiff::SignedDuration;
 
     use super::*;
@@ -148,7 +148,7 @@ mod tests {
             r#"read -r go; /bin/sh -c "true && eval 'read -r end' && pwd -P >| /dev/null"; true"#;
         let mut agent = Agent::start(inner);
         let (name, asked) = (agent.name(), anyhook_engine::now());
-        let below = |name| RunningCommands::below(name, &ClaudeCode);
+        let below = |name| RunningCommands::below(name, &PROTOCOL);
         let has = |command: &str, since| below(&name).has(command, since);
         let command = "read  -r \"end\"";
         assert!(!has(command, asked), "the agent's own words do not count");

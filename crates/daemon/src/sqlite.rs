@@ -1,4 +1,4 @@
-//! OpenCode's database, opened so that OpenCode notices nothing of it.
+//! An agent's database, opened so that the agent notices nothing of it.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,9 +8,9 @@ use rusqlite::{Connection, OpenFlags};
 /// Data that is longer is not read, in bytes: no line of a log is.
 pub(crate) const LONGEST: u32 = 16 * 1024 * 1024;
 
-/// Opens a database so that nothing is written, not even beside it; none if it is not one of
-/// OpenCode's, or not yet.
-pub(crate) fn open(path: &Path) -> rusqlite::Result<Option<Connection>> {
+/// Opens a database so that nothing is written, not even beside it; none if it lacks a table, and so
+/// is not the agent's, or not yet.
+pub(crate) fn open(path: &Path, tables: &[&str]) -> rusqlite::Result<Option<Connection>> {
     let path_text = path.to_str().ok_or_else(|| rusqlite::Error::InvalidPath(path.to_owned()))?;
     // Without its index no program has it open: then it does not change, and SQLite would make one.
     let is_open = beside(path, "-shm").exists();
@@ -22,13 +22,14 @@ pub(crate) fn open(path: &Path) -> rusqlite::Result<Option<Connection>> {
     let connection = Connection::open_with_flags(name, flags)?;
     connection.busy_timeout(Duration::ZERO)?;
     connection.pragma_update(None, "trusted_schema", false)?;
-    let tables: i64 = connection.query_row(
-        "SELECT count(*) FROM sqlite_master \
-         WHERE type = 'table' AND name IN ('session', 'message', 'part')",
-        [],
-        |row| row.get(0),
-    )?;
-    Ok((tables == 3).then_some(connection))
+    for table in tables {
+        let sql = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?1";
+        let count: i64 = connection.query_row(sql, [table], |row| row.get(0))?;
+        if count == 0 {
+            return Ok(None);
+        }
+    }
+    Ok(Some(connection))
 }
 
 /// Returns the path of a file that is kept beside a database.

@@ -1,10 +1,10 @@
-//! Tokens and turns of a session of OpenCode, which keeps its messages in a database.
+//! Tokens and turns of a session whose agent keeps its messages in a database.
 
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhook_hosts::opencode::MessageTally;
+use anyhook_hosts::log_database::LogDatabase;
 use anyhook_model::daemon::Usage;
 use rusqlite::{Connection, Statement};
 
@@ -20,32 +20,28 @@ const PART: u32 = 64 * 1024;
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Returns what the messages of a session tell; none if there are none, or they cannot be read.
-pub fn of_session(database: &Path, session: &str) -> Option<Usage> {
+pub fn of_session(queries: &LogDatabase, database: &Path, session: &str) -> Option<Usage> {
     if !fs::metadata(database).ok()?.is_file() {
         return None;
     }
-    let connection = sqlite::open(database).ok()??;
+    let connection = sqlite::open(database, queries.tables).ok()??;
     connection.busy_timeout(PATIENCE).ok()?;
-    read(&connection, session).ok()?.usage()
+    let usage = read(queries, &connection, session).ok()?;
+    (!usage.is_empty()).then_some(usage)
 }
 
-fn read(connection: &Connection, session: &str) -> rusqlite::Result<MessageTally> {
-    let mut tally = MessageTally::default();
-    let mut messages = connection.prepare(
-        "SELECT id, data FROM message WHERE session_id = ?1 AND octet_length(data) <= ?2 LIMIT ?3",
-    )?;
-    let mut of_message = connection.prepare(
-        "SELECT CASE WHEN octet_length(data) <= ?2 THEN data ELSE '' END \
-         FROM part WHERE message_id = ?1",
-    )?;
+fn read(queries: &LogDatabase, connection: &Connection, session: &str) -> rusqlite::Result<Usage> {
+    let mut usage = Usage::default();
+    let mut messages = connection.prepare(queries.all_messages)?;
+    let mut of_message = connection.prepare(queries.all_parts)?;
     let mut rows = messages.query((session, LONGEST, MESSAGES))?;
     while let Some(row) = rows.next()? {
         let (id, data): (String, String) = (row.get(0)?, row.get(1)?);
-        if tally.feed(&data) {
-            tally.feed_parts(&parts(&mut of_message, &id)?);
+        if (queries.count_message)(&mut usage, &data) {
+            (queries.count_parts)(&mut usage, &parts(&mut of_message, &id)?);
         }
     }
-    Ok(tally)
+    Ok(usage)
 }
 
 fn parts(statement: &mut Statement<'_>, message: &str) -> rusqlite::Result<Vec<String>> {
@@ -59,6 +55,13 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+
+    /// What is asked of OpenCode's database.
+    fn database() -> &'static LogDatabase {
+        let homes = anyhook_hosts::log::LogHomes::default();
+        let place = anyhook_hosts::opencode::SPEC.log_places(&homes).remove(0);
+        place.database().unwrap()
+    }
 
     struct Recorded {
         folder: tempfile::TempDir,
@@ -109,7 +112,7 @@ mod tests {
         }
 
         fn usage(&self, session: &str) -> Option<Usage> {
-            of_session(&self.folder.path().join("opencode.db"), session)
+            of_session(database(), &self.folder.path().join("opencode.db"), session)
         }
     }
 
@@ -153,12 +156,12 @@ mod tests {
     fn a_file_that_is_not_such_a_database_tells_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("opencode.db");
-        assert_eq!(of_session(&path, "s"), None);
+        assert_eq!(of_session(database(), &path, "s"), None);
         fs::write(&path, "not a database").unwrap();
-        assert_eq!(of_session(&path, "s"), None);
-        assert_eq!(of_session(folder.path(), "s"), None);
+        assert_eq!(of_session(database(), &path, "s"), None);
+        assert_eq!(of_session(database(), folder.path(), "s"), None);
         fs::remove_file(&path).unwrap();
         Connection::open(&path).unwrap().execute_batch("CREATE TABLE message (id)").unwrap();
-        assert_eq!(of_session(&path, "s"), None);
+        assert_eq!(of_session(database(), &path, "s"), None);
     }
 }

@@ -32,7 +32,7 @@ fn payloads() -> &'static [(&'static dyn Host, Value)] {
                     let hook = name.strip_prefix("event.").unwrap_or(name);
                     payload["hook"] = hook.split('-').next().into();
                 }
-                payloads.push((agent as &dyn Host, payload));
+                payloads.push((agent.protocol as &dyn Host, payload));
             }
         }
         for event in ["before_tool", "after_tool", "before_agent"] {

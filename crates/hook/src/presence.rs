@@ -15,7 +15,7 @@ use anyhook_model::daemon::StartedBy;
 use anyhook_socket::Folder;
 use rustix::fs::OFlags;
 
-use crate::starter::{self, KEPT_VARIABLES};
+use crate::starter;
 
 /// A daemon that cannot live is not started more often than this by hook events.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -51,7 +51,7 @@ fn start(folder: &Folder, places: &Places, anyhook: fn() -> Option<PathBuf>, by:
     let known = folder.read_under_way().unwrap_or_default().variables;
     let mut variables: Vec<(OsString, OsString)> = known
         .into_iter()
-        .filter(|(name, _)| KEPT_VARIABLES.contains(&name.as_str()))
+        .filter(|(name, _)| starter::is_kept(name))
         .map(|(name, value)| (name.into(), value.into()))
         .collect();
     variables.extend(of_places(places));

@@ -16,9 +16,10 @@ use rustix::fs::OFlags;
 /// The argument that makes the program start the daemon and end when it listens.
 pub const STARTER: &str = "__start-daemon";
 
-/// What the daemon gets of its starter's environment: where things are and how to reach the
-/// person, and nothing that only concerns an agent or a terminal.
-pub const KEPT_VARIABLES: [&str; 19] = [
+/// What the daemon gets of its starter's environment, with the variables that say where agents have
+/// their files: where things are and how to reach the person, and nothing that only concerns an
+/// agent or a terminal.
+const KEPT_VARIABLES: [&str; 16] = [
     "HOME",
     "PATH",
     "USER",
@@ -32,9 +33,6 @@ pub const KEPT_VARIABLES: [&str; 19] = [
     "DBUS_SESSION_BUS_ADDRESS",
     "DISPLAY",
     "WAYLAND_DISPLAY",
-    "CLAUDE_CONFIG_DIR",
-    "CODEX_HOME",
-    "GEMINI_CLI_HOME",
     "ANYHOOK_FAULT",
     "ANYHOOK_TOP_PROCESS",
     "RUST_BACKTRACE",
@@ -88,7 +86,13 @@ pub(crate) fn command(
 
 /// Returns what the daemon gets of our environment.
 pub fn kept_variables() -> impl Iterator<Item = (&'static str, OsString)> {
-    KEPT_VARIABLES.into_iter().filter_map(|name| Some((name, env::var_os(name)?)))
+    let names = KEPT_VARIABLES.into_iter().chain(anyhook_hosts::folder_variables());
+    names.filter_map(|name| Some((name, env::var_os(name)?)))
+}
+
+/// Tells whether the daemon gets a variable of its starter's environment.
+pub(crate) fn is_kept(name: &str) -> bool {
+    KEPT_VARIABLES.contains(&name) || anyhook_hosts::folder_variables().any(|kept| kept == name)
 }
 
 /// Opens the file that the daemon writes its own log to.

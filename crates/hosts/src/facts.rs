@@ -1,6 +1,6 @@
 //! What a host can do and what it does otherwise than one would think: data, shown and tested.
 
-use anyhook_model::{Event, EventKind};
+use anyhook_model::EventKind;
 
 /// What a host lets a hook do at one event.
 #[derive(Clone, Debug)]
@@ -21,25 +21,31 @@ pub struct Capability {
 }
 
 /// Makes a row; `powers` is any of `B`lock, `M`odify, `C`ontext, `A`sk.
-pub(crate) fn can(event: EventKind, native: &'static str, powers: &str) -> Capability {
+pub(crate) const fn can(event: EventKind, native: &'static str, powers: &str) -> Capability {
     Capability {
         event,
         native: Some(native),
-        block: powers.contains('B'),
-        modify: powers.contains('M'),
-        context: powers.contains('C'),
-        ask: powers.contains('A'),
+        block: has(powers, b'B'),
+        modify: has(powers, b'M'),
+        context: has(powers, b'C'),
+        ask: has(powers, b'A'),
     }
 }
 
-/// Makes the row of an event a host does not have.
-pub(crate) fn lacks(event: EventKind) -> Capability {
-    Capability { event, native: None, block: false, modify: false, context: false, ask: false }
+const fn has(powers: &str, power: u8) -> bool {
+    let (powers, mut at) = (powers.as_bytes(), 0);
+    while at < powers.len() {
+        if powers[at] == power {
+            return true;
+        }
+        at += 1;
+    }
+    false
 }
 
-/// Tells whether a person can be asked at an event.
-pub(crate) fn can_ask(capabilities: &[Capability], event: &Event) -> bool {
-    capabilities.iter().any(|row| row.event == event.kind && row.ask)
+/// Makes the row of an event a host does not have.
+pub(crate) const fn lacks(event: EventKind) -> Capability {
+    Capability { event, native: None, block: false, modify: false, context: false, ask: false }
 }
 
 /// A way in which a host differs from what one would think.

@@ -1,6 +1,6 @@
 //! What the fuzz targets call: takes any bytes and must come back.
 
-use anyhook_model::{Caller, Effect, Spelling, Verdict};
+use anyhook_model::{Caller, Effect, Host, Spelling, Verdict};
 use jiff::Timestamp;
 
 use crate::AGENTS;
@@ -10,12 +10,12 @@ pub fn payload(data: &[u8]) {
     let caller = Caller::new("/", Timestamp::UNIX_EPOCH);
     let deny = Verdict { effect: Some(Effect::Deny), ..Verdict::default() };
     for agent in AGENTS {
-        let Ok(events) = agent.decode(data, &caller) else { continue };
+        let Ok(events) = agent.protocol.decode(data, &caller) else { continue };
         for event in &events {
             let _ = event.to_json(Spelling::Canonical);
-            let silent = agent.encode(event, &Verdict::default());
+            let silent = agent.protocol.encode(event, &Verdict::default());
             assert!(silent.stdout.is_empty() && silent.exit_code == 0, "no opinion is silence");
-            let reply = agent.encode(event, &deny);
+            let reply = agent.protocol.encode(event, &deny);
             let said = !reply.stdout.is_empty() || !reply.stderr.is_empty();
             assert!(
                 said || !reply.lost.is_empty(),
@@ -38,13 +38,13 @@ pub fn settings(data: &[u8]) {
     let call = Call::to("/anyhook");
     for agent in AGENTS {
         let texts: Texts =
-            agent.settings_files(&scope).into_iter().map(|path| (path, text.clone())).collect();
-        let Ok(edits) = agent.wire(&scope, &texts, &call) else { continue };
+            agent.settings.files(&scope).into_iter().map(|path| (path, text.clone())).collect();
+        let Ok(edits) = agent.settings.wire(&scope, &texts, &call) else { continue };
         let wired: Texts =
             edits.iter().filter_map(|(path, text)| Some((path.clone(), text.clone()?))).collect();
-        let again = agent.wire(&scope, &wired, &call).expect("what we write we can read");
+        let again = agent.settings.wire(&scope, &wired, &call).expect("what we write we can read");
         assert_eq!(again, edits);
-        let _ = agent.unwire(&scope, &wired).expect("what we write we can take away");
+        let _ = agent.settings.unwire(&scope, &wired).expect("what we write we can take away");
     }
 }
 
@@ -57,6 +57,15 @@ pub fn log(data: &[u8]) {
             let _ = agent.read_log_line(&mut state, line);
         }
         assert!(state.waits.len() <= 64, "what is remembered is bounded");
+    }
+}
+
+/// Reads bytes as the transcript of every agent that has one.
+pub fn transcript(data: &[u8]) {
+    for reader in AGENTS.into_iter().filter_map(|agent| agent.transcript) {
+        let read = (reader.read)(data);
+        assert!(read.payloads.is_sorted_by_key(|made| made.line), "in the order of their lines");
+        assert!(read.payloads.iter().all(|made| made.payload.contains_key("hook_event_name")));
     }
 }
 

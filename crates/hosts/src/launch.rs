@@ -1,9 +1,7 @@
 //! How an agent is started: which one a command line starts, and what is added to it for a prompt or
 //! for going on with a session.
 
-use anyhook_model::Host;
-
-use crate::AGENTS;
+use crate::{AGENTS, HostSpec};
 
 /// What a start is for.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,7 +17,7 @@ pub struct Launch<'launch> {
 /// Returns the arguments for a start of whatever a command line starts.
 pub fn arguments(host: Option<&str>, launch: &Launch<'_>) -> Vec<String> {
     match host.and_then(crate::find) {
-        Some(agent) => agent.launch(launch),
+        Some(agent) => (agent.launch)(launch),
         None => plain(launch),
     }
 }
@@ -29,13 +27,18 @@ pub(crate) fn plain(launch: &Launch<'_>) -> Vec<String> {
     launch.prompt.map(str::to_owned).into_iter().collect()
 }
 
+/// Every start takes its prompt as an argument.
+pub(crate) fn always(_: &Launch<'_>) -> bool {
+    true
+}
+
 /// Returns the id of the host that a command line starts, by its program's name or its package.
 pub fn of_command(run: &str) -> Option<&'static str> {
     let words = words(run);
     let program = program(&words)?;
     let named = |name: &str| {
-        let agent = AGENTS.into_iter().find(|agent| agent.program() == name);
-        agent.or_else(|| AGENTS.into_iter().find(|agent| agent.package() == name))
+        let agent = AGENTS.into_iter().find(|agent| agent.program == name);
+        agent.or_else(|| AGENTS.into_iter().find(|agent| agent.package == name))
     };
     let whole = words.get(program)?;
     // A package may have a version: `@openai/codex@latest`.
@@ -45,7 +48,7 @@ pub fn of_command(run: &str) -> Option<&'static str> {
     };
     let file = whole.rsplit('/').next().unwrap_or(whole);
     let file = file.strip_suffix(".js").unwrap_or(file);
-    named(package).or_else(|| named(file)).map(Host::id)
+    named(package).or_else(|| named(file)).map(HostSpec::id)
 }
 
 /// Returns the words that a command line gives its program, as a shell would read plain ones.

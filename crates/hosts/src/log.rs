@@ -12,12 +12,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::log_database::LogDatabase;
+use crate::usage::UsageTally;
+
 /// A line that is longer is not read, in bytes.
 pub const MAX_LINE: usize = 16 * 1024 * 1024;
-
-/// The variables in which agents let people choose where their logs are.
-pub const LOG_VARIABLES: [&str; 4] =
-    ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_DATA_HOME"];
 
 /// More prompts than so many are not shown at once.
 const MAX_WAITS: usize = 64;
@@ -27,7 +26,7 @@ const MAX_WAITS: usize = 64;
 pub struct LogHomes {
     /// The user's home.
     pub home: PathBuf,
-    /// Which of [`LOG_VARIABLES`] are set, and to what.
+    /// Which of [`crate::folder_variables`] are set, and to what.
     pub variables: BTreeMap<&'static str, PathBuf>,
 }
 
@@ -49,13 +48,36 @@ pub struct LogPlace {
     pub form: LogForm,
 }
 
+impl LogPlace {
+    /// Returns what to ask of the logs here, if they are databases.
+    pub fn database(&self) -> Option<&'static LogDatabase> {
+        match self.form {
+            LogForm::Lines => None,
+            LogForm::Database(queries) => Some(queries),
+        }
+    }
+}
+
 /// What a log is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogForm {
     /// One file a session, to which lines of JSON are appended.
     Lines,
     /// A database of many sessions; a line is the data of one of its rows.
-    OpenCodeDatabase,
+    Database(&'static LogDatabase),
+}
+
+/// How an agent's logs are read. Pure functions of what is in them.
+#[derive(Clone, Copy, Debug)]
+pub struct LogReader {
+    /// Returns where they are.
+    pub places: fn(&LogHomes) -> Vec<LogPlace>,
+    /// Returns the state of one before its first line, as far as the file's name tells.
+    pub begin: fn(&str) -> LogState,
+    /// Reads the next line, or the data of a row: what it tells of the agent, if anything.
+    pub read_line: fn(&mut LogState, &str) -> Option<LogSays>,
+    /// Counts the tokens and turns that a line tells of, if it is read line by line.
+    pub usage: Option<fn(&mut UsageTally, &Object)>,
 }
 
 /// Tells whether a name is one that a pattern with at most one `*` means.
@@ -134,6 +156,11 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl LogState {
+    /// Returns the state of a log whose file's name tells nothing.
+    pub(crate) fn unnamed(_: &str) -> Self {
+        Self::default()
+    }
+
     /// Returns the state of a log that nothing is known of but its session.
     pub fn of_session(session: &str) -> Self {
         let mut state = Self::default();

@@ -15,8 +15,12 @@ pub(crate) struct Form {
     pub free_text: Option<&'static str>,
 }
 
-/// Returns the questions of a call; none if one of them cannot be read.
-pub(crate) fn read(call: &ToolCall, form: Form) -> Vec<AgentQuestion> {
+/// Returns the questions of a call of `tool`; none if one of them cannot be read, or it is a call of
+/// another tool.
+pub(crate) fn of_tool(call: &ToolCall, tool: &str, form: Form) -> Vec<AgentQuestion> {
+    if call.name != tool {
+        return Vec::new();
+    }
     let asked = call.input.get("questions").and_then(Value::as_array);
     let asked = asked.into_iter().flatten().map(|value| question(value, form));
     asked.collect::<Option<Vec<_>>>().unwrap_or_default()

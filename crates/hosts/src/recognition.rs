@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use crate::{AGENTS, Agent};
+use crate::AGENTS;
 
 /// An agent that anyhook cannot be wired into yet.
 struct Other {
@@ -117,15 +117,15 @@ pub fn agent_of_process(
 /// Returns the agent whose sessions have this variable.
 pub fn agent_of_variable(name: &str) -> Option<&'static str> {
     let other = OTHERS.iter().find(|other| other.variables.contains(&name));
-    let own = || AGENTS.into_iter().find(|agent| agent.session_variables().contains(&name));
+    let own = || AGENTS.into_iter().find(|agent| agent.session_variables.contains(&name));
     let any = || (name == ANY_AGENT).then_some("an agent");
-    other.map(|other| other.title).or_else(|| own().map(Agent::title)).or_else(any)
+    other.map(|other| other.title).or_else(|| own().map(|agent| agent.title)).or_else(any)
 }
 
 /// Returns every variable that is set in an agent's session.
 pub fn session_variables() -> impl Iterator<Item = &'static str> {
     let others = OTHERS.iter().flat_map(|other| other.variables);
-    let own = AGENTS.into_iter().flat_map(Agent::session_variables);
+    let own = AGENTS.into_iter().flat_map(|agent| agent.session_variables);
     others.chain(own).copied().chain([ANY_AGENT])
 }
 
@@ -133,17 +133,17 @@ pub fn session_variables() -> impl Iterator<Item = &'static str> {
 fn agent_of_script(script: &str) -> Option<&'static str> {
     let is_in = |package: &&str| script.contains(&format!("/node_modules/{package}/"));
     let of_package = || {
-        let own = AGENTS.into_iter().find(|agent| is_in(&agent.package()));
+        let own = AGENTS.into_iter().find(|agent| is_in(&agent.package));
         let other = || OTHERS.iter().find(|other| other.packages.iter().any(is_in));
-        own.map(Agent::title).or_else(|| other().map(|other| other.title))
+        own.map(|agent| agent.title).or_else(|| other().map(|other| other.title))
     };
     file_name(Path::new(script)).and_then(agent_of_program).or_else(of_package)
 }
 
 fn agent_of_program(name: &str) -> Option<&'static str> {
-    let own = AGENTS.into_iter().find(|agent| agent.program() == name);
+    let own = AGENTS.into_iter().find(|agent| agent.program == name);
     let other = || OTHERS.iter().find(|other| other.programs.contains(&name));
-    own.map(Agent::title).or_else(|| other().map(|other| other.title))
+    own.map(|agent| agent.title).or_else(|| other().map(|other| other.title))
 }
 
 fn file_name(path: &Path) -> Option<&str> {

@@ -1,17 +1,14 @@
 //! What a session's transcript tells of the tokens and turns it took.
 //!
-//! A host writes a message more than once: Claude Code a line for each of its blocks, Gemini CLI
+//! An agent writes a message more than once: Claude Code a line for each of its blocks, Gemini CLI
 //! again when its tools are done. So each message counts once, by its id, as it was written last.
-//! OpenCode keeps its messages in a database, see [`crate::opencode::MessageTally`].
+//! What a line tells is read in each agent's folder; messages in a database are counted as
+//! [`crate::log_database::LogDatabase`] says.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhook_model::daemon::Usage;
 use anyhook_model::json::Object;
-use serde_json::Value;
-
-use crate::claude_code;
-use crate::log::text;
 
 /// So many messages are told apart; a transcript with more is not one of a session.
 const MESSAGES: usize = 1_000_000;
@@ -19,43 +16,26 @@ const MESSAGES: usize = 1_000_000;
 /// Counts what the lines of one transcript tell.
 #[derive(Debug)]
 pub struct UsageTally {
-    form: Form,
+    feed: fn(&mut Self, &Object),
     by_message: BTreeMap<String, Usage>,
-    /// What the host itself summed up last.
+    /// What the agent itself summed up last.
     total: Usage,
     prompts: BTreeSet<String>,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Form {
-    ClaudeCode,
-    Codex,
-    GeminiCli,
 }
 
 impl UsageTally {
     /// Begins with the transcript of a host; none if its transcripts cannot be read line by line.
     pub fn of_host(host: &str) -> Option<Self> {
-        let form = match host {
-            "claude-code" => Form::ClaudeCode,
-            "codex" => Form::Codex,
-            "gemini-cli" => Form::GeminiCli,
-            _ => return None,
-        };
+        let feed = crate::find(host)?.log.as_ref()?.usage?;
         let (by_message, prompts) = (BTreeMap::new(), BTreeSet::new());
-        Some(Self { form, by_message, total: Usage::default(), prompts })
+        Some(Self { feed, by_message, total: Usage::default(), prompts })
     }
 
     /// Takes a line in; one that is no JSON tells nothing.
     pub fn feed(&mut self, line: &str) {
         let Ok(object) = serde_json::from_str::<Object>(line) else { return };
-        if self.by_message.len() >= MESSAGES || self.prompts.len() >= MESSAGES {
-            return;
-        }
-        match self.form {
-            Form::ClaudeCode => self.claude_code(object),
-            Form::Codex => self.codex(&object),
-            Form::GeminiCli => self.gemini_cli(&object),
+        if self.by_message.len() < MESSAGES && self.prompts.len() < MESSAGES {
+            (self.feed)(self, &object);
         }
     }
 
@@ -69,92 +49,30 @@ impl UsageTally {
         (!usage.is_empty()).then_some(usage)
     }
 
-    fn claude_code(&mut self, object: Object) {
-        let message = object.get("message").and_then(Value::as_object);
-        if let Some(message) = message
-            && text(&object, "type") == Some("assistant")
-            && text(message, "model") != Some("<synthetic>")
-            && let Some(told) = message.get("usage").and_then(Value::as_object)
-        {
-            let usage = Usage {
-                turns: None,
-                input_tokens: number(told, "input_tokens"),
-                output_tokens: number(told, "output_tokens"),
-                cache_read_tokens: number(told, "cache_read_input_tokens"),
-                cache_write_tokens: number(told, "cache_creation_input_tokens"),
-            };
-            let id = text(message, "id").or_else(|| text(&object, "uuid")).unwrap_or_default();
-            self.by_message.insert(id.to_owned(), usage);
-        }
-        let id = text(&object, "uuid").unwrap_or_default().to_owned();
-        if claude_code::is_prompt(object) {
-            self.prompts.insert(id);
-        }
+    /// Counts a message of the model, in place of what was written of it before.
+    pub(crate) fn message(&mut self, id: &str, usage: Usage) {
+        self.by_message.insert(id.to_owned(), usage);
     }
 
-    fn codex(&mut self, object: &Object) {
-        let Some(payload) = object.get("payload").and_then(Value::as_object) else { return };
-        match (text(object, "type"), text(payload, "type")) {
-            (Some("event_msg"), Some("task_started" | "turn_started")) => {
-                let id = self.prompts.len().to_string();
-                self.prompts.insert(id);
-            }
-            (Some("event_msg"), Some("token_count")) => {
-                let total = payload.get("info").and_then(|info| info.get("total_token_usage"));
-                let Some(total) = total.and_then(Value::as_object) else { return };
-                let cached = number(total, "cached_input_tokens");
-                let written = number(total, "cache_write_input_tokens");
-                let elsewhere = cached.unwrap_or(0).saturating_add(written.unwrap_or(0));
-                self.total = Usage {
-                    turns: None,
-                    input_tokens: number(total, "input_tokens")
-                        .map(|all| all.saturating_sub(elsewhere)),
-                    output_tokens: number(total, "output_tokens"),
-                    cache_read_tokens: cached,
-                    cache_write_tokens: written,
-                };
-            }
-            _ => {}
-        }
+    /// Counts what the agent summed up, in place of what it summed up before.
+    pub(crate) fn total(&mut self, usage: Usage) {
+        self.total = usage;
     }
 
-    fn gemini_cli(&mut self, object: &Object) {
-        let id = text(object, "id").unwrap_or_default();
-        match text(object, "type") {
-            Some("user") if is_asked(object) => {
-                self.prompts.insert(id.to_owned());
-            }
-            Some("gemini") => {
-                let Some(tokens) = object.get("tokens").and_then(Value::as_object) else { return };
-                let cached = number(tokens, "cached");
-                let thoughts = number(tokens, "thoughts").unwrap_or(0);
-                let usage = Usage {
-                    turns: None,
-                    input_tokens: number(tokens, "input")
-                        .map(|all| all.saturating_sub(cached.unwrap_or(0))),
-                    output_tokens: number(tokens, "output").map(|all| all.saturating_add(thoughts)),
-                    cache_read_tokens: cached,
-                    cache_write_tokens: None,
-                };
-                self.by_message.insert(id.to_owned(), usage);
-            }
-            _ => {}
-        }
+    /// Counts something that a person asked.
+    pub(crate) fn prompt(&mut self, id: &str) {
+        self.prompts.insert(id.to_owned());
+    }
+
+    /// Counts something that a person asked and that has no id.
+    pub(crate) fn next_prompt(&mut self) {
+        self.prompts.insert(self.prompts.len().to_string());
     }
 }
 
-fn number(object: &Object, key: &str) -> Option<u64> {
+/// Returns a number of an object.
+pub(crate) fn number(object: &Object, key: &str) -> Option<u64> {
     object.get(key)?.as_u64()
-}
-
-/// Tells whether a user's message is what a person asked: neither what a tool returned nor the
-/// host's own words about the folder and the system.
-fn is_asked(object: &Object) -> bool {
-    let first = match object.get("content") {
-        Some(Value::Array(parts)) => parts.first().and_then(|part| part.get("text")),
-        content => content,
-    };
-    first.and_then(Value::as_str).is_some_and(|text| !text.starts_with("<session_context>"))
 }
 
 #[cfg(test)]

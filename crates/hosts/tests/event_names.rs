@@ -2,13 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
-use anyhook_hosts::{AGENTS, Agent};
+use anyhook_hosts::{AGENTS, HostSpec};
 use anyhook_model::event::Doubt;
-use anyhook_model::{Caller, Event, EventKind, Spelling};
+use anyhook_model::{Caller, Event, EventKind, Host, Spelling};
 use serde_json::json;
 
 /// What a host's event of a name is decoded to.
-fn decoded(agent: &dyn Agent, name: &str) -> Event {
+fn decoded(agent: &HostSpec, name: &str) -> Event {
     let caller = Caller::new("/p", "2026-01-01T00:00:00Z".parse().unwrap());
     let payload = if agent.id() == "opencode" {
         json!({"hook": name, "input": {"tool": "bash"}, "output": {"args": {"command": "ls"}}})
@@ -18,13 +18,13 @@ fn decoded(agent: &dyn Agent, name: &str) -> Event {
             "prompt": "x", "trigger": "manual",
         })
     };
-    agent.decode(payload.to_string().as_bytes(), &caller).unwrap().remove(0)
+    agent.protocol.decode(payload.to_string().as_bytes(), &caller).unwrap().remove(0)
 }
 
 #[test]
 fn an_event_is_read_in_any_case() {
     for agent in AGENTS {
-        for native in agent.capabilities().iter().filter_map(|row| row.native) {
+        for native in agent.protocol.capabilities.iter().filter_map(|row| row.native) {
             let kind = decoded(agent, native).kind;
             if matches!(kind, EventKind::Other(_)) {
                 // What it is follows from more than its name.
@@ -60,7 +60,7 @@ fn an_unknown_event_with_a_tool_call_is_a_doubt() {
 #[test]
 fn every_native_event_name_is_read_as_the_event_it_is_decoded_to() {
     for agent in AGENTS {
-        let capabilities = agent.capabilities();
+        let capabilities = agent.protocol.capabilities;
         for native in capabilities.iter().filter_map(|row| row.native) {
             let rows = capabilities.iter().filter(|row| row.native == Some(native));
             let kinds: Vec<EventKind> = rows.map(|row| row.event.clone()).collect();

@@ -5,11 +5,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhook_hosts::{AGENTS, Agent};
-use anyhook_model::{Caller, Effect, Event, RecordId, Reply, Spelling, Verdict};
+use anyhook_hosts::{AGENTS, HostSpec};
+use anyhook_model::{Caller, Effect, Event, Host, RecordId, Reply, Spelling, Verdict};
 use serde_json::{Value, json};
 
-fn fixtures(agent: &dyn Agent) -> Vec<(String, Vec<u8>)> {
+fn fixtures(agent: &HostSpec) -> Vec<(String, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("src")
         .join(agent.id().replace('-', "_"))
@@ -51,7 +51,7 @@ fn caller() -> Caller {
     }
 }
 
-fn verdicts(agent: &dyn Agent, event: &Event) -> Vec<(&'static str, Verdict)> {
+fn verdicts(agent: &HostSpec, event: &Event) -> Vec<(&'static str, Verdict)> {
     let base = Verdict {
         id: Some(RecordId::from_text("7k2m9x4q")),
         by: Some("guard".to_owned()),
@@ -77,7 +77,7 @@ fn verdicts(agent: &dyn Agent, event: &Event) -> Vec<(&'static str, Verdict)> {
     if let Some(tool) =
         event.tool.as_ref().filter(|tool| tool.name == "Shell" && event.kind.takes_input_change())
     {
-        let native_input = agent.native_input(tool, changed).unwrap();
+        let native_input = agent.protocol.native_input(tool, changed).unwrap();
         all.push(("changed input", Verdict { input: Some(changed.clone()), native_input, ..base }));
     }
     all
@@ -100,7 +100,7 @@ fn every_fixture_and_every_verdict() {
     for agent in AGENTS {
         let mut text = String::new();
         for (name, bytes) in fixtures(agent) {
-            let events = agent.decode(&bytes, &caller()).unwrap();
+            let events = agent.protocol.decode(&bytes, &caller()).unwrap();
             text.push_str(&format!("# {name}\n"));
             for event in &events {
                 text.push_str(&format!("{}\n", event.to_json(Spelling::Canonical)));
@@ -108,7 +108,7 @@ fn every_fixture_and_every_verdict() {
             for (word, verdict) in verdicts(agent, &events[0]) {
                 text.push_str(&format!(
                     "  {word}: {}\n",
-                    shown(&agent.encode(&events[0], &verdict))
+                    shown(&agent.protocol.encode(&events[0], &verdict))
                 ));
             }
             text.push('\n');
@@ -121,15 +121,15 @@ fn every_fixture_and_every_verdict() {
 fn a_deny_is_said_wherever_a_host_can_be_stopped() {
     for agent in AGENTS {
         for (name, bytes) in fixtures(agent) {
-            let events = agent.decode(&bytes, &caller()).unwrap();
-            let row = agent.capabilities().into_iter().find(|row| row.event == events[0].kind);
+            let events = agent.protocol.decode(&bytes, &caller()).unwrap();
+            let row = agent.protocol.capabilities.iter().find(|row| row.event == events[0].kind);
             let Some(row) = row.filter(|row| row.block) else { continue };
             let deny = Verdict { effect: Some(Effect::Deny), ..Verdict::default() };
-            let reply = agent.encode(&events[0], &deny);
+            let reply = agent.protocol.encode(&events[0], &deny);
             assert!(reply.lost.is_empty(), "{name}: {reply:?}");
             let said = format!("{}{}", reply.stdout, reply.stderr);
             assert!(said.contains("blocked"), "{} {name}: no reason in {said:?}", row.event);
-            let silent = agent.encode(&events[0], &Verdict::default());
+            let silent = agent.protocol.encode(&events[0], &Verdict::default());
             assert_eq!(
                 (silent.stdout.as_str(), silent.stderr.as_str(), silent.exit_code),
                 ("", "", 0),
@@ -148,7 +148,7 @@ fn payloads_that_were_cut_off_are_read_as_far_as_they_go() {
             "PreToolUse",
             if agent.id() == "gemini-cli" { "BeforeTool" } else { "PreToolUse" },
         );
-        let events = agent.decode(&payload.as_bytes()[..cut], &caller()).unwrap();
+        let events = agent.protocol.decode(&payload.as_bytes()[..cut], &caller()).unwrap();
         let tool = events[0].tool.as_ref().unwrap();
         assert_eq!(events[0].kind.to_string(), "before_tool");
         assert_eq!(tool.input["command"], "rm -rf");
@@ -159,12 +159,12 @@ fn payloads_that_were_cut_off_are_read_as_far_as_they_go() {
 #[test]
 fn what_cannot_be_read_does_not_get_past_a_guard() {
     for agent in AGENTS {
-        let error = agent.decode(b"\xff\xff", &caller()).unwrap_err();
-        let reply = agent.refuse(&error, true);
+        let error = agent.protocol.decode(b"\xff\xff", &caller()).unwrap_err();
+        let reply = agent.protocol.refuse(&error, true);
         let said = format!("{}{}", reply.stdout, reply.stderr);
         assert!(reply.exit_code == 2 || said.contains("deny"), "{}: {reply:?}", agent.id());
         assert!(said.contains("on_failure: block"), "{said}");
-        assert_eq!(agent.refuse(&error, false).exit_code, 1);
+        assert_eq!(agent.protocol.refuse(&error, false).exit_code, 1);
     }
 }
 
@@ -173,7 +173,7 @@ fn payloads_cut_anywhere_are_refused_or_read_but_never_panic() {
     for agent in AGENTS {
         for (_, bytes) in fixtures(agent) {
             for cut in (0..bytes.len()).step_by(7) {
-                let _ = agent.decode(&bytes[..cut], &caller());
+                let _ = agent.protocol.decode(&bytes[..cut], &caller());
             }
         }
     }
@@ -183,7 +183,7 @@ fn payloads_cut_anywhere_are_refused_or_read_but_never_panic() {
 fn unknown_events_and_fields_pass_through() {
     for agent in AGENTS {
         let payload = json!({"hook_event_name": "BrandNew", "hook": "BrandNew", "session_id": "s", "fresh": {"a": [1]}});
-        let events = agent.decode(payload.to_string().as_bytes(), &caller()).unwrap();
+        let events = agent.protocol.decode(payload.to_string().as_bytes(), &caller()).unwrap();
         assert_eq!(events[0].kind.to_string(), "BrandNew");
         assert_eq!(events[0].raw["fresh"], json!({"a": [1]}));
     }

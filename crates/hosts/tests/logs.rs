@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhook_hosts::log::{Doing, LogHomes, LogSays, LogState, MAX_LINE};
-use anyhook_hosts::{AGENTS, Agent};
+use anyhook_hosts::{AGENTS, HostSpec};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -70,7 +70,7 @@ const TOLD: &[(&str, &str, &str, &str)] = &[
     ("opencode", "unauthorized", "", "working failed(unauthorized)"),
 ];
 
-fn find(host: &str) -> &'static dyn Agent {
+fn find(host: &str) -> &'static HostSpec {
     anyhook_hosts::find(host).unwrap()
 }
 
@@ -98,7 +98,7 @@ fn rows(text: &str) -> String {
 }
 
 /// Reads whole lines, as whoever follows a log does.
-fn read(agent: &dyn Agent, state: &mut LogState, text: &str) -> Vec<LogSays> {
+fn read(agent: &HostSpec, state: &mut LogState, text: &str) -> Vec<LogSays> {
     let whole = text.rfind('\n').map_or(0, |end| end + 1);
     text[..whole].lines().filter_map(|line| agent.read_log_line(state, line)).collect()
 }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhook_hosts::wiring::{Call, Edits, Folders, Scope, Texts, is_ours, json_hooks, program_of};
-use anyhook_hosts::{AGENTS, Agent};
+use anyhook_hosts::{AGENTS, HostSpec};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -32,12 +32,15 @@ fn apply(texts: &Texts, edits: Edits) -> Texts {
     texts
 }
 
-fn wire(agent: &dyn Agent, scope: &Scope, texts: &Texts) -> Texts {
-    apply(texts, agent.wire(scope, texts, &call()).expect("generated settings can be wired"))
+fn wire(agent: &HostSpec, scope: &Scope, texts: &Texts) -> Texts {
+    apply(
+        texts,
+        agent.settings.wire(scope, texts, &call()).expect("generated settings can be wired"),
+    )
 }
 
-fn unwire(agent: &dyn Agent, scope: &Scope, texts: &Texts) -> Texts {
-    apply(texts, agent.unwire(scope, texts).expect("generated settings can be unwired"))
+fn unwire(agent: &HostSpec, scope: &Scope, texts: &Texts) -> Texts {
+    apply(texts, agent.settings.unwire(scope, texts).expect("generated settings can be unwired"))
 }
 
 /// Reads JSON with comments as a plain value.
@@ -162,7 +165,8 @@ fn the_small_program_takes_the_place_of_the_whole_one() {
     let new = Call { small, folders: Some(folders), ..old.clone() };
     for (agent, project) in AGENTS.into_iter().flat_map(|agent| [(agent, false), (agent, true)]) {
         let scope = scope(project);
-        let wired = |texts: &Texts, call| apply(texts, agent.wire(&scope, texts, call).unwrap());
+        let wired =
+            |texts: &Texts, call| apply(texts, agent.settings.wire(&scope, texts, call).unwrap());
         // What takes the place of something is indented a little otherwise.
         let words = |texts: &Texts| {
             texts.values().map(|text| text.split_whitespace().collect()).collect::<Vec<String>>()
@@ -171,11 +175,11 @@ fn the_small_program_takes_the_place_of_the_whole_one() {
         let again = wired(&once, &new);
         assert_eq!(words(&again), words(&wired(&Texts::new(), &new)), "{}", agent.id());
         assert_eq!(wired(&again, &new), again, "{}: a second time", agent.id());
-        let found = agent.inspect(&scope, &again).unwrap();
+        let found = agent.settings.inspect(&scope, &again).unwrap();
         assert!(found.missing.is_empty() && found.rivals.is_empty(), "{found:?}");
         assert!(found.stale.is_empty() && found.obstacles.is_empty(), "{found:?}");
         assert!(found.outdated.is_empty(), "{found:?}");
-        let before = agent.inspect(&scope, &once).unwrap();
+        let before = agent.settings.inspect(&scope, &once).unwrap();
         assert!(!before.outdated.is_empty() && before.missing.is_empty(), "{before:?}");
         assert!(!found.ours.is_empty(), "{}", agent.id());
         let mut named: Vec<(&str, PathBuf)> = new
@@ -195,7 +199,11 @@ fn the_small_program_takes_the_place_of_the_whole_one() {
         assert_eq!(words(&wired(&again, &old)), words(&once), "{}", agent.id());
         let without = unwire(agent, &scope, &again);
         assert_eq!(without, unwire(agent, &scope, &once), "{}", agent.id());
-        assert!(agent.inspect(&scope, &without).unwrap().ours.is_empty(), "{}", agent.id());
+        assert!(
+            agent.settings.inspect(&scope, &without).unwrap().ours.is_empty(),
+            "{}",
+            agent.id()
+        );
     }
 }
 
@@ -229,7 +237,7 @@ proptest! {
                     groups.as_array_mut().expect("a list").insert(0, json!({"hooks": [handler]}));
                 }
             }
-            let path = agent.settings_files(&scope)[0].clone();
+            let path = agent.settings.files(&scope)[0].clone();
             let text = written(&settings, &form);
             let texts = Texts::from([(path.clone(), text.clone())]);
             let wired = wire(agent, &scope, &texts);
@@ -237,7 +245,7 @@ proptest! {
             prop_assert_eq!(wired[&path].starts_with('\u{feff}'), form.mark);
             // A comment inside an older entry of ours goes with it.
             prop_assert!(older || kept_comments(&text, &wired[&path]), "{}", wired[&path]);
-            let found = agent.inspect(&scope, &wired).expect("it was wired");
+            let found = agent.settings.inspect(&scope, &wired).expect("it was wired");
             prop_assert!(found.missing.is_empty() && found.stale.is_empty(), "{found:?}");
             let mut places = std::collections::BTreeSet::new();
             for (event, command) in json_hooks::commands(&path, &wired[&path]).expect("JSON") {
@@ -287,7 +295,7 @@ proptest! {
         }
         let agent = anyhook_hosts::find("codex").expect("it is one of ours");
         let scope = scope(false);
-        let config = agent.settings_files(&scope)[1].clone();
+        let config = agent.settings.files(&scope)[1].clone();
         let texts = Texts::from([(config.clone(), text.clone())]);
         let wired = wire(agent, &scope, &texts);
         for line in text.lines() {
@@ -303,14 +311,14 @@ proptest! {
     fn any_text_is_borne(text in "\\PC{0,40}|[\\{\\}\\[\\]\",:a-c/*\n ]{0,30}") {
         let scope = scope(false);
         for agent in AGENTS {
-            let files = agent.settings_files(&scope);
+            let files = agent.settings.files(&scope);
             let texts: Texts = files.into_iter().map(|path| (path, text.clone())).collect();
-            if let Ok(edits) = agent.wire(&scope, &texts, &call()) {
+            if let Ok(edits) = agent.settings.wire(&scope, &texts, &call()) {
                 let wired = apply(&texts, edits);
                 prop_assert_eq!(&wire(agent, &scope, &wired), &wired, "a second time");
             }
-            let _ = agent.unwire(&scope, &texts);
-            let _ = agent.inspect(&scope, &texts);
+            let _ = agent.settings.unwire(&scope, &texts);
+            let _ = agent.settings.inspect(&scope, &texts);
         }
     }
 }

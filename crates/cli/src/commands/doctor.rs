@@ -13,7 +13,7 @@ use anyhook_engine::trust::FileTrust;
 use anyhook_engine::{Hook, Severity};
 use anyhook_hook::beside;
 use anyhook_hosts::wiring::{PROGRAM, SMALL_PROGRAM, is_ours, program_of};
-use anyhook_hosts::{AGENTS, Agent};
+use anyhook_hosts::{AGENTS, HostSpec};
 use anyhook_mcp::Failure;
 use anyhook_model::report::{DoctorFinding, DoctorReport};
 use anyhook_model::{Alarm, AlarmKind, SkipReason, exit_code};
@@ -400,7 +400,7 @@ fn look_at_alarms(mut told: Vec<(Timestamp, Alarm)>, ward: &mut Ward<'_>) {
 }
 
 fn look_at_agent(
-    agent: &dyn Agent,
+    agent: &HostSpec,
     environment: &Environment,
     seen: &BTreeMap<String, String>,
     ward: &mut Ward<'_>,
@@ -409,7 +409,7 @@ fn look_at_agent(
     let mut looked_at = Vec::new();
     for project in [false, true] {
         let Ok(scope) = agents::scope(environment, project) else { continue };
-        let files = agent.settings_files(&scope);
+        let files = agent.settings.files(&scope);
         // In the home folder the project's settings are the user's.
         if looked_at == files {
             continue;

@@ -95,13 +95,17 @@ fn as_in_agent(call: &mut ToolCall, host: &str) {
     let agents = anyhook_hosts::AGENTS.into_iter();
     let own = agents.clone().filter(|agent| agent.id() == host).chain(agents);
     let named = own.into_iter().find(|agent| {
-        agent.tools().iter().any(|tool| tool.native == call.name && tool.canonical != call.name)
+        agent
+            .protocol
+            .tools
+            .iter()
+            .any(|tool| tool.native == call.name && tool.canonical != call.name)
     });
     let Some(agent) = named.filter(|_| !is_told) else { return };
     let (name, input) = (std::mem::take(&mut call.name), call.input.take());
     let use_id = call.use_id.take();
     let files = call.files.take();
-    *call = tool::canonical(agent.tools(), agent.other_tools(), name, input, use_id);
+    *call = tool::canonical(agent.protocol.tools, agent.other_tools, name, input, use_id);
     if !files.is_null() {
         call.files = files;
     }

@@ -1,6 +1,6 @@
 //! `anyhook hosts`: the agents, where they are, and what they can do.
 
-use anyhook_hosts::{AGENTS, Agent};
+use anyhook_hosts::{AGENTS, HostSpec};
 use anyhook_model::exit_code;
 use anyhook_model::report::{HostCapability, HostObstacle, HostQuirk, HostReport};
 use clap::Args;
@@ -95,24 +95,25 @@ fn powers(row: &HostCapability) -> String {
     if letters.is_empty() { "·".to_owned() } else { letters }
 }
 
-fn report(agent: &dyn Agent, environment: &Environment) -> HostReport {
+fn report(agent: &HostSpec, environment: &Environment) -> HostReport {
     let program = agents::program(agent);
     HostReport {
         id: agent.id().to_owned(),
-        title: agent.title().to_owned(),
+        title: agent.title.to_owned(),
         version: program.as_deref().and_then(agents::version),
         program: program.map(|path| path.to_string_lossy().into_owned()),
-        tried_version: agent.tried_version().to_owned(),
+        tried_version: agent.tried_version.to_owned(),
         wired: agents::is_wired(agent, environment),
         obstacles: agents::obstacles(agent, environment)
             .into_iter()
             .map(|obstacle| HostObstacle { what: obstacle.what, way_out: obstacle.way_out })
             .collect(),
         capabilities: agent
-            .capabilities()
-            .into_iter()
+            .protocol
+            .capabilities
+            .iter()
             .map(|row| HostCapability {
-                event: row.event,
+                event: row.event.clone(),
                 native: row.native.map(str::to_owned),
                 block: row.block,
                 modify: row.modify,
@@ -121,7 +122,7 @@ fn report(agent: &dyn Agent, environment: &Environment) -> HostReport {
             })
             .collect(),
         quirks: agent
-            .quirks()
+            .quirks
             .iter()
             .map(|quirk| HostQuirk {
                 id: quirk.id.to_owned(),

@@ -2,7 +2,7 @@
 
 use anyhook_engine::run;
 use anyhook_hosts::wiring::{Edits, Scope, Texts};
-use anyhook_hosts::{AGENTS, Agent};
+use anyhook_hosts::{AGENTS, HostSpec};
 use anyhook_model::exit_code;
 use clap::Args;
 use similar::{ChangeTag, TextDiff};
@@ -18,7 +18,7 @@ use crate::ui::{Out, Tone};
 #[derive(Args)]
 #[command(after_help = "Example: anyhook install --dry-run\n         anyhook install claude-code")]
 pub struct InstallArgs {
-    /// Agents: claude-code, codex, gemini-cli, opencode; without, all that are here
+    #[arg(help = format!("Agents: {}; without, all that are here", agents::ids()))]
     hosts: Vec<String>,
     /// Into the user's settings; this is the default
     #[arg(long, conflicts_with = "project")]
@@ -43,7 +43,7 @@ pub fn run(arguments: &InstallArgs, environment: &Environment, out: &mut Out) ->
     let mut plans = Vec::new();
     for agent in chosen {
         let texts = agents::read(agent, &scope)?;
-        let mut edits = agent.wire(&scope, &texts, &call)?;
+        let mut edits = agent.settings.wire(&scope, &texts, &call)?;
         edits.retain(|path, after| texts.get(path) != after.as_ref());
         plans.push((agent, texts, edits));
     }
@@ -58,7 +58,7 @@ pub fn run(arguments: &InstallArgs, environment: &Environment, out: &mut Out) ->
 }
 
 /// What is to be done for one agent: its settings as they are, and as they become.
-type Plan = (&'static dyn Agent, Texts, Edits);
+type Plan = (&'static HostSpec, Texts, Edits);
 
 fn carry_out(
     arguments: &InstallArgs,
@@ -97,7 +97,7 @@ fn record_path(environment: &Environment) -> Result<(), Trouble> {
 }
 
 fn tell(
-    agent: &dyn Agent,
+    agent: &HostSpec,
     texts: &Texts,
     edits: &Edits,
     dry_run: bool,
@@ -105,9 +105,9 @@ fn tell(
     out: &mut Out,
 ) -> std::io::Result<()> {
     out.line(&[
-        (Tone::Strong, agent.title()),
+        (Tone::Strong, agent.title),
         (Tone::Dim, "  tried with "),
-        (Tone::Dim, agent.tried_version()),
+        (Tone::Dim, agent.tried_version),
     ])?;
     show_diff(texts, edits, environment, out)?;
     if edits.is_empty() {
@@ -123,11 +123,11 @@ fn tell(
 }
 
 /// Returns the agents that were named, or those that are here.
-pub fn chosen(names: &[String], scope: &Scope) -> Result<Vec<&'static dyn Agent>, Trouble> {
+pub fn chosen(names: &[String], scope: &Scope) -> Result<Vec<&'static HostSpec>, Trouble> {
     if names.is_empty() {
         return Ok(AGENTS.into_iter().filter(|agent| agents::is_here(*agent, scope)).collect());
     }
-    let mut chosen: Vec<&'static dyn Agent> = Vec::new();
+    let mut chosen: Vec<&'static HostSpec> = Vec::new();
     for name in names {
         let agent = agents::find(name)?;
         if chosen.iter().all(|other| other.id() != agent.id()) {
@@ -138,7 +138,7 @@ pub fn chosen(names: &[String], scope: &Scope) -> Result<Vec<&'static dyn Agent>
 }
 
 fn apply(
-    agent: &dyn Agent,
+    agent: &HostSpec,
     scope: &Scope,
     texts: &Texts,
     edits: &Edits,
@@ -151,7 +151,7 @@ fn apply(
         .ok_or_else(|| Trouble::problem("there is no state folder").hint("set HOME"))?;
     // The first installation knows what was there before; a second must not forget it. Where
     // somebody has edited since, what was there before is their text without what is ours.
-    let without_us = agent.unwire(scope, texts)?;
+    let without_us = agent.settings.unwire(scope, texts)?;
     let mut record = Installation::load(state, agent, scope).unwrap_or_default();
     record.v = 1;
     record.program = agents::call(environment).ok().map(|call| call.small.unwrap_or(call.binary));
@@ -199,8 +199,8 @@ pub fn show_diff(
 }
 
 /// Says what the agent cannot do, before anybody relies on it.
-fn show_limits(agent: &dyn Agent, out: &mut Out) -> std::io::Result<()> {
-    let rows = agent.capabilities();
+fn show_limits(agent: &HostSpec, out: &mut Out) -> std::io::Result<()> {
+    let rows = agent.protocol.capabilities;
     let names = |filter: &dyn Fn(&anyhook_hosts::facts::Capability) -> bool| {
         rows.iter()
             .filter(|row| filter(row))

@@ -52,6 +52,7 @@ use anyhook_model::exit_code;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::accepted::Before;
+use crate::agents;
 use crate::environment::{Environment, running_program};
 use crate::error::Trouble;
 use crate::hook;
@@ -136,7 +137,7 @@ enum Command {
     after_help = "Example: echo '{\"event_type\": \"before_tool\", \"tool_name\": \"Shell\", \"tool_input\": {\"command\": \"ls\"}}' | anyhook hook agent-hooks"
 )]
 struct HookArgs {
-    /// The agent: agent-hooks, claude-code, codex, gemini-cli, opencode
+    #[arg(help = format!("The agent: {}", agents::host_ids()))]
     host: String,
     /// Answer within so many milliseconds; hooks that are not done by then fail
     #[arg(long, value_name = "N")]
@@ -170,7 +171,7 @@ impl HookArgs {
     /// Says why there is no answer.
     fn explain(&self) -> Trouble {
         Trouble::usage(format!("unknown host `{}`", self.host))
-            .hint("this version speaks: agent-hooks, claude-code, codex, gemini-cli, opencode")
+            .hint(format!("this version speaks: {}", agents::host_ids()))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhook_hosts::Agent;
+use anyhook_hosts::HostSpec;
 use anyhook_hosts::wiring::{Edits, Scope, Texts};
 use anyhook_model::exit_code;
 use clap::Args;
@@ -59,7 +59,7 @@ pub fn run(arguments: &UninstallArgs, environment: &Environment, out: &mut Out) 
         }
         Installation::forget(state, agent, &scope);
         told = told.and_then(|()| {
-            out.line(&[(Tone::Strong, agent.title())])?;
+            out.line(&[(Tone::Strong, agent.title)])?;
             show_diff(&texts, &edits, environment, out)?;
             lines.iter().try_for_each(|(tone, line)| out.line(&[(*tone, line)]))
         });
@@ -74,12 +74,12 @@ pub fn run(arguments: &UninstallArgs, environment: &Environment, out: &mut Out) 
 /// Works out how to get back: what was there before, or, where somebody has edited since, the text
 /// without what is ours.
 fn edits(
-    agent: &dyn Agent,
+    agent: &HostSpec,
     scope: &Scope,
     texts: &Texts,
     record: Option<&Installation>,
 ) -> Result<Edits, Trouble> {
-    let mut edits = agent.unwire(scope, texts)?;
+    let mut edits = agent.settings.unwire(scope, texts)?;
     for (name, change) in record.into_iter().flat_map(|record| &record.files) {
         let path = PathBuf::from(name);
         if texts.get(&path) == change.after.as_ref() {
@@ -91,7 +91,7 @@ fn edits(
 }
 
 fn verify(
-    agent: &dyn Agent,
+    agent: &HostSpec,
     scope: &Scope,
     record: Option<&Installation>,
     environment: &Environment,

@@ -2,7 +2,7 @@
 
 use anyhook_hosts::facts::Capability;
 use anyhook_hosts::wiring::Scope;
-use anyhook_hosts::{AGENTS, Agent};
+use anyhook_hosts::{AGENTS, HostSpec};
 use anyhook_model::hook::{FailMode, HookDefinition, StdoutUse};
 
 use super::Pack;
@@ -15,10 +15,10 @@ pub fn chosen(
     names: &[String],
     scope: &Scope,
     environment: &Environment,
-) -> Result<Vec<&'static dyn Agent>, Trouble> {
-    let mut chosen: Vec<&'static dyn Agent> = Vec::new();
+) -> Result<Vec<&'static HostSpec>, Trouble> {
+    let mut chosen: Vec<&'static HostSpec> = Vec::new();
     if names.is_empty() {
-        let is_meant = |agent: &&'static dyn Agent| {
+        let is_meant = |agent: &&'static HostSpec| {
             agents::is_here(*agent, scope) || agents::is_wired(*agent, environment)
         };
         chosen.extend(AGENTS.into_iter().filter(is_meant));
@@ -33,8 +33,8 @@ pub fn chosen(
 }
 
 /// Says where hooks of a pack count for less in an agent: at which events, and which hooks.
-pub fn limits(pack: &Pack, agent: &dyn Agent) -> Vec<String> {
-    let rows = agent.capabilities();
+pub fn limits(pack: &Pack, agent: &HostSpec) -> Vec<String> {
+    let rows = agent.protocol.capabilities;
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for definition in pack.hooks.iter().map(|hook| &hook.definition) {
         let lacking = |row: &&Capability| lack(definition, row);

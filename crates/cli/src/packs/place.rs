@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhook_engine::{Hook, Level};
-use anyhook_hosts::Agent;
+use anyhook_hosts::HostSpec;
 use anyhook_hosts::command::{CommandFile, has_mark};
 use anyhook_hosts::wiring::Scope;
 
@@ -51,7 +51,7 @@ pub struct HookPlace<'pack> {
 /// Where a command of a pack belongs for one agent, and what is there.
 pub struct CommandPlace<'pack> {
     /// The agent.
-    pub agent: &'static dyn Agent,
+    pub agent: &'static HostSpec,
     /// The command.
     pub command: &'pack PackCommand,
     /// Its file.
@@ -73,13 +73,15 @@ pub fn hooks<'pack>(pack: &'pack Pack, hooks_folder: &Path) -> Vec<HookPlace<'pa
 /// Looks for a pack's commands in agents' folders.
 pub fn commands<'pack>(
     pack: &'pack Pack,
-    agents: &[&'static dyn Agent],
+    agents: &[&'static HostSpec],
     scope: &Scope,
 ) -> Vec<CommandPlace<'pack>> {
     let mut places = Vec::new();
     for agent in agents {
         for command in &pack.commands {
-            let Some(file) = agent.command_file(scope, &command.command()) else { continue };
+            let Some(file) = agent.settings.command_file(scope, &command.command()) else {
+                continue;
+            };
             let standing = look_at_command(&file, &command.mark);
             places.push(CommandPlace { agent: *agent, command, file, standing });
         }

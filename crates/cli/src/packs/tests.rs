@@ -130,7 +130,7 @@ fn what_agents_lack_is_told() {
     let mut told = String::new();
     for agent in anyhook_hosts::AGENTS {
         for limit in agents::limits(&pack, agent) {
-            told += &format!("{} {limit}\n", agent.title());
+            told += &format!("{} {limit}\n", agent.title);
         }
     }
     insta::assert_snapshot!(told, @"

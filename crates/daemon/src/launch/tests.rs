@@ -63,7 +63,7 @@ impl World {
     fn install(&self, host: &str, project: Option<PathBuf>) {
         let scope = Scope { project, ..self.scope() };
         let call = Call::to("/y/anyhook");
-        let edits = find(host).unwrap().wire(&scope, &Texts::new(), &call).unwrap();
+        let edits = find(host).unwrap().settings.wire(&scope, &Texts::new(), &call).unwrap();
         for (path, text) in edits {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text.unwrap()).unwrap();
@@ -117,7 +117,7 @@ fn the_small_program_answers_where_it_is_beside() {
 #[test]
 fn one_that_calls_us_gets_its_prompt_alone() {
     for host in ["claude-code", "codex", "gemini-cli", "opencode"] {
-        let run = find(host).unwrap().program();
+        let run = find(host).unwrap().program;
         for of_project in [false, true] {
             let world = World::new();
             world.install(host, of_project.then(|| world.home().join("project")));
@@ -125,7 +125,7 @@ fn one_that_calls_us_gets_its_prompt_alone() {
             assert_eq!(words(&additions), None, "{host}");
             assert_eq!(additions.variables.len(), 1, "{host}");
             let prompt =
-                find(host).unwrap().launch(&Launch { run, prompt: Some("do it"), resume: None });
+                (find(host).unwrap().launch)(&Launch { run, prompt: Some("do it"), resume: None });
             assert_eq!(additions.arguments, prompt, "{host}");
             assert!(!world.own().exists(), "{host}");
         }

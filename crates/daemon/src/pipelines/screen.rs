@@ -5,7 +5,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use anyhook_hosts::Agent;
+use anyhook_hosts::HostSpec;
 use anyhook_hosts::dialog::Dialog;
 use anyhook_model::bus::{AgentPrompt, AgentReport};
 use anyhook_model::pipeline::AgentPlan;
@@ -66,7 +66,7 @@ impl Watch {
 
 struct Looker {
     agent: String,
-    host: Option<&'static dyn Agent>,
+    host: Option<&'static HostSpec>,
     session: Session,
     /// The dialog that was last seen, and when.
     shown: Option<(Dialog, Timestamp)>,

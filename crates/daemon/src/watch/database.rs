@@ -1,5 +1,5 @@
-//! OpenCode's database as a log: read only, without a lock that anybody waits for, and only when
-//! it changed.
+//! A database as a log: read only, without a lock that anybody waits for, and only when it changed.
+//! What is asked of it, and what its rows tell, is in the agent's folder in `anyhook-hosts`.
 //!
 //! A session's newest messages are looked up by index. Which sessions to look at is known from the
 //! time in their own row, which changes when somebody asks something, and from what they did last:
@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhook_hosts::log::{Doing, LogSays, LogState};
+use anyhook_hosts::log_database::LogDatabase;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension};
 
@@ -35,6 +36,7 @@ const RETRIES: u32 = 6;
 #[derive(Debug)]
 pub(super) struct Database {
     host: Host,
+    queries: &'static LogDatabase,
     path: PathBuf,
     file: FileId,
     mark: Option<Mark>,
@@ -93,7 +95,7 @@ impl Database {
     /// Makes the log; sessions that were silent before `from` are ignored until they change, and
     /// those made after `since` are told of from their start.
     pub fn new(
-        host: Host,
+        (host, queries): (Host, &'static LogDatabase),
         path: PathBuf,
         status: &fs::Metadata,
         (from, since): (Timestamp, Timestamp),
@@ -107,6 +109,7 @@ impl Database {
         });
         Self {
             host,
+            queries,
             sessions: sessions.collect(),
             path,
             file,
@@ -172,7 +175,7 @@ impl Database {
 
     /// Reads all sessions that may have changed; tells whether there is more.
     fn read_all(&mut self, outlet: &Outlet) -> Result<bool, Halt> {
-        let Some(connection) = open(&self.path)? else { return Ok(false) };
+        let Some(connection) = open(&self.path, self.queries.tables)? else { return Ok(false) };
         let (changed, times) = self.changed(&connection)?;
         let at_work = self.sessions.iter().filter(|(_, session)| !session.is_at_rest());
         let mut due: Vec<String> = at_work.map(|(id, _)| id.clone()).collect();
@@ -190,11 +193,7 @@ impl Database {
 
     /// Finds the sessions whose own row changed, and begins with those that are new.
     fn changed(&mut self, connection: &Connection) -> Result<Changed, Halt> {
-        let mut statement = connection.prepare(
-            "SELECT id, directory, time_created, time_updated FROM session \
-             WHERE parent_id IS NULL AND octet_length(id) <= 200 \
-             ORDER BY time_updated DESC LIMIT ?1",
-        )?;
+        let mut statement = connection.prepare(self.queries.sessions)?;
         let mut rows = statement.query([SESSIONS])?;
         let mut changed = Vec::new();
         let mut times = BTreeMap::new();
@@ -232,14 +231,14 @@ impl Database {
         outlet: &Outlet,
     ) -> Result<bool, Halt> {
         let Some(session) = self.sessions.get_mut(id) else { return Ok(false) };
-        let messages = messages(connection, id, session.row.as_ref())?;
+        let messages = messages(self.queries, connection, id, session.row.as_ref())?;
         let count = messages.len();
         for (number, (row, data)) in messages.into_iter().enumerate() {
             session.state.waits.clear();
             let mut says = self.host.0.read_log_line(&mut session.state, &data);
             if number + 1 == count && says.as_ref().is_some_and(|says| says.doing == Doing::Working)
             {
-                for part in parts(connection, &row.id)? {
+                for part in parts(self.queries, connection, &row.id)? {
                     says = self.host.0.read_log_line(&mut session.state, &part).or(says);
                 }
             }
@@ -281,6 +280,7 @@ impl Database {
 
 /// Returns messages with their data, oldest first.
 fn messages(
+    queries: &LogDatabase,
     connection: &Connection,
     session: &str,
     from: Option<&Row>,
@@ -290,26 +290,20 @@ fn messages(
         Ok((Row { id: row.get(0)?, time: row.get(1)? }, data.unwrap_or_default()))
     };
     let Some(from) = from else {
-        let mut statement = connection.prepare(
-            "SELECT id, time_created, CASE WHEN octet_length(data) <= ?2 THEN data END \
-             FROM message WHERE session_id = ?1 ORDER BY time_created DESC, id DESC LIMIT 1",
-        )?;
+        let mut statement = connection.prepare(queries.newest_message)?;
         return Ok(statement.query_row((session, LONGEST), read).optional()?.into_iter().collect());
     };
-    let mut statement = connection.prepare(
-        "SELECT id, time_created, CASE WHEN octet_length(data) <= ?4 THEN data END \
-         FROM message WHERE session_id = ?1 AND (time_created, id) >= (?2, ?3) \
-         ORDER BY time_created, id LIMIT ?5",
-    )?;
+    let mut statement = connection.prepare(queries.messages_from)?;
     statement.query_map((session, from.time, &from.id, LONGEST, MESSAGES), read)?.collect()
 }
 
 /// Returns the data of a message's last parts, oldest first.
-fn parts(connection: &Connection, message: &str) -> Result<Vec<String>, rusqlite::Error> {
-    let mut statement = connection.prepare(
-        "SELECT CASE WHEN octet_length(data) <= ?2 THEN data ELSE '' END \
-         FROM part WHERE message_id = ?1 ORDER BY id DESC LIMIT 8",
-    )?;
+fn parts(
+    queries: &LogDatabase,
+    connection: &Connection,
+    message: &str,
+) -> Result<Vec<String>, rusqlite::Error> {
+    let mut statement = connection.prepare(queries.last_parts)?;
     let mut parts: Vec<String> =
         statement.query_map((message, LONGEST), |row| row.get(0))?.collect::<Result<_, _>>()?;
     parts.reverse();

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::{Instant, SystemTime};
 
+use anyhook_hosts::log_database::LogDatabase;
 use jiff::{SignedDuration, Timestamp};
 
 use super::bell::{Bell, Rung};
@@ -126,8 +127,8 @@ impl Follower {
 
     /// Takes in how a log looks.
     fn see(&mut self, place: &Place, path: &Path, status: &fs::Metadata) {
-        if place.is_database() {
-            self.see_database(place, path, status);
+        if let Some(queries) = place.place.database() {
+            self.see_database(place, queries, path, status);
             return;
         }
         if let Some(tail) = self.tails.get_mut(path) {
@@ -162,14 +163,20 @@ impl Follower {
         }
     }
 
-    fn see_database(&mut self, place: &Place, path: &Path, status: &fs::Metadata) {
+    fn see_database(
+        &mut self,
+        place: &Place,
+        queries: &'static LogDatabase,
+        path: &Path,
+        status: &fs::Metadata,
+    ) {
         if let Some(database) = self.databases.get_mut(path) {
             database.look(self.options.pause);
             return;
         }
         let from = Timestamp::now().saturating_sub(OLD).unwrap_or(Timestamp::UNIX_EPOCH);
         let times = (from, self.since);
-        let (host, path) = (place.agent, path.to_path_buf());
+        let (host, path) = ((place.agent, queries), path.to_path_buf());
         let database = Database::new(host, path.clone(), status, times, &mut self.positions);
         self.databases.insert(path, database);
     }

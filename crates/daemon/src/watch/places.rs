@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use anyhook_hosts::log::{LogForm, LogHomes, LogPlace, is_named};
-use anyhook_hosts::{AGENTS, Agent};
+use anyhook_hosts::log::{LogHomes, LogPlace, is_named};
+use anyhook_hosts::{AGENTS, HostSpec};
 
 use super::position::FileId;
 
@@ -30,7 +30,7 @@ impl WatchPlaces {
 
 /// A host.
 #[derive(Clone, Copy)]
-pub(super) struct Host(pub &'static dyn Agent);
+pub(super) struct Host(pub &'static HostSpec);
 
 impl std::fmt::Debug for Host {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -65,10 +65,6 @@ pub(super) struct Found {
 }
 
 impl Place {
-    pub fn is_database(&self) -> bool {
-        self.place.form == LogForm::OpenCodeDatabase
-    }
-
     /// Returns what a path means here.
     pub fn meaning(&self, path: &Path) -> Meaning {
         let Ok(inner) = path.strip_prefix(&self.place.folder) else {
@@ -84,7 +80,7 @@ impl Place {
             .collect();
         let Some(mut names) = names else { return Meaning::Nothing };
         let mut log = path.to_path_buf();
-        if self.is_database()
+        if self.place.database().is_some()
             && let Some(name) = names.pop()
         {
             // What is new in a database is first in a file beside it.

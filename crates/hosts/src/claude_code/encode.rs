@@ -3,7 +3,7 @@
 use anyhook_model::{Effect, Event, EventKind, Host, PromptType, Reply, Verdict};
 use serde_json::{Value, json};
 
-use super::ClaudeCode;
+use super::PROTOCOL;
 use crate::say::{Saying, reason};
 
 pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
@@ -99,7 +99,7 @@ fn permission(event: &Event, verdict: &Verdict, saying: &mut Saying) {
 /// allowance does not take the dialog away.
 fn unchanged(event: &Event) -> Option<&Value> {
     let tool = event.tool.as_ref()?;
-    let is_dialog = ClaudeCode.prompt_tool(&tool.name) == Some(PromptType::PlanApproval);
+    let is_dialog = PROTOCOL.prompt_tool(&tool.name) == Some(PromptType::PlanApproval);
     is_dialog.then(|| tool.native.as_ref().map_or(&tool.input, |native| &native.tool_input))
 }
 

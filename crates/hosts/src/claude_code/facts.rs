@@ -1,6 +1,6 @@
 //! What Claude Code can do, its tools and its quirks.
 
-use anyhook_model::EventKind;
+use anyhook_model::EventKind as Kind;
 
 use crate::facts::{Capability, Quirk, can};
 use crate::tool::{OtherTool, Tool};
@@ -173,26 +173,23 @@ pub const OTHER_TOOLS: &[OtherTool] = &[
     OtherTool { name: "Workflow", what: "runs subagents by a script; their own calls are seen" },
 ];
 
-pub fn capabilities() -> Vec<Capability> {
-    use EventKind as Kind;
-    vec![
-        can(Kind::SessionStart, "SessionStart", "C"),
-        can(Kind::SessionEnd, "SessionEnd", ""),
-        can(Kind::BeforeAgent, "UserPromptSubmit", "BC"),
-        can(Kind::AfterAgent, "Stop", ""),
-        can(Kind::BeforeStop, "Stop", "B"),
-        can(Kind::AfterStop, "Stop", ""),
-        can(Kind::BeforeTool, "PreToolUse", "BMCA"),
-        can(Kind::AfterTool, "PostToolUse", "BC"),
-        can(Kind::AfterToolFailure, "PostToolUseFailure", "BC"),
-        can(Kind::SubagentStart, "SubagentStart", "C"),
-        can(Kind::SubagentStop, "SubagentStop", "B"),
-        can(Kind::PreCompact, "PreCompact", "B"),
-        can(Kind::PostCompact, "PostCompact", ""),
-        can(Kind::Notification, "Notification", ""),
-        can(Kind::PermissionRequest, "PermissionRequest", "BMA"),
-    ]
-}
+pub const CAPABILITIES: &[Capability] = &[
+    can(Kind::SessionStart, "SessionStart", "C"),
+    can(Kind::SessionEnd, "SessionEnd", ""),
+    can(Kind::BeforeAgent, "UserPromptSubmit", "BC"),
+    can(Kind::AfterAgent, "Stop", ""),
+    can(Kind::BeforeStop, "Stop", "B"),
+    can(Kind::AfterStop, "Stop", ""),
+    can(Kind::BeforeTool, "PreToolUse", "BMCA"),
+    can(Kind::AfterTool, "PostToolUse", "BC"),
+    can(Kind::AfterToolFailure, "PostToolUseFailure", "BC"),
+    can(Kind::SubagentStart, "SubagentStart", "C"),
+    can(Kind::SubagentStop, "SubagentStop", "B"),
+    can(Kind::PreCompact, "PreCompact", "B"),
+    can(Kind::PostCompact, "PostCompact", ""),
+    can(Kind::Notification, "Notification", ""),
+    can(Kind::PermissionRequest, "PermissionRequest", "BMA"),
+];
 
 pub const QUIRKS: &[Quirk] = &[
     Quirk {

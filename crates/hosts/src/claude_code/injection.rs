@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhook_model::bus::SignalKind;
 use serde_json::json;
 
-use super::{EVENTS, handler};
+use super::settings::{EVENTS, handler};
 use crate::launch::arguments_of;
 use crate::wiring::json_hooks::{self, Handler, Matched};
 use crate::wiring::{Displaced, Emission, Injection, PERMISSION_SECONDS, SettingsError, Start};

@@ -9,7 +9,7 @@ use anyhook_model::json::Object;
 use anyhook_model::{FailureKind, Host};
 use jiff::Timestamp;
 
-use super::ClaudeCode;
+use super::PROTOCOL;
 use super::transcript::entry::{Entry, Said, text_of};
 use crate::log::{Doing, LogForm, LogHomes, LogPlace, LogSays, LogState, failure_kind};
 
@@ -82,7 +82,7 @@ fn assistant(state: &mut LogState, entry: &Entry, at: Option<Timestamp>) -> Opti
     let mut calls = false;
     for block in entry.blocks().filter(|block| text_of(block, "type") == Some("tool_use")) {
         calls = true;
-        if let Some(prompt) = text_of(block, "name").and_then(|tool| ClaudeCode.prompt_tool(tool))
+        if let Some(prompt) = text_of(block, "name").and_then(|tool| PROTOCOL.prompt_tool(tool))
             && let Some(call) = text_of(block, "id")
         {
             state.wait(call, prompt);
@@ -112,10 +112,12 @@ fn failure(state: &mut LogState, entry: &Entry) -> Doing {
 }
 
 /// Tells whether a line of a transcript is what a person asked.
-pub(crate) fn is_prompt(fields: Object) -> bool {
-    let entry = Entry { line: 0, fields };
-    entry.text("type") == Some("user")
-        && !entry.flag("isSidechain")
+pub(super) fn is_prompt(fields: &Object) -> bool {
+    if text_of(fields, "type") != Some("user") {
+        return false;
+    }
+    let entry = Entry { line: 0, fields: fields.clone() };
+    !entry.flag("isSidechain")
         && entry.results().next().is_none()
         && matches!(entry.said(), Said::Prompt(_))
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{folder, settings};
+use super::settings::{folder, settings};
 use crate::wiring::{Obstacle, Scope, SettingsError, Texts, json_hooks};
 
 /// The settings of the machine's administrator.

@@ -17,7 +17,7 @@ const FORM: Form = Form { multiple: "multiSelect", free_text: None };
 
 /// Returns the questions of a call; none if one of them cannot be read.
 pub(super) fn questions(call: &ToolCall) -> Vec<AgentQuestion> {
-    if call.name == TOOL { question::read(call, FORM) } else { Vec::new() }
+    question::of_tool(call, TOOL, FORM)
 }
 
 /// Returns the answers as a part of the call's input.

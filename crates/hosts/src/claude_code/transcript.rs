@@ -19,35 +19,15 @@ use anyhook_model::json::{self, Object, ReadValue};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::transcript::{Transcript, TranscriptPayload};
 use entry::{Entry, Fate, Said, text_of};
-
-/// A payload made from a transcript, and the line it comes from.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TranscriptPayload {
-    /// The number of the line, counted from 1.
-    pub line: usize,
-    /// When the line was written, if it says so.
-    pub at: Option<Timestamp>,
-    /// What Claude Code sent to a hook, as far as the transcript tells; `transcript_path` is the
-    /// caller's to add.
-    pub payload: Object,
-}
-
-/// What a transcript tells.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Transcript {
-    /// The payloads, in the order of their lines.
-    pub payloads: Vec<TranscriptPayload>,
-    /// What could not be read, and why.
-    pub problems: Vec<String>,
-}
 
 /// Reads a transcript of a session or of a subagent.
 ///
 /// A call that was denied has a `PreToolUse` and nothing after it, and one that the host refused
 /// before it asked hooks (no such tool, an input that does not fit) has nothing: so hooks saw it.
 /// Calls that ran side by side come in the order of their lines, which may not be that of hooks.
-pub fn read_transcript(bytes: &[u8]) -> Transcript {
+pub(super) fn read(bytes: &[u8]) -> Transcript {
     let mut reader = Reader::default();
     for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
         reader.line(index + 1, line);

@@ -1,6 +1,6 @@
 //! What Codex can do, its tools and its quirks.
 
-use anyhook_model::EventKind;
+use anyhook_model::EventKind as Kind;
 
 use crate::facts::{Capability, Quirk, can, lacks};
 use crate::tool::{OtherTool, Tool};
@@ -86,26 +86,23 @@ pub const OTHER_TOOLS: &[OtherTool] = &[
     OtherTool { name: "write_stdin", what: "types into a running command; Codex calls no hook" },
 ];
 
-pub fn capabilities() -> Vec<Capability> {
-    use EventKind as Kind;
-    vec![
-        can(Kind::SessionStart, "SessionStart", "BC"),
-        can(Kind::SessionEnd, "SessionEnd", ""),
-        can(Kind::BeforeAgent, "UserPromptSubmit", "BC"),
-        can(Kind::AfterAgent, "Stop", ""),
-        can(Kind::BeforeStop, "Stop", "B"),
-        can(Kind::AfterStop, "Stop", ""),
-        can(Kind::BeforeTool, "PreToolUse", "BMC"),
-        can(Kind::AfterTool, "PostToolUse", "BC"),
-        lacks(Kind::AfterToolFailure),
-        can(Kind::SubagentStart, "SubagentStart", "C"),
-        can(Kind::SubagentStop, "SubagentStop", "B"),
-        can(Kind::PreCompact, "PreCompact", "B"),
-        can(Kind::PostCompact, "PostCompact", ""),
-        lacks(Kind::Notification),
-        can(Kind::PermissionRequest, "PermissionRequest", "BA"),
-    ]
-}
+pub const CAPABILITIES: &[Capability] = &[
+    can(Kind::SessionStart, "SessionStart", "BC"),
+    can(Kind::SessionEnd, "SessionEnd", ""),
+    can(Kind::BeforeAgent, "UserPromptSubmit", "BC"),
+    can(Kind::AfterAgent, "Stop", ""),
+    can(Kind::BeforeStop, "Stop", "B"),
+    can(Kind::AfterStop, "Stop", ""),
+    can(Kind::BeforeTool, "PreToolUse", "BMC"),
+    can(Kind::AfterTool, "PostToolUse", "BC"),
+    lacks(Kind::AfterToolFailure),
+    can(Kind::SubagentStart, "SubagentStart", "C"),
+    can(Kind::SubagentStop, "SubagentStop", "B"),
+    can(Kind::PreCompact, "PreCompact", "B"),
+    can(Kind::PostCompact, "PostCompact", ""),
+    lacks(Kind::Notification),
+    can(Kind::PermissionRequest, "PermissionRequest", "BA"),
+];
 
 pub const QUIRKS: &[Quirk] = &[
     Quirk {

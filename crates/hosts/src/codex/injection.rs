@@ -9,7 +9,7 @@ use std::path::Path;
 use serde_json::Value as Json;
 use toml_edit::{Array, DocumentMut, InlineTable, Value};
 
-use super::{EVENTS, handler};
+use super::settings::{EVENTS, handler};
 use crate::wiring::json_hooks::{self, Handler};
 use crate::wiring::{Injection, PERMISSION_SECONDS, SettingsError, Start, codex_trust};
 

@@ -6,298 +6,88 @@ mod encode;
 mod facts;
 mod injection;
 mod log;
-
-use std::path::{Path, PathBuf};
+mod settings;
+mod usage;
 
 use anyhook_model::inquiry::AgentQuestion;
-use anyhook_model::json::{Object, PassedOn};
-use anyhook_model::{
-    Caller, DecodeError, Event, EventKind, Host, PromptType, Reply, ToolCall, Verdict,
-};
-use serde_json::{Value, json};
+use anyhook_model::{Caller, DecodeError, Event, PromptType, Reply, ToolCall, Verdict};
 
-use crate::Agent;
-use crate::command::{Command, CommandFile};
-use crate::dialog::Dialog;
-use crate::facts::{Capability, Quirk};
-use crate::launch::Launch;
-use crate::log::{LogHomes, LogPlace, LogSays, LogState};
+use crate::launch::{self, Launch};
+use crate::log::LogReader;
 use crate::question::{self, Form};
-use crate::tool::{self, OtherTool, Tool};
-use crate::wiring::codex_trust;
-use crate::wiring::json_hooks::{self, Handler};
-use crate::wiring::{
-    Call, Displaced, Edits, Injection, Inspection, JsonSettings, Obstacle, Scope, SettingsError,
-    Start, Texts, Unanswered, is_ours,
+use crate::spec::{self, EXIT_CODE_REFUSAL, HostSpec, Limits, Protocol, Warns};
+
+/// What its hooks need.
+pub static PROTOCOL: Protocol = Protocol {
+    id: "codex",
+    process_names: &["codex"],
+    project_variables: &[],
+    folder_variables: &["CODEX_HOME"],
+    tools: facts::TOOLS,
+    capabilities: facts::CAPABILITIES,
+    passed_on: decode::PASSED_ON,
+    prompt_tools: &[(QUESTION_TOOL, PromptType::Question)],
+    is_answered_by_keys: true,
+    stop_cap: None,
+    warns: Warns::Person,
+    late_refusal: &EXIT_CODE_REFUSAL,
+    codec: &Codec,
 };
 
-/// OpenAI's Codex CLI.
-#[derive(Clone, Copy, Debug)]
-pub struct Codex;
+/// Everything that is known of it.
+pub static SPEC: HostSpec = HostSpec {
+    protocol: &PROTOCOL,
+    title: "Codex",
+    other_names: &["codex-cli"],
+    program: "codex",
+    package: "@openai/codex",
+    tried_version: "0.166.0",
+    session_variables: &["CODEX_THREAD_ID", "CODEX_SESSION_ID", "CODEX_CI"],
+    other_tools: facts::OTHER_TOOLS,
+    other_tool_texts: &[("apply_patch", "command"), ("exec", "code")],
+    quirks: facts::QUIRKS,
+    limits: Limits { session_end_ms: 2_700, other_ms: 540_000 },
+    search_order: 2,
+    settings: &settings::Settings,
+    launch: arguments,
+    takes_prompt: launch::always,
+    dialog: Some(dialog::read),
+    log: Some(LogReader {
+        places: log::places,
+        begin: log::begin,
+        read_line: log::read_line,
+        usage: Some(usage::feed),
+    }),
+    transcript: None,
+};
 
-impl Host for Codex {
-    fn id(&self) -> &'static str {
-        "codex"
-    }
+/// The tool by which it asks the person.
+const QUESTION_TOOL: &str = "request_user_input";
 
-    fn process_names(&self) -> &'static [&'static str] {
-        &["codex"]
-    }
+/// Reads its payloads and writes its replies.
+struct Codec;
 
+impl spec::Codec for Codec {
     fn decode(&self, payload: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> {
         decode::decode(payload, caller)
-    }
-
-    fn passed_on(&self) -> &'static [PassedOn] {
-        decode::PASSED_ON
     }
 
     fn encode(&self, event: &Event, verdict: &Verdict) -> Reply {
         encode::encode(event, verdict)
     }
 
-    fn native_input(&self, call: &ToolCall, changed: &Object) -> Result<Option<Value>, String> {
-        tool::native_input(facts::TOOLS, call, changed)
-    }
-
-    fn can_ask(&self, event: &Event) -> bool {
-        crate::facts::can_ask(&facts::capabilities(), event)
-    }
-
-    fn refuse(&self, error: &DecodeError, guarded: bool) -> Reply {
-        crate::say::refuse(error, guarded)
-    }
-
-    fn prompt_tool(&self, tool: &str) -> Option<PromptType> {
-        match tool {
-            "request_user_input" => Some(PromptType::Question),
-            _ => None,
-        }
-    }
-
     fn questions(&self, call: &ToolCall) -> Vec<AgentQuestion> {
-        let form = Form { multiple: "multiple", free_text: None };
-        if call.name == "request_user_input" { question::read(call, form) } else { Vec::new() }
-    }
-
-    fn is_answered_by_keys(&self) -> bool {
-        true
+        question::of_tool(call, QUESTION_TOOL, Form { multiple: "multiple", free_text: None })
     }
 }
 
-impl Agent for Codex {
-    fn title(&self) -> &'static str {
-        "Codex"
+fn arguments(launch: &Launch<'_>) -> Vec<String> {
+    let mut arguments = Vec::new();
+    if let Some(session) = launch.resume {
+        arguments.extend(["resume", session].map(str::to_owned));
     }
-
-    fn capabilities(&self) -> Vec<Capability> {
-        facts::capabilities()
+    if let Some(prompt) = launch.prompt {
+        arguments.extend(["--", prompt].map(str::to_owned));
     }
-
-    fn tools(&self) -> &'static [Tool] {
-        facts::TOOLS
-    }
-
-    fn other_tools(&self) -> &'static [OtherTool] {
-        facts::OTHER_TOOLS
-    }
-
-    fn quirks(&self) -> &'static [Quirk] {
-        facts::QUIRKS
-    }
-
-    fn program(&self) -> &'static str {
-        "codex"
-    }
-
-    fn session_variables(&self) -> &'static [&'static str] {
-        &["CODEX_THREAD_ID", "CODEX_SESSION_ID", "CODEX_CI"]
-    }
-
-    fn tried_version(&self) -> &'static str {
-        "0.166.0"
-    }
-
-    fn limit_ms(&self, event: &EventKind) -> u64 {
-        if *event == EventKind::SessionEnd { 2_700 } else { 540_000 }
-    }
-
-    fn settings_files(&self, scope: &Scope) -> Vec<PathBuf> {
-        vec![hooks_file(scope).path, config_file(scope)]
-    }
-
-    fn wire(&self, scope: &Scope, texts: &Texts, call: &Call) -> Result<Edits, SettingsError> {
-        let file = hooks_file(scope);
-        let config = config_file(scope);
-        let handlers: Vec<Handler> = EVENTS.iter().map(|event| handler(event, call, 600)).collect();
-        let hooks = file.wire(texts, &handlers)?;
-        // Without its hash in the settings a hook is skipped in silence.
-        let trusted: Vec<(String, String)> = our_hashes(&file.path, &hooks)?;
-        let config_text =
-            codex_trust::trust(&config, texts.get(&config).map(String::as_str), &trusted)?;
-        Ok(Edits::from([(file.path, Some(hooks)), (config, Some(config_text))]))
-    }
-
-    fn unwire(&self, scope: &Scope, texts: &Texts) -> Result<Edits, SettingsError> {
-        let file = hooks_file(scope);
-        let config = config_file(scope);
-        let mut edits = file.unwire(texts)?;
-        if let (Some(hooks), Some(text)) = (texts.get(&file.path), texts.get(&config)) {
-            let ours = our_hashes(&file.path, hooks)?;
-            let after = codex_trust::untrust(&config, text, &file.path, &ours)?;
-            if after != *text {
-                edits.insert(config, Some(after));
-            }
-        }
-        Ok(edits)
-    }
-
-    fn further_files(&self, scope: &Scope) -> Vec<PathBuf> {
-        scope.project.iter().map(|_| own_config(scope)).collect()
-    }
-
-    fn inspect(&self, scope: &Scope, texts: &Texts) -> Result<Inspection, SettingsError> {
-        let file = hooks_file(scope);
-        let config = config_file(scope);
-        let mut found = file.inspect(texts, EVENTS)?;
-        let config_text = texts.get(&config).map(String::as_str).unwrap_or_default();
-        let own = own_config(scope);
-        let own_text = texts.get(&own).map(String::as_str).unwrap_or_default();
-        if let Some(feature) = codex_trust::switched_off(&own, own_text)? {
-            let setting = format!("[features] {feature} = false");
-            found.obstacles.push(Obstacle::setting(&setting, &own));
-        }
-        if let Some(hooks) = texts.get(&file.path) {
-            for (key, hash) in our_hashes(&file.path, hooks)? {
-                if codex_trust::trusted_hash(&config, config_text, &key)?.as_deref()
-                    != Some(hash.as_str())
-                {
-                    found.stale.push(format!("{key} is not trusted in {}", config.display()));
-                }
-            }
-        }
-        Ok(found)
-    }
-
-    fn inject(&self, start: &Start<'_>) -> Result<Injection, SettingsError> {
-        injection::inject(start)
-    }
-
-    fn displaced(
-        &self,
-        scope: &Scope,
-        _run: &str,
-        _variable: &dyn Fn(&str) -> Option<String>,
-    ) -> Option<Displaced> {
-        Some(Displaced::File(config_file(scope)))
-    }
-
-    /// A skill: files in `prompts` are no longer read.
-    fn command_file(&self, scope: &Scope, command: &Command<'_>) -> Option<CommandFile> {
-        let call = format!("${}", command.name);
-        let argument = format!("what is written behind `{call}`");
-        let fields = [("name", command.name), ("description", command.description)];
-        Some(CommandFile {
-            path: folder(scope).join(format!("skills/{}/SKILL.md", command.name)),
-            text: command.markdown(&fields, &argument),
-            call,
-        })
-    }
-
-    fn package(&self) -> &'static str {
-        "@openai/codex"
-    }
-
-    fn launch(&self, launch: &Launch<'_>) -> Vec<String> {
-        let mut arguments = Vec::new();
-        if let Some(session) = launch.resume {
-            arguments.extend(["resume", session].map(str::to_owned));
-        }
-        if let Some(prompt) = launch.prompt {
-            arguments.extend(["--", prompt].map(str::to_owned));
-        }
-        arguments
-    }
-
-    fn dialog(&self, screen: &str) -> Option<Dialog> {
-        dialog::read(screen)
-    }
-
-    fn log_places(&self, homes: &LogHomes) -> Vec<LogPlace> {
-        log::places(homes)
-    }
-
-    fn begin_log(&self, file_name: &str) -> LogState {
-        log::begin(file_name)
-    }
-
-    fn read_log_line(&self, state: &mut LogState, line: &str) -> Option<LogSays> {
-        log::read_line(state, line)
-    }
-}
-
-/// The events we are called at: one entry each, without a matcher.
-const EVENTS: &[&str] = &[
-    "SessionStart",
-    "SessionEnd",
-    "UserPromptSubmit",
-    "PreToolUse",
-    "PermissionRequest",
-    "PostToolUse",
-    "PreCompact",
-    "PostCompact",
-    "SubagentStart",
-    "SubagentStop",
-    "Stop",
-];
-
-/// The events at which a call that is not answered is refused, where a guard is installed.
-const TOOL_EVENTS: &[&str] = &["PreToolUse", "PermissionRequest"];
-
-fn hooks_file(scope: &Scope) -> JsonSettings {
-    let path = folder(scope).join("hooks.json");
-    JsonSettings { host: "codex", path, tool_events: TOOL_EVENTS }
-}
-
-/// Returns the folder it has for itself.
-fn folder(scope: &Scope) -> PathBuf {
-    match &scope.project {
-        Some(project) => project.join(".codex"),
-        None => scope.folder("CODEX_HOME", ".codex"),
-    }
-}
-
-/// Returns the settings of the same level.
-fn own_config(scope: &Scope) -> PathBuf {
-    folder(scope).join("config.toml")
-}
-
-/// Trust is the user's, also for a project's hooks.
-fn config_file(scope: &Scope) -> PathBuf {
-    scope.folder("CODEX_HOME", ".codex").join("config.toml")
-}
-
-/// Returns key and hash of each handler of ours.
-fn our_hashes(path: &Path, hooks: &str) -> Result<Vec<(String, String)>, SettingsError> {
-    let value = json_hooks::value(path, hooks, &[])?.unwrap_or_default();
-    let ours = codex_trust::hashes(path, &value)
-        .into_iter()
-        .filter(|(_, _, command)| is_ours(command, "codex"));
-    Ok(ours.map(|(key, hash, _)| (key, hash)).collect())
-}
-
-fn handler(event: &&'static str, call: &Call, permission_seconds: u64) -> Handler {
-    let seconds = match *event {
-        // At the end of a session the host waits three seconds at the most.
-        "SessionEnd" => 3,
-        "PermissionRequest" => permission_seconds,
-        _ => 600,
-    };
-    let unanswered = if TOOL_EVENTS.contains(event) {
-        Unanswered::Refused { otherwise: 1 }
-    } else {
-        Unanswered::GoesOn
-    };
-    let command = call.command("codex", seconds * 1000, unanswered);
-    Handler { event, handler: json!({"type": "command", "command": command, "timeout": seconds}) }
+    arguments
 }

@@ -27,7 +27,9 @@ fn every_agent_has_its_own_file() {
     let mut told = String::new();
     for agent in AGENTS {
         for project in [false, true] {
-            let Some(file) = agent.command_file(&scope(project), &COMMAND) else { continue };
+            let Some(file) = agent.settings.command_file(&scope(project), &COMMAND) else {
+                continue;
+            };
             assert!(has_mark(&file.text, COMMAND.mark), "{}", agent.id());
             assert!(!file.text.contains(ARGUMENT), "{}", agent.id());
             told += &format!("{}: {} {}\n", agent.id(), file.call, file.path.display());
@@ -46,7 +48,7 @@ fn a_folder_that_people_chose() {
     scope.variables.insert("CODEX_HOME", PathBuf::from("/x"));
     let paths: Vec<String> = AGENTS
         .iter()
-        .filter_map(|agent| agent.command_file(&scope, &COMMAND))
+        .filter_map(|agent| agent.settings.command_file(&scope, &COMMAND))
         .map(|file| file.path.display().to_string())
         .collect();
     assert!(paths.contains(&"/c/commands/look-up.md".to_owned()), "{paths:?}");

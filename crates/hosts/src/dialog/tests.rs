@@ -5,7 +5,7 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{AGENTS, Agent};
+use crate::{AGENTS, HostSpec};
 
 /// Returns every recorded screen: the agent, its name and its text.
 fn screens() -> BTreeMap<(&'static str, String), String> {
@@ -22,7 +22,7 @@ fn screens() -> BTreeMap<(&'static str, String), String> {
     screens
 }
 
-fn agent(id: &str) -> &'static dyn Agent {
+fn agent(id: &str) -> &'static HostSpec {
     crate::find(id).unwrap()
 }
 

@@ -1,6 +1,6 @@
 //! What Gemini CLI can do, its tools and its quirks.
 
-use anyhook_model::EventKind;
+use anyhook_model::EventKind as Kind;
 
 use crate::facts::{Capability, Quirk, can, lacks};
 use crate::tool::{OtherTool, Tool};
@@ -88,26 +88,23 @@ pub const OTHER_TOOLS: &[OtherTool] = &[
     OtherTool { name: "update_topic", what: "names the topic" },
 ];
 
-pub fn capabilities() -> Vec<Capability> {
-    use EventKind as Kind;
-    vec![
-        can(Kind::SessionStart, "SessionStart", "C"),
-        can(Kind::SessionEnd, "SessionEnd", ""),
-        can(Kind::BeforeAgent, "BeforeAgent", "BC"),
-        can(Kind::AfterAgent, "AfterAgent", ""),
-        can(Kind::BeforeStop, "AfterAgent", "B"),
-        can(Kind::AfterStop, "AfterAgent", ""),
-        can(Kind::BeforeTool, "BeforeTool", "BMA"),
-        can(Kind::AfterTool, "AfterTool", "BC"),
-        can(Kind::AfterToolFailure, "AfterTool", "BC"),
-        lacks(Kind::SubagentStart),
-        lacks(Kind::SubagentStop),
-        can(Kind::PreCompact, "PreCompress", ""),
-        lacks(Kind::PostCompact),
-        can(Kind::Notification, "Notification", ""),
-        lacks(Kind::PermissionRequest),
-    ]
-}
+pub const CAPABILITIES: &[Capability] = &[
+    can(Kind::SessionStart, "SessionStart", "C"),
+    can(Kind::SessionEnd, "SessionEnd", ""),
+    can(Kind::BeforeAgent, "BeforeAgent", "BC"),
+    can(Kind::AfterAgent, "AfterAgent", ""),
+    can(Kind::BeforeStop, "AfterAgent", "B"),
+    can(Kind::AfterStop, "AfterAgent", ""),
+    can(Kind::BeforeTool, "BeforeTool", "BMA"),
+    can(Kind::AfterTool, "AfterTool", "BC"),
+    can(Kind::AfterToolFailure, "AfterTool", "BC"),
+    lacks(Kind::SubagentStart),
+    lacks(Kind::SubagentStop),
+    can(Kind::PreCompact, "PreCompress", ""),
+    lacks(Kind::PostCompact),
+    can(Kind::Notification, "Notification", ""),
+    lacks(Kind::PermissionRequest),
+];
 
 pub const QUIRKS: &[Quirk] = &[
     Quirk {

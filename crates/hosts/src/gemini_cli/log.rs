@@ -8,11 +8,12 @@
 use anyhook_model::json::Object;
 use serde_json::Value;
 
+use super::{FOLDER, HOME_VARIABLE};
 use crate::log::{Doing, LogForm, LogHomes, LogPlace, LogSays, LogState, failure_kind, text, time};
 
 pub(super) fn places(homes: &LogHomes) -> Vec<LogPlace> {
     vec![LogPlace {
-        folder: homes.folder("GEMINI_CLI_HOME", "").join(".gemini/tmp"),
+        folder: homes.folder(HOME_VARIABLE, "").join(FOLDER).join("tmp"),
         names: &["*", "chats", "session-*.jsonl"],
         form: LogForm::Lines,
     }]

@@ -1,6 +1,6 @@
 //! What OpenCode can do, its tools and its quirks.
 
-use anyhook_model::EventKind;
+use anyhook_model::EventKind as Kind;
 
 use crate::facts::{Capability, Quirk, can};
 use crate::tool::{OtherTool, Tool};
@@ -82,26 +82,23 @@ pub const OTHER_TOOLS: &[OtherTool] = &[
     OtherTool { name: "skill", what: "loads a skill" },
 ];
 
-pub fn capabilities() -> Vec<Capability> {
-    use EventKind as Kind;
-    vec![
-        can(Kind::SessionStart, "session.created", ""),
-        can(Kind::SessionEnd, "session.deleted", ""),
-        can(Kind::BeforeAgent, "chat.message", "BC"),
-        can(Kind::AfterAgent, "session.idle", ""),
-        can(Kind::BeforeStop, "session.idle", "B"),
-        can(Kind::AfterStop, "session.idle", ""),
-        can(Kind::BeforeTool, "tool.execute.before", "BM"),
-        can(Kind::AfterTool, "tool.execute.after", "BC"),
-        can(Kind::AfterToolFailure, "message.part.updated", ""),
-        can(Kind::SubagentStart, "session.created", ""),
-        can(Kind::SubagentStop, "session.idle", ""),
-        can(Kind::PreCompact, "experimental.session.compacting", "C"),
-        can(Kind::PostCompact, "session.compacted", ""),
-        can(Kind::Notification, "permission.asked", ""),
-        can(Kind::PermissionRequest, "permission.asked", "BA"),
-    ]
-}
+pub const CAPABILITIES: &[Capability] = &[
+    can(Kind::SessionStart, "session.created", ""),
+    can(Kind::SessionEnd, "session.deleted", ""),
+    can(Kind::BeforeAgent, "chat.message", "BC"),
+    can(Kind::AfterAgent, "session.idle", ""),
+    can(Kind::BeforeStop, "session.idle", "B"),
+    can(Kind::AfterStop, "session.idle", ""),
+    can(Kind::BeforeTool, "tool.execute.before", "BM"),
+    can(Kind::AfterTool, "tool.execute.after", "BC"),
+    can(Kind::AfterToolFailure, "message.part.updated", ""),
+    can(Kind::SubagentStart, "session.created", ""),
+    can(Kind::SubagentStop, "session.idle", ""),
+    can(Kind::PreCompact, "experimental.session.compacting", "C"),
+    can(Kind::PostCompact, "session.compacted", ""),
+    can(Kind::Notification, "permission.asked", ""),
+    can(Kind::PermissionRequest, "permission.asked", "BA"),
+];
 
 pub const QUIRKS: &[Quirk] = &[
     Quirk {

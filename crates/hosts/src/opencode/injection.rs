@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::plugin;
+use super::settings::plugin;
 use crate::wiring::json_hooks;
 use crate::wiring::{Injection, SettingsError, Start};
 

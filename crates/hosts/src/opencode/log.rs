@@ -8,6 +8,7 @@ use anyhook_model::PromptType;
 use anyhook_model::json::Object;
 use serde_json::Value;
 
+use super::database::DATABASE;
 use crate::log::{
     Doing, LogForm, LogHomes, LogPlace, LogSays, LogState, failure_kind, milliseconds, text,
 };
@@ -17,7 +18,7 @@ pub(super) fn places(homes: &LogHomes) -> Vec<LogPlace> {
         folder: homes.folder("XDG_DATA_HOME", ".local/share").join("opencode"),
         // Other channels than the stable one have a database of their own.
         names: &["opencode*.db"],
-        form: LogForm::OpenCodeDatabase,
+        form: LogForm::Database(&DATABASE),
     }]
 }
 

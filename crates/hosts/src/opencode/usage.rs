@@ -10,36 +10,22 @@ use serde_json::Value;
 
 use crate::log::text;
 
-/// Counts what the messages of one session tell.
-#[derive(Debug, Default)]
-pub struct MessageTally {
-    usage: Usage,
+/// Counts the tokens of a message's data; tells whether its parts are to be counted, too.
+pub(super) fn count_message(usage: &mut Usage, message: &str) -> bool {
+    let Ok(message) = serde_json::from_str::<Object>(message) else { return false };
+    if let (Some("assistant"), Some(tokens)) =
+        (text(&message, "role"), message.get("tokens").and_then(Value::as_object))
+    {
+        *usage = usage.plus(of_request(tokens));
+    }
+    text(&message, "role") == Some("user")
 }
 
-impl MessageTally {
-    /// Takes in the data of a message; tells whether its parts are to be told, too.
-    pub fn feed(&mut self, message: &str) -> bool {
-        let Ok(message) = serde_json::from_str::<Object>(message) else { return false };
-        if let (Some("assistant"), Some(tokens)) =
-            (text(&message, "role"), message.get("tokens").and_then(Value::as_object))
-        {
-            self.usage = self.usage.plus(of_request(tokens));
-        }
-        text(&message, "role") == Some("user")
-    }
-
-    /// Takes in the data of the parts of a user's message. One that cannot be read counts as given
-    /// by a person.
-    pub fn feed_parts(&mut self, parts: &[String]) {
-        if parts.iter().any(|part| is_given(part)) {
-            let turn = Usage { turns: Some(1), ..Usage::default() };
-            self.usage = self.usage.plus(turn);
-        }
-    }
-
-    /// Returns what the messages told; none if that is nothing.
-    pub fn usage(&self) -> Option<Usage> {
-        (!self.usage.is_empty()).then_some(self.usage)
+/// Counts a turn if the data of the parts of a user's message are a person's. One that cannot be read
+/// counts as given by a person.
+pub(super) fn count_parts(usage: &mut Usage, parts: &[String]) {
+    if parts.iter().any(|part| is_given(part)) {
+        *usage = usage.plus(Usage { turns: Some(1), ..Usage::default() });
     }
 }
 
@@ -69,12 +55,14 @@ mod tests {
 
     #[test]
     fn a_request_has_its_cache_beside_its_input_and_its_thoughts_in_its_output() {
-        let mut tally = MessageTally::default();
-        assert!(!tally.feed(
+        let mut usage = Usage::default();
+        assert!(!count_message(
+            &mut usage,
             r#"{"role":"assistant","tokens":{"total":171,"input":100,"output":10,"reasoning":7,"cache":{"read":50,"write":4}}}"#
         ));
-        assert!(!tally.feed(r#"{"role":"assistant","tokens":{"input":1,"output":2}}"#));
-        assert!(!tally.feed("not JSON"));
+        let tokens = r#"{"role":"assistant","tokens":{"input":1,"output":2}}"#;
+        assert!(!count_message(&mut usage, tokens));
+        assert!(!count_message(&mut usage, "not JSON"));
         let expected = Usage {
             turns: None,
             input_tokens: Some(101),
@@ -82,15 +70,15 @@ mod tests {
             cache_read_tokens: Some(50),
             cache_write_tokens: Some(4),
         };
-        assert_eq!(tally.usage(), Some(expected));
+        assert_eq!(usage, expected);
     }
 
     #[test]
     fn what_is_not_told_is_not_known() {
-        let mut tally = MessageTally::default();
-        assert!(tally.feed(r#"{"role":"user"}"#));
-        tally.feed_parts(&[]);
-        tally.feed(r#"{"role":"assistant"}"#);
-        assert_eq!(tally.usage(), None);
+        let mut usage = Usage::default();
+        assert!(count_message(&mut usage, r#"{"role":"user"}"#));
+        count_parts(&mut usage, &[]);
+        count_message(&mut usage, r#"{"role":"assistant"}"#);
+        assert!(usage.is_empty());
     }
 }

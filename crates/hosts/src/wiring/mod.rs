@@ -28,7 +28,7 @@ pub struct Scope {
     pub config_home: PathBuf,
     /// The project, if its settings are meant and not the user's.
     pub project: Option<PathBuf>,
-    /// Folders that agents let people choose: variable and value.
+    /// Which of [`crate::folder_variables`] are set, and to what.
     pub variables: BTreeMap<&'static str, PathBuf>,
 }
 
@@ -38,9 +38,6 @@ impl Scope {
         self.variables.get(variable).cloned().unwrap_or_else(|| self.home.join(inner))
     }
 }
-
-/// The variables in which agents let people choose a folder.
-pub const FOLDER_VARIABLES: [&str; 3] = ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME"];
 
 /// The texts of settings files, by path; a file that is not there is not in it.
 pub type Texts = BTreeMap<PathBuf, String>;

@@ -1,6 +1,6 @@
 //! `anyhook add pack/NAME`: put a pack's hooks and commands in place.
 
-use anyhook_hosts::Agent;
+use anyhook_hosts::HostSpec;
 use anyhook_model::exit_code;
 
 use super::{AddArgs, Ended};
@@ -26,7 +26,7 @@ pub fn run(pack: &Pack, arguments: &AddArgs, environment: &Environment, out: &mu
     for command in &commands {
         let word = if command.standing == Standing::Same { "has " } else { "gets " };
         out.line(&[
-            (Tone::Strong, command.agent.title()),
+            (Tone::Strong, command.agent.title),
             (Tone::Plain, " "),
             (Tone::Good, word),
             (Tone::Strong, &command.file.call),
@@ -36,16 +36,16 @@ pub fn run(pack: &Pack, arguments: &AddArgs, environment: &Environment, out: &mu
     }
     for agent in &chosen {
         for limit in agents::limits(pack, *agent) {
-            out.line(&[(Tone::Warn, &format!("{} ", agent.title())), (Tone::Plain, &limit)])?;
+            out.line(&[(Tone::Warn, &format!("{} ", agent.title)), (Tone::Plain, &limit)])?;
         }
     }
     let mut hint = |text: &str| out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, text)]);
     if chosen.is_empty() && !pack.commands.is_empty() {
         hint("no agent was found, so its commands went nowhere: --agent NAME says for which")?;
     }
-    let not_wired = |agent: &&&dyn Agent| !machine::is_wired(**agent, environment);
+    let not_wired = |agent: &&&HostSpec| !machine::is_wired(**agent, environment);
     for agent in chosen.iter().filter(not_wired) {
-        let (title, id) = (agent.title(), agent.id());
+        let (title, id) = (agent.title, agent.id());
         hint(&format!("{title} does not call anyhook yet: anyhook install {id}"))?;
     }
     if arguments.level.project {

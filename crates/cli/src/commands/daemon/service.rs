@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Instant;
 
 use anyhook_engine::atomic_file::AtomicFile;
+use anyhook_hosts::folder_variables;
 use anyhook_model::daemon::{Request, StartedBy};
 use anyhook_model::exit_code;
 
@@ -27,16 +28,8 @@ const UNIT: &str = "anyhook.service";
 /// The name of the launch agent.
 const LABEL: &str = "dev.anyhook.daemon";
 
-/// What the daemon finds its folders and programs by, where a person has set it.
-const VARIABLES: [&str; 7] = [
-    "PATH",
-    "XDG_CONFIG_HOME",
-    "XDG_STATE_HOME",
-    "XDG_DATA_HOME",
-    "CLAUDE_CONFIG_DIR",
-    "CODEX_HOME",
-    "GEMINI_CLI_HOME",
-];
+/// What the daemon finds its folders and programs by, beside what says where agents have theirs.
+const VARIABLES: [&str; 4] = ["PATH", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"];
 
 /// A service manager that we write for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,8 +109,10 @@ fn domain() -> String {
 /// Writes the service and has it started; with `print` only shows what would be written.
 pub fn install(print: bool, environment: &Environment, out: &mut Out) -> Ended {
     let manager = Manager::here();
+    let of_agents = folder_variables().filter(|name| !VARIABLES.contains(name));
     let variables = VARIABLES
         .into_iter()
+        .chain(of_agents)
         .filter_map(|name| Some((name, variable(name).filter(|value| !value.is_empty())?)))
         .collect();
     let service = Service { program: call(environment)?.binary, variables };

@@ -5,7 +5,8 @@ use std::io;
 use std::path::Path;
 
 use anyhook_engine::journal::Journal;
-use anyhook_hosts::claude_code::{ClaudeCode, read_transcript};
+use anyhook_hosts::transcript::TranscriptReader;
+use anyhook_hosts::{AGENTS, HostSpec};
 use anyhook_model::json::{merge, to_spaced};
 use anyhook_model::{Caller, Event, Host, Record};
 use jiff::Timestamp;
@@ -128,22 +129,30 @@ impl Item {
     }
 }
 
-/// Takes the newest events from a transcript of Claude Code, and from those of its subagents.
+/// The agent whose transcripts can be read, and how.
+fn transcriber() -> Option<(&'static HostSpec, TranscriptReader)> {
+    AGENTS.into_iter().find_map(|agent| Some((agent, agent.transcript?)))
+}
+
+/// Takes the newest events from an agent's transcript, and from those of its subagents.
 pub fn of_transcript(path: &Path, limit: usize) -> Result<Past, Trouble> {
-    const WHERE: &str = "transcripts are in ~/.claude/projects, one .jsonl a session";
+    let unknown = || Trouble::input("the transcripts of no agent can be read");
+    let (agent, reader) = transcriber().ok_or_else(unknown)?;
+    let place = format!("transcripts are in {}", reader.place);
     let mut past = Past { payloads: Vec::new(), gone: 0, problems: Vec::new() };
-    add_transcript(path, "", &mut past).map_err(|error| {
-        Trouble::input(format!("`{}` cannot be read: {error}", path.display())).hint(WHERE)
+    add_transcript((agent, reader), path, "", &mut past).map_err(|error| {
+        Trouble::input(format!("`{}` cannot be read: {error}", path.display())).hint(&place)
     })?;
     if past.payloads.is_empty() && past.gone == 0 {
         let why = past.problems.first().map_or("it has no events", String::as_str);
-        return Err(Trouble::input(format!("`{}`: {why}", path.display())).hint(WHERE));
+        return Err(Trouble::input(format!("`{}`: {why}", path.display())).hint(place));
     }
     let subagents = path.with_extension("").join("subagents");
     for entry in std::fs::read_dir(subagents).into_iter().flatten().flatten() {
         let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
-        if let Some(agent) = name.strip_suffix(".jsonl")
-            && let Err(error) = add_transcript(&path, &format!("{agent} "), &mut past)
+        if let Some(subagent) = name.strip_suffix(".jsonl")
+            && let Err(error) =
+                add_transcript((agent, reader), &path, &format!("{subagent} "), &mut past)
         {
             past.problems.push(format!("`{}` cannot be read: {error}", path.display()));
         }
@@ -158,8 +167,13 @@ pub fn of_transcript(path: &Path, limit: usize) -> Result<Past, Trouble> {
     Ok(past)
 }
 
-fn add_transcript(path: &Path, whose: &str, past: &mut Past) -> io::Result<()> {
-    let transcript = read_transcript(&std::fs::read(path)?);
+fn add_transcript(
+    (agent, reader): (&HostSpec, TranscriptReader),
+    path: &Path,
+    whose: &str,
+    past: &mut Past,
+) -> io::Result<()> {
+    let transcript = (reader.read)(&std::fs::read(path)?);
     past.problems.extend(transcript.problems);
     let mut last = Timestamp::UNIX_EPOCH;
     for one in transcript.payloads {
@@ -168,7 +182,7 @@ fn add_transcript(path: &Path, whose: &str, past: &mut Past) -> io::Result<()> {
         let caller = Caller::new("/", last);
         let mut payload = one.payload;
         payload.insert("transcript_path".to_owned(), path.to_string_lossy().into());
-        match ClaudeCode.decode(to_spaced(&payload).as_bytes(), &caller) {
+        match agent.protocol.decode(to_spaced(&payload).as_bytes(), &caller) {
             Ok(events) => {
                 let item =
                     |event| Item { id: format!("{whose}line {}", one.line), event, record: None };

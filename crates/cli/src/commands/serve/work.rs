@@ -11,6 +11,7 @@ use anyhook_model::{Caller, DecodeError, Event, Host, OpenFormat, Reply, ToolCal
 use serde_json::Value;
 
 use super::Begun;
+use crate::agents;
 use crate::environment::{Environment, folder};
 use crate::hook::find_host;
 
@@ -60,12 +61,10 @@ fn dispatch(job: &Job, host: &dyn Host, payload: &str, environment: &Environment
 }
 
 fn unknown_host(host: &str) -> Answer {
-    let mut names = vec![OpenFormat.id()];
-    names.extend(anyhook_hosts::AGENTS.iter().map(|agent| agent.id()));
     let error = Fault {
         code: FaultCode::UnknownHost,
         message: format!("unknown host `{host}`"),
-        hint: Some(format!("this version speaks: {}", names.join(", "))),
+        hint: Some(format!("this version speaks: {}", agents::host_ids())),
     };
     Answer { error: Some(error), ..Answer::default() }
 }

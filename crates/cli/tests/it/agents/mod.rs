@@ -348,9 +348,9 @@ impl Scene {
     }
 }
 
-fn capability(agent: Agent, event: &EventKind) -> Capability {
+fn capability(agent: Agent, event: &EventKind) -> &'static Capability {
     let agent = anyhook_hosts::find(agent.name()).unwrap();
-    agent.capabilities().into_iter().find(|row| row.event == *event).unwrap()
+    agent.protocol.capabilities.iter().find(|row| row.event == *event).unwrap()
 }
 
 fn protected(tool: &str) -> String {

@@ -51,11 +51,11 @@ fn compare(agent: Agent, model: Option<&str>, expected: &[&str]) {
     names.extend(announced(&outcome.stdout));
     let host = anyhook_hosts::find(agent.name()).unwrap();
     let is_known = |name: &str| {
-        host.tools().iter().any(|tool| tool.native == name)
-            || host.other_tools().iter().any(|tool| tool.name == name)
+        host.protocol.tools.iter().any(|tool| tool.native == name)
+            || host.other_tools.iter().any(|tool| tool.name == name)
     };
     let unknown: Vec<_> = names.iter().filter(|name| !is_known(name)).collect();
-    assert!(unknown.is_empty(), "{} has tools that no table knows: {unknown:?}", host.title());
+    assert!(unknown.is_empty(), "{} has tools that no table knows: {unknown:?}", host.title);
     // The list was found at all.
     for name in expected {
         assert!(names.contains(*name), "{name} is not among {names:?}");

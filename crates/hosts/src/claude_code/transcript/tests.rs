@@ -6,7 +6,7 @@ use anyhook_model::{Caller, Host};
 use proptest::prelude::*;
 
 use super::*;
-use crate::claude_code::ClaudeCode;
+use crate::claude_code::PROTOCOL;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src/claude_code/transcript/recorded")
@@ -53,7 +53,7 @@ fn headline(payload: &Object) -> String {
 fn every_recorded_transcript() {
     let mut shown = String::new();
     for (name, bytes) in recorded() {
-        let read = read_transcript(&bytes);
+        let read = read(&bytes);
         assert_eq!(read.problems, Vec::<String>::new(), "{name}");
         shown.push_str(&format!("# {name}\n"));
         for made in read.payloads {
@@ -84,9 +84,9 @@ fn hooks_got_the_same() {
             text(payload, "hook_event_name") != "SubagentStop"
                 || text_of(payload, "agent_type").is_some()
         });
-        let mut made = read_transcript(&bytes).payloads;
+        let mut made = read(&bytes).payloads;
         if let Ok(bytes) = fs::read(folder().join(format!("{name}.agent.jsonl"))) {
-            made.extend(read_transcript(&bytes).payloads);
+            made.extend(read(&bytes).payloads);
         }
         let mut made: Vec<Object> = made.into_iter().map(|made| made.payload).collect();
         made.sort_by_key(key);
@@ -121,7 +121,7 @@ fn hooks_got_the_same() {
 fn payloads_come_in_the_order_hooks_got_them() {
     // Not where calls ran side by side, a prompt waited, or a subagent wrote elsewhere.
     for name in ["plain", "tools", "permission", "resumed", "stop-blocked", "commands"] {
-        let read = read_transcript(&recorded()[name]);
+        let read = read(&recorded()[name]);
         let made: Vec<String> = read.payloads.iter().map(|made| key(&made.payload)).collect();
         let received: Vec<String> = received(name).unwrap().iter().map(key).collect();
         assert_eq!(made, received, "{name}");
@@ -130,13 +130,13 @@ fn payloads_come_in_the_order_hooks_got_them() {
 
 fn decode(payload: &Object) -> Vec<anyhook_model::Event> {
     let caller = Caller::new("/", Timestamp::UNIX_EPOCH);
-    ClaudeCode.decode(&serde_json::to_vec(payload).unwrap(), &caller).unwrap()
+    PROTOCOL.decode(&serde_json::to_vec(payload).unwrap(), &caller).unwrap()
 }
 
 #[test]
 fn every_payload_is_an_event_that_is_known() {
     for (name, bytes) in recorded() {
-        for made in read_transcript(&bytes).payloads {
+        for made in read(&bytes).payloads {
             for event in decode(&made.payload) {
                 let kind = event.kind.to_string();
                 let line = made.line;
@@ -179,7 +179,7 @@ fn failed(id: &str, told: &str) -> String {
 
 /// The events of a transcript, each with its line, without the start of the session.
 fn events(lines: &[String]) -> Vec<String> {
-    let read = read_transcript(lines.join("\n").as_bytes());
+    let read = read(lines.join("\n").as_bytes());
     let events = read
         .payloads
         .iter()
@@ -203,7 +203,7 @@ fn a_message_in_several_lines_is_one() {
     let expected =
         ["1 UserPromptSubmit", "3 PreToolUse", "5 PreToolUse", "6 PostToolUseFailure", "9 Stop"];
     assert_eq!(events(&lines), expected);
-    let read = read_transcript(lines.join("\n").as_bytes());
+    let read = read(lines.join("\n").as_bytes());
     assert_eq!(read.payloads.last().unwrap().payload["last_assistant_message"], "done.");
 }
 
@@ -275,7 +275,7 @@ fn a_line_that_cannot_be_read_is_told_and_the_rest_is_read() {
     let mut bytes = user("go").into_bytes();
     bytes.extend(b"\r\n\n{\"type\": \"user\", \"mess\n[1]\n\xff\xfe\n");
     bytes.extend(user("caf\u{e9}").replace("café", r"\ud83d!").into_bytes());
-    let read = read_transcript(&bytes);
+    let read = read(&bytes);
     let problems = [
         "line 3: it is no JSON: EOF while parsing a string at line 1 column 22",
         "line 4: it is no JSON object",
@@ -297,7 +297,7 @@ fn what_is_no_transcript_is_said_in_one_line() {
         b"[]",
     ];
     for other in others {
-        let read = read_transcript(other);
+        let read = read(other);
         assert_eq!(read.payloads, []);
         let problem = "it is no transcript of Claude Code: no line has a `type` and a `sessionId`";
         assert_eq!(read.problems, [problem]);
@@ -307,9 +307,9 @@ fn what_is_no_transcript_is_said_in_one_line() {
 #[test]
 fn transcripts_cut_anywhere_are_read_as_far_as_they_go() {
     for (name, bytes) in recorded() {
-        let whole = read_transcript(&bytes).payloads;
+        let whole = read(&bytes).payloads;
         for cut in (0..bytes.len()).step_by(997) {
-            let read = read_transcript(&bytes[..cut]);
+            let read = read(&bytes[..cut]);
             assert!(read.problems.len() <= 1, "{name} cut at {cut}: {:?}", read.problems);
             assert!(read.payloads.len() <= whole.len() + 1, "{name} cut at {cut}");
         }
@@ -354,13 +354,13 @@ fn some_line() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn any_bytes_come_back(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        let read = read_transcript(&bytes);
+        let read = read(&bytes);
         prop_assert!(!read.payloads.is_empty() || !read.problems.is_empty());
     }
 
     #[test]
     fn any_lines_are_payloads_in_order(lines in prop::collection::vec(some_line(), 0..30)) {
-        let read = read_transcript(lines.join("\n").as_bytes());
+        let read = read(lines.join("\n").as_bytes());
         prop_assert!(read.payloads.is_sorted_by_key(|made| made.line));
         let mut calls = HashSet::new();
         for made in &read.payloads {

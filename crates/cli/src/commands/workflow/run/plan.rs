@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use anyhook_engine::sha256_hex;
-use anyhook_hosts::{AGENTS, Agent, launch};
+use anyhook_hosts::{in_search_order, launch};
 use anyhook_model::pipeline::{
     AgentPlan, Command, Notify, PIPELINE_VERSION, PipelineView, Plan, Step, Work, Workspace,
     WorkspaceKind,
@@ -23,8 +23,6 @@ use crate::workflow::project::Project;
 
 /// The beginning of the names of a workflow's pipelines.
 const NAME: &str = "workflow/";
-/// Whose programs are looked for if nobody says which is to be started, the first one first.
-const USUAL: [&str; 4] = ["claude", "codex", "opencode", "gemini"];
 /// An agent that rests too early is told so as often before a person is asked.
 const NUDGES: u32 = 3;
 /// The variable by which a command may place the prompt itself.
@@ -49,12 +47,11 @@ impl Starter<'_> {
         if let Some(run) = self.with.or(own).or(definition.run.as_deref()) {
             return Ok(run.to_owned());
         }
-        let is_here = |name: &&&str| {
-            let known = AGENTS.into_iter().find(|agent| agent.program() == **name);
-            known.is_some_and(|agent: &dyn Agent| program(agent).is_some())
-        };
-        USUAL.iter().find(is_here).map(|name| (*name).to_owned()).ok_or_else(|| {
-            let why = format!("nobody says how `{agent}` is started, and none of {} is on the PATH", USUAL.join(", "));
+        let known = in_search_order();
+        let here = known.iter().find(|agent| program(agent).is_some());
+        here.map(|agent| agent.program.to_owned()).ok_or_else(|| {
+            let programs = known.map(|agent| agent.program).join(", ");
+            let why = format!("nobody says how `{agent}` is started, and none of {programs} is on the PATH");
             Trouble::problem(why).hint(
                 "anyhook workflow run --with COMMAND, or `run = \"COMMAND\"` in .agents/workflow.toml",
             )

@@ -1,0 +1,128 @@
+//! Our entries in Claude Code's `settings.json`.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::{injection, off};
+use crate::command::{Command, CommandFile};
+use crate::spec;
+use crate::wiring::json_hooks::Handler;
+use crate::wiring::{
+    Call, Displaced, Edits, Injection, Inspection, JsonSettings, Scope, SettingsError, Start,
+    Texts, Unanswered,
+};
+
+/// Its settings.
+pub(super) struct Settings;
+
+impl spec::Settings for Settings {
+    fn files(&self, scope: &Scope) -> Vec<PathBuf> {
+        vec![settings(scope).path]
+    }
+
+    fn further_files(&self, scope: &Scope) -> Vec<PathBuf> {
+        off::further_files(scope)
+    }
+
+    fn files_named_in(&self, scope: &Scope, texts: &Texts) -> Vec<PathBuf> {
+        off::plugin_files(scope, texts)
+    }
+
+    fn wire(&self, scope: &Scope, texts: &Texts, call: &Call) -> Result<Edits, SettingsError> {
+        let file = settings(scope);
+        let handlers: Vec<Handler> = EVENTS.iter().map(|event| handler(event, call, 600)).collect();
+        let text = file.wire(texts, &handlers)?;
+        Ok(Edits::from([(file.path, Some(text))]))
+    }
+
+    fn unwire(&self, scope: &Scope, texts: &Texts) -> Result<Edits, SettingsError> {
+        settings(scope).unwire(texts)
+    }
+
+    fn inspect(&self, scope: &Scope, texts: &Texts) -> Result<Inspection, SettingsError> {
+        let mut found = settings(scope).inspect(texts, EVENTS)?;
+        found.obstacles = off::obstacles(scope, texts)?;
+        Ok(found)
+    }
+
+    fn inject(&self, start: &Start<'_>) -> Result<Injection, SettingsError> {
+        injection::inject(start)
+    }
+
+    fn displaced(
+        &self,
+        _scope: &Scope,
+        run: &str,
+        _variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Option<Displaced> {
+        injection::displaced(run)
+    }
+
+    fn command_file(&self, scope: &Scope, command: &Command<'_>) -> Option<CommandFile> {
+        let fields =
+            [("description", command.description), ("argument-hint", command.argument_hint)];
+        Some(CommandFile {
+            path: folder(scope).join(format!("commands/{}.md", command.name)),
+            text: command.markdown(&fields, "$ARGUMENTS"),
+            call: format!("/{}", command.name),
+        })
+    }
+}
+
+/// The events we are called at: one entry each, without a matcher.
+pub(super) const EVENTS: &[&str] = &[
+    "SessionStart",
+    "SessionEnd",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PermissionRequest",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "Stop",
+    "StopFailure",
+    "SubagentStart",
+    "SubagentStop",
+    "PreCompact",
+    "PostCompact",
+    "Notification",
+];
+
+/// The events at which a call that is not answered is refused, where a guard is installed.
+const TOOL_EVENTS: &[&str] = &["PreToolUse", "PermissionRequest"];
+
+pub(super) fn settings(scope: &Scope) -> JsonSettings {
+    let path = folder(scope).join("settings.json");
+    JsonSettings { host: "claude-code", path, tool_events: TOOL_EVENTS }
+}
+
+/// Returns the folder it has for itself.
+pub(super) fn folder(scope: &Scope) -> PathBuf {
+    match &scope.project {
+        Some(project) => project.join(".claude"),
+        None => scope.folder("CLAUDE_CONFIG_DIR", ".claude"),
+    }
+}
+
+pub(super) fn handler(event: &&'static str, call: &Call, permission_seconds: u64) -> Handler {
+    let seconds = match *event {
+        // At the end of a session the host waits only a moment.
+        "SessionEnd" => 5,
+        "PermissionRequest" => permission_seconds,
+        _ => 600,
+    };
+    let mut handler = json!({"type": "command"});
+    if TOOL_EVENTS.contains(event) {
+        // What it takes for a failure blocks, so without a guard there must be none. It also covers
+        // what no entry can: that we did not answer within the host's own limit.
+        let unanswered = Unanswered::Refused { otherwise: 0 };
+        handler["command"] = call.command("claude-code", seconds * 1000, unanswered).into();
+        handler["timeout"] = seconds.into();
+        handler["onFailure"] = "block".into();
+    } else {
+        // A prompt must not be blocked by a program that is missing.
+        handler["command"] = call.command("claude-code", seconds * 1000, Unanswered::GoesOn).into();
+        handler["timeout"] = seconds.into();
+    }
+    Handler { event, handler }
+}

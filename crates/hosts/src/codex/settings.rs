@@ -1,0 +1,168 @@
+//! Our entries in Codex's `hooks.json`, and the trust in them in its `config.toml`.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::injection;
+use crate::command::{Command, CommandFile};
+use crate::spec;
+use crate::wiring::codex_trust;
+use crate::wiring::json_hooks::{self, Handler};
+use crate::wiring::{
+    Call, Displaced, Edits, Injection, Inspection, JsonSettings, Obstacle, Scope, SettingsError,
+    Start, Texts, Unanswered, is_ours,
+};
+
+/// Its settings.
+pub(super) struct Settings;
+
+impl spec::Settings for Settings {
+    fn files(&self, scope: &Scope) -> Vec<PathBuf> {
+        vec![hooks_file(scope).path, config_file(scope)]
+    }
+
+    fn further_files(&self, scope: &Scope) -> Vec<PathBuf> {
+        scope.project.iter().map(|_| own_config(scope)).collect()
+    }
+
+    fn wire(&self, scope: &Scope, texts: &Texts, call: &Call) -> Result<Edits, SettingsError> {
+        let file = hooks_file(scope);
+        let config = config_file(scope);
+        let handlers: Vec<Handler> = EVENTS.iter().map(|event| handler(event, call, 600)).collect();
+        let hooks = file.wire(texts, &handlers)?;
+        // Without its hash in the settings a hook is skipped in silence.
+        let trusted: Vec<(String, String)> = our_hashes(&file.path, &hooks)?;
+        let config_text =
+            codex_trust::trust(&config, texts.get(&config).map(String::as_str), &trusted)?;
+        Ok(Edits::from([(file.path, Some(hooks)), (config, Some(config_text))]))
+    }
+
+    fn unwire(&self, scope: &Scope, texts: &Texts) -> Result<Edits, SettingsError> {
+        let file = hooks_file(scope);
+        let config = config_file(scope);
+        let mut edits = file.unwire(texts)?;
+        if let (Some(hooks), Some(text)) = (texts.get(&file.path), texts.get(&config)) {
+            let ours = our_hashes(&file.path, hooks)?;
+            let after = codex_trust::untrust(&config, text, &file.path, &ours)?;
+            if after != *text {
+                edits.insert(config, Some(after));
+            }
+        }
+        Ok(edits)
+    }
+
+    fn inspect(&self, scope: &Scope, texts: &Texts) -> Result<Inspection, SettingsError> {
+        let file = hooks_file(scope);
+        let config = config_file(scope);
+        let mut found = file.inspect(texts, EVENTS)?;
+        let config_text = texts.get(&config).map(String::as_str).unwrap_or_default();
+        let own = own_config(scope);
+        let own_text = texts.get(&own).map(String::as_str).unwrap_or_default();
+        if let Some(feature) = codex_trust::switched_off(&own, own_text)? {
+            let setting = format!("[features] {feature} = false");
+            found.obstacles.push(Obstacle::setting(&setting, &own));
+        }
+        if let Some(hooks) = texts.get(&file.path) {
+            for (key, hash) in our_hashes(&file.path, hooks)? {
+                if codex_trust::trusted_hash(&config, config_text, &key)?.as_deref()
+                    != Some(hash.as_str())
+                {
+                    found.stale.push(format!("{key} is not trusted in {}", config.display()));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn inject(&self, start: &Start<'_>) -> Result<Injection, SettingsError> {
+        injection::inject(start)
+    }
+
+    fn displaced(
+        &self,
+        scope: &Scope,
+        _run: &str,
+        _variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Option<Displaced> {
+        Some(Displaced::File(config_file(scope)))
+    }
+
+    /// A skill: files in `prompts` are no longer read.
+    fn command_file(&self, scope: &Scope, command: &Command<'_>) -> Option<CommandFile> {
+        let call = format!("${}", command.name);
+        let argument = format!("what is written behind `{call}`");
+        let fields = [("name", command.name), ("description", command.description)];
+        Some(CommandFile {
+            path: folder(scope).join(format!("skills/{}/SKILL.md", command.name)),
+            text: command.markdown(&fields, &argument),
+            call,
+        })
+    }
+}
+
+/// The events we are called at: one entry each, without a matcher.
+pub(super) const EVENTS: &[&str] = &[
+    "SessionStart",
+    "SessionEnd",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PermissionRequest",
+    "PostToolUse",
+    "PreCompact",
+    "PostCompact",
+    "SubagentStart",
+    "SubagentStop",
+    "Stop",
+];
+
+/// The events at which a call that is not answered is refused, where a guard is installed.
+const TOOL_EVENTS: &[&str] = &["PreToolUse", "PermissionRequest"];
+
+fn hooks_file(scope: &Scope) -> JsonSettings {
+    let path = folder(scope).join("hooks.json");
+    JsonSettings { host: "codex", path, tool_events: TOOL_EVENTS }
+}
+
+/// Returns the folder it has for itself.
+fn folder(scope: &Scope) -> PathBuf {
+    match &scope.project {
+        Some(project) => project.join(".codex"),
+        None => scope.folder("CODEX_HOME", ".codex"),
+    }
+}
+
+/// Returns the settings of the same level.
+fn own_config(scope: &Scope) -> PathBuf {
+    folder(scope).join("config.toml")
+}
+
+/// Trust is the user's, also for a project's hooks.
+fn config_file(scope: &Scope) -> PathBuf {
+    scope.folder("CODEX_HOME", ".codex").join("config.toml")
+}
+
+/// Returns key and hash of each handler of ours.
+fn our_hashes(path: &Path, hooks: &str) -> Result<Vec<(String, String)>, SettingsError> {
+    let value = json_hooks::value(path, hooks, &[])?.unwrap_or_default();
+    let ours = codex_trust::hashes(path, &value)
+        .into_iter()
+        .filter(|(_, _, command)| is_ours(command, "codex"));
+    Ok(ours.map(|(key, hash, _)| (key, hash)).collect())
+}
+
+pub(super) fn handler(event: &&'static str, call: &Call, permission_seconds: u64) -> Handler {
+    let seconds = match *event {
+        // At the end of a session the host waits three seconds at the most.
+        "SessionEnd" => 3,
+        "PermissionRequest" => permission_seconds,
+        _ => 600,
+    };
+    let unanswered = if TOOL_EVENTS.contains(event) {
+        Unanswered::Refused { otherwise: 1 }
+    } else {
+        Unanswered::GoesOn
+    };
+    let command = call.command("codex", seconds * 1000, unanswered);
+    Handler { event, handler: json!({"type": "command", "command": command, "timeout": seconds}) }
+}

@@ -1,0 +1,112 @@
+//! Our entries in Gemini CLI's `settings.json`.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::{FOLDER, HOME_VARIABLE};
+use crate::command::{Command, CommandFile};
+use crate::spec;
+use crate::wiring::json_hooks::{self, Handler};
+use crate::wiring::{
+    Call, Edits, Injection, Inspection, JsonSettings, Obstacle, Scope, SettingsError, Start, Texts,
+    Unanswered, is_ours,
+};
+
+/// Its settings.
+pub(super) struct Settings;
+
+impl spec::Settings for Settings {
+    fn files(&self, scope: &Scope) -> Vec<PathBuf> {
+        vec![settings(scope).path]
+    }
+
+    fn wire(&self, scope: &Scope, texts: &Texts, call: &Call) -> Result<Edits, SettingsError> {
+        let file = settings(scope);
+        let handlers: Vec<Handler> = EVENTS.iter().map(|event| handler(event, call)).collect();
+        let text = file.wire(texts, &handlers)?;
+        Ok(Edits::from([(file.path, Some(text))]))
+    }
+
+    fn unwire(&self, scope: &Scope, texts: &Texts) -> Result<Edits, SettingsError> {
+        settings(scope).unwire(texts)
+    }
+
+    fn inspect(&self, scope: &Scope, texts: &Texts) -> Result<Inspection, SettingsError> {
+        let file = settings(scope);
+        let mut found = file.inspect(texts, EVENTS)?;
+        let Some(text) = texts.get(&file.path) else { return Ok(found) };
+        if json_hooks::value(&file.path, text, &["hooksConfig", "enabled"])? == Some(false.into()) {
+            found.obstacles.push(Obstacle::setting("hooksConfig.enabled = false", &file.path));
+        }
+        for keys in [["hooksConfig", "disabled"], ["hooks", "disabled"]] {
+            let disabled = json_hooks::value(&file.path, text, &keys)?.unwrap_or_default();
+            let is_off = |name: &Value| {
+                name.as_str().is_some_and(|name| name == NAME || is_ours(name, "gemini-cli"))
+            };
+            if disabled.as_array().is_some_and(|names| names.iter().any(is_off)) {
+                let setting = format!("{}, which lists anyhook,", keys.join("."));
+                found.obstacles.push(Obstacle::setting(&setting, &file.path));
+            }
+        }
+        Ok(found)
+    }
+
+    fn inject(&self, _start: &Start<'_>) -> Result<Injection, SettingsError> {
+        let why = "it takes hooks from its settings files and nowhere else";
+        Ok(Injection { why_not: Some(why), ..Injection::default() })
+    }
+
+    fn command_file(&self, scope: &Scope, command: &Command<'_>) -> Option<CommandFile> {
+        Some(CommandFile {
+            path: folder(scope).join(format!("commands/{}.toml", command.name)),
+            text: command.toml("{{args}}"),
+            call: format!("/{}", command.name),
+        })
+    }
+}
+
+/// The name of our entries, by which the host can switch them off.
+const NAME: &str = "anyhook";
+
+/// The events we are called at: one entry each, without a matcher.
+const EVENTS: &[&str] = &[
+    "SessionStart",
+    "SessionEnd",
+    "BeforeAgent",
+    "AfterAgent",
+    "BeforeTool",
+    "AfterTool",
+    "PreCompress",
+    "Notification",
+];
+
+/// The events at which a call that is not answered is refused, where a guard is installed.
+const TOOL_EVENTS: &[&str] = &["BeforeTool"];
+
+fn settings(scope: &Scope) -> JsonSettings {
+    let path = folder(scope).join("settings.json");
+    JsonSettings { host: "gemini-cli", path, tool_events: TOOL_EVENTS }
+}
+
+/// Returns the folder it has for itself.
+fn folder(scope: &Scope) -> PathBuf {
+    let home = || scope.folder(HOME_VARIABLE, "");
+    scope.project.clone().unwrap_or_else(home).join(FOLDER)
+}
+
+fn handler(event: &&'static str, call: &Call) -> Handler {
+    // In milliseconds, unlike the other hosts.
+    let limit = if *event == "SessionEnd" { 5_000 } else { 600_000 };
+    // It takes every exit code above 1 for a block, also that of a shell that finds no program.
+    let unanswered = if TOOL_EVENTS.contains(event) {
+        Unanswered::Refused { otherwise: 1 }
+    } else {
+        Unanswered::Softened
+    };
+    let command = call.command("gemini-cli", limit, unanswered);
+    Handler {
+        event,
+        handler: json!({"type": "command", "name": NAME, "command": command, "timeout": limit}),
+    }
+}

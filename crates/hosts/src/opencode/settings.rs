@@ -1,0 +1,134 @@
+//! Our plugin among OpenCode's.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::injection;
+use crate::command::{Command, CommandFile};
+use crate::spec;
+use crate::wiring::{
+    Call, Displaced, Edits, Injection, Inspection, PERMISSION_SECONDS, Scope, SettingsError, Start,
+    Texts, folders_in,
+};
+
+/// The plugin's text; names like `@BINARY@` stand for what `install` fills in.
+const PLUGIN: &str = include_str!("plugin.js");
+
+/// Its settings.
+pub(super) struct Settings;
+
+impl spec::Settings for Settings {
+    fn files(&self, scope: &Scope) -> Vec<PathBuf> {
+        vec![plugin_file(scope)]
+    }
+
+    fn wire(&self, scope: &Scope, texts: &Texts, call: &Call) -> Result<Edits, SettingsError> {
+        let path = plugin_file(scope);
+        if texts.get(&path).is_some_and(|text| !is_our_plugin(text)) {
+            return Err(SettingsError::Unexpected {
+                path,
+                what: "the file".to_owned(),
+                expected: "our plugin",
+            });
+        }
+        Ok(Edits::from([(path, Some(plugin(call)))]))
+    }
+
+    fn unwire(&self, scope: &Scope, texts: &Texts) -> Result<Edits, SettingsError> {
+        let path = plugin_file(scope);
+        let is_ours = texts.get(&path).is_some_and(|text| is_our_plugin(text));
+        Ok(if is_ours { Edits::from([(path, None)]) } else { Edits::new() })
+    }
+
+    fn inspect(&self, scope: &Scope, texts: &Texts) -> Result<Inspection, SettingsError> {
+        let path = plugin_file(scope);
+        let mut found = Inspection::default();
+        match texts.get(&path).and_then(|text| binary_of(text)) {
+            Some(binary) => {
+                found.ours.push(binary);
+                let arguments = texts.get(&path).map(|text| arguments_of(text));
+                found.plugin_folders = folders_in(&arguments.unwrap_or_default());
+                // Each of them is what an earlier version did not have.
+                let marks = ["\"--state\"", "const DIALOG_ARGUMENTS"];
+                let is_newest = |text: &String| marks.iter().all(|mark| text.contains(mark));
+                if !texts.get(&path).is_some_and(is_newest) {
+                    found.outdated.push("all".to_owned());
+                }
+            }
+            None => found.missing.push("all".to_owned()),
+        }
+        Ok(found)
+    }
+
+    fn inject(&self, start: &Start<'_>) -> Result<Injection, SettingsError> {
+        injection::inject(start)
+    }
+
+    fn displaced(
+        &self,
+        _scope: &Scope,
+        _run: &str,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Option<Displaced> {
+        variable(injection::VARIABLE).map(Displaced::Text)
+    }
+
+    fn command_file(&self, scope: &Scope, command: &Command<'_>) -> Option<CommandFile> {
+        Some(CommandFile {
+            path: folder(scope).join(format!("commands/{}.md", command.name)),
+            text: command.markdown(&[("description", command.description)], "$ARGUMENTS"),
+            call: format!("/{}", command.name),
+        })
+    }
+}
+
+/// How long a hook may take.
+const LIMIT_MS: u64 = 600_000;
+/// How long a dialog may wait for an answer from elsewhere.
+const DIALOG_LIMIT_MS: u64 = PERMISSION_SECONDS * 1000;
+
+/// Returns the plugin that calls us.
+pub(super) fn plugin(call: &Call) -> String {
+    let marker = call.folders().map(|folders| folders.marker().to_string_lossy().into_owned());
+    let values: [(&str, Value); 4] = [
+        ("\"@BINARY@\"", call.answering().to_string_lossy().into()),
+        ("\"@ARGUMENTS@\"", call.arguments("opencode", LIMIT_MS).into()),
+        ("\"@DIALOG_ARGUMENTS@\"", call.arguments("opencode", DIALOG_LIMIT_MS).into()),
+        ("\"@MARKER@\"", marker.unwrap_or_default().into()),
+    ];
+    let text = PLUGIN
+        .replace("@LIMIT_MS@", &LIMIT_MS.to_string())
+        .replace("@DIALOG_LIMIT_MS@", &DIALOG_LIMIT_MS.to_string());
+    // Each stands before what it is filled with, so that no path is taken for another's place.
+    values.iter().fold(text, |text, (place, value)| text.replacen(place, &value.to_string(), 1))
+}
+
+fn plugin_file(scope: &Scope) -> PathBuf {
+    folder(scope).join("plugins/anyhook.js")
+}
+
+/// Returns the folder it has for itself.
+fn folder(scope: &Scope) -> PathBuf {
+    match &scope.project {
+        Some(project) => project.join(".opencode"),
+        None => scope.config_home.join("opencode"),
+    }
+}
+
+fn is_our_plugin(text: &str) -> bool {
+    text.starts_with("// anyhook for OpenCode")
+}
+
+/// Returns the arguments a plugin of ours calls its program with.
+fn arguments_of(text: &str) -> Vec<String> {
+    let line = text.lines().find_map(|line| line.strip_prefix("const ARGUMENTS = "));
+    let read = line.map(|line| serde_json::from_str(line.trim_end_matches(';')));
+    read.and_then(Result::ok).unwrap_or_default()
+}
+
+/// Returns the program a plugin of ours calls.
+fn binary_of(text: &str) -> Option<String> {
+    let line = text.lines().find_map(|line| line.strip_prefix("const BINARY = "))?;
+    serde_json::from_str(line.trim_end_matches(';')).ok()
+}

@@ -1,0 +1,338 @@
+//! What is known of an agent, as data: a [`HostSpec`] in each agent's folder.
+//!
+//! It has two halves. A [`Protocol`] is what an agent's hooks need, and all that the small hook
+//! program links. The rest of a [`HostSpec`] is for people and for the daemon; its settings bring
+//! parsers along that the hook path must not carry. So nothing in a [`Protocol`] may refer to its
+//! [`HostSpec`].
+
+use std::fmt;
+use std::path::PathBuf;
+
+use anyhook_model::inquiry::{AgentQuestion, QuestionAnswer};
+use anyhook_model::json::{Object, PassedOn};
+use anyhook_model::{
+    Caller, DecodeError, Event, EventKind, Host, LateRefusal, PromptType, Reply, ToolCall, Verdict,
+    exit_code,
+};
+use serde_json::Value;
+
+use crate::command::{Command, CommandFile};
+use crate::dialog::Dialog;
+use crate::facts::{Capability, Quirk};
+use crate::launch::Launch;
+use crate::log::{LogHomes, LogPlace, LogReader, LogSays, LogState};
+use crate::say;
+use crate::tool::{self, OtherTool, Tool};
+use crate::transcript::TranscriptReader;
+use crate::wiring::{
+    Call, Displaced, Edits, Injection, Inspection, Scope, SettingsError, Start, Texts,
+};
+
+/// How an agent and its hooks talk: what the hook path knows of an agent.
+pub struct Protocol {
+    /// The name on the command line and in a hook's `hosts`.
+    pub id: &'static str,
+    /// The names its process may have: its own, or that of what it runs on.
+    pub process_names: &'static [&'static str],
+    /// The variables in which it tells hooks the project's folder, most telling first.
+    pub project_variables: &'static [&'static str],
+    /// The variables by which people choose where its settings and logs are.
+    pub folder_variables: &'static [&'static str],
+    /// Its tools that have a canonical name.
+    pub tools: &'static [Tool],
+    /// What a hook can do at each event: one row per event, in the order of [`EventKind::all`].
+    pub capabilities: &'static [Capability],
+    /// The values that [`Codec::decode`] passes on without looking into them, other than for the
+    /// names of their members.
+    pub passed_on: &'static [PassedOn],
+    /// The tools by which it asks the person something.
+    pub prompt_tools: &'static [(&'static str, PromptType)],
+    /// Whether such a question can be answered by keys in its dialog alone.
+    pub is_answered_by_keys: bool,
+    /// After how many blocks in a turn it lets a stop through, if it does.
+    pub stop_cap: Option<u32>,
+    /// Who gets to see warnings.
+    pub warns: Warns,
+    /// What blocks a tool call when no answer was found in time.
+    pub late_refusal: &'static LateRefusal,
+    /// Reads its payloads and writes its replies.
+    pub codec: &'static dyn Codec,
+}
+
+/// Blocks by exit code 2, as most agents understand it.
+pub static EXIT_CODE_REFUSAL: LateRefusal =
+    LateRefusal { stdout: "", exit_code: exit_code::BLOCKED };
+
+/// Who gets to see the warnings in a reply.
+#[derive(Clone, Copy, Debug)]
+pub enum Warns {
+    /// The person, at every event.
+    Person,
+    /// The model, at these events alone.
+    Model(&'static [EventKind]),
+}
+
+/// Reads an agent's payloads and writes its replies: pure functions both ways.
+pub trait Codec: Sync {
+    /// Reads one payload as one or more events, to be dispatched in order.
+    fn decode(&self, payload: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError>;
+
+    /// Writes the verdict on `event` as a reply. This cannot fail: every path ends in a reply.
+    fn encode(&self, event: &Event, verdict: &Verdict) -> Reply;
+
+    /// Writes the reply to a payload that could not be read; see [`Host::refuse`].
+    fn refuse(&self, error: &DecodeError, guarded: bool) -> Reply {
+        say::refuse(error, guarded)
+    }
+
+    /// Returns the questions to the person that a tool call consists of.
+    fn questions(&self, call: &ToolCall) -> Vec<AgentQuestion> {
+        let _ = call;
+        Vec::new()
+    }
+
+    /// Returns what is to be merged into the input of such a call so that it has these answers.
+    fn answered(&self, answers: &[QuestionAnswer]) -> Object {
+        let _ = answers;
+        Object::new()
+    }
+
+    /// Returns the command of a call by what the agent starts a shell with; see
+    /// [`Host::running_command`].
+    fn running_command<'shell>(&self, shell_argument: &'shell str) -> Option<&'shell str> {
+        let _ = shell_argument;
+        None
+    }
+}
+
+impl Host for Protocol {
+    fn id(&self) -> &'static str {
+        self.id
+    }
+
+    fn decode(&self, payload: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> {
+        self.codec.decode(payload, caller)
+    }
+
+    fn passed_on(&self) -> &'static [PassedOn] {
+        self.passed_on
+    }
+
+    fn encode(&self, event: &Event, verdict: &Verdict) -> Reply {
+        self.codec.encode(event, verdict)
+    }
+
+    fn native_input(&self, call: &ToolCall, changed: &Object) -> Result<Option<Value>, String> {
+        tool::native_input(self.tools, call, changed)
+    }
+
+    fn questions(&self, call: &ToolCall) -> Vec<AgentQuestion> {
+        self.codec.questions(call)
+    }
+
+    fn running_command<'shell>(&self, shell_argument: &'shell str) -> Option<&'shell str> {
+        self.codec.running_command(shell_argument)
+    }
+
+    fn is_answered_by_keys(&self) -> bool {
+        self.is_answered_by_keys
+    }
+
+    fn answered(&self, answers: &[QuestionAnswer]) -> Object {
+        self.codec.answered(answers)
+    }
+
+    fn can_ask(&self, event: &Event) -> bool {
+        self.capabilities.iter().any(|row| row.event == event.kind && row.ask)
+    }
+
+    fn can_warn(&self, event: &EventKind) -> bool {
+        match self.warns {
+            Warns::Person => true,
+            Warns::Model(events) => events.contains(event),
+        }
+    }
+
+    fn warns_person(&self) -> bool {
+        matches!(self.warns, Warns::Person)
+    }
+
+    fn refuse(&self, error: &DecodeError, guarded: bool) -> Reply {
+        self.codec.refuse(error, guarded)
+    }
+
+    fn late_refusal(&self) -> &'static LateRefusal {
+        self.late_refusal
+    }
+
+    fn project_variables(&self) -> &'static [&'static str] {
+        self.project_variables
+    }
+
+    fn process_names(&self) -> &'static [&'static str] {
+        self.process_names
+    }
+
+    fn prompt_tool(&self, tool: &str) -> Option<PromptType> {
+        let found = self.prompt_tools.iter().find(|(name, _)| *name == tool);
+        found.map(|(_, prompt)| *prompt)
+    }
+
+    fn stop_cap(&self) -> Option<u32> {
+        self.stop_cap
+    }
+}
+
+impl fmt::Debug for Protocol {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Protocol").field(&self.id).finish()
+    }
+}
+
+/// An agent's program: everything anyhook knows of it.
+pub struct HostSpec {
+    /// What its hooks need.
+    pub protocol: &'static Protocol,
+    /// The name people know it by.
+    pub title: &'static str,
+    /// Other names that people write in a hook's `hosts`.
+    pub other_names: &'static [&'static str],
+    /// The name of its program.
+    pub program: &'static str,
+    /// The npm package it comes in.
+    pub package: &'static str,
+    /// The version everything here was tried with.
+    pub tried_version: &'static str,
+    /// The variables that it sets for the commands it runs, and that nothing else sets: not an
+    /// editor's terminal, nor a person's own settings.
+    pub session_variables: &'static [&'static str],
+    /// Its tools that have no canonical name.
+    pub other_tools: &'static [OtherTool],
+    /// Fields of such tools that look as if they held a command and do not: tool, field.
+    pub other_tool_texts: &'static [(&'static str, &'static str)],
+    /// How it differs from what one would think.
+    pub quirks: &'static [Quirk],
+    /// How long hooks may take, a little less than it waits for them.
+    pub limits: Limits,
+    /// Its place in the search for an agent where nobody says which: the lowest is tried first.
+    pub search_order: u32,
+    /// Edits its settings.
+    pub settings: &'static dyn Settings,
+    /// Returns the arguments that make its command line start with a prompt, or resume a session.
+    pub launch: fn(&Launch<'_>) -> Vec<String>,
+    /// Tells whether a start takes its prompt as an argument; else it is to be typed once the agent
+    /// is ready.
+    pub takes_prompt: fn(&Launch<'_>) -> bool,
+    /// Returns the dialog that its screen shows, plain or with colours, if no hook tells of it or
+    /// none can answer it.
+    pub dialog: Option<fn(&str) -> Option<Dialog>>,
+    /// Reads the logs that it writes for itself.
+    pub log: Option<LogReader>,
+    /// Reads its transcripts as the payloads that its hooks had.
+    pub transcript: Option<TranscriptReader>,
+}
+
+/// How long hooks may take, in milliseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// At the end of a session.
+    pub session_end_ms: u64,
+    /// At every other event.
+    pub other_ms: u64,
+}
+
+impl HostSpec {
+    /// Returns the name on the command line and in a hook's `hosts`.
+    pub fn id(&self) -> &'static str {
+        self.protocol.id
+    }
+
+    /// Returns how long hooks may take at an event, in milliseconds.
+    pub fn limit_ms(&self, event: &EventKind) -> u64 {
+        match event {
+            EventKind::SessionEnd => self.limits.session_end_ms,
+            _ => self.limits.other_ms,
+        }
+    }
+
+    /// Returns the dialog that its screen shows, if it is one that only keys can answer.
+    pub fn dialog(&self, screen: &str) -> Option<Dialog> {
+        self.dialog.and_then(|read| read(screen))
+    }
+
+    /// Returns where the logs are that it writes for itself.
+    pub fn log_places(&self, homes: &LogHomes) -> Vec<LogPlace> {
+        self.log.as_ref().map(|log| (log.places)(homes)).unwrap_or_default()
+    }
+
+    /// Returns the state of a log before its first line, as far as the file's name tells.
+    pub fn begin_log(&self, file_name: &str) -> LogState {
+        self.log.as_ref().map(|log| (log.begin)(file_name)).unwrap_or_default()
+    }
+
+    /// Reads the next line of a log, or the data of a row: what it tells of the agent, if anything.
+    pub fn read_log_line(&self, state: &mut LogState, line: &str) -> Option<LogSays> {
+        self.log.as_ref().and_then(|log| (log.read_line)(state, line))
+    }
+}
+
+impl fmt::Debug for HostSpec {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("HostSpec").field(&self.id()).finish()
+    }
+}
+
+/// Edits an agent's settings so that it calls us: texts in, texts out.
+pub trait Settings: Sync {
+    /// Returns the settings files that are edited.
+    fn files(&self, scope: &Scope) -> Vec<PathBuf>;
+
+    /// Returns further files that tell whether it calls us and are never edited.
+    fn further_files(&self, scope: &Scope) -> Vec<PathBuf> {
+        let _ = scope;
+        Vec::new()
+    }
+
+    /// Returns further files that these texts lead to, such as those of plugins, and that tell
+    /// whether it calls us.
+    fn files_named_in(&self, scope: &Scope, texts: &Texts) -> Vec<PathBuf> {
+        let _ = (scope, texts);
+        Vec::new()
+    }
+
+    /// Adds our entries: returns the new texts of the files that change.
+    fn wire(&self, scope: &Scope, texts: &Texts, call: &Call) -> Result<Edits, SettingsError>;
+
+    /// Removes our entries: returns the new texts of the files that change.
+    fn unwire(&self, scope: &Scope, texts: &Texts) -> Result<Edits, SettingsError>;
+
+    /// Finds out whether and how it calls us.
+    fn inspect(&self, scope: &Scope, texts: &Texts) -> Result<Inspection, SettingsError>;
+
+    /// Returns what makes the agent call us for one start of it, added to what the user and the
+    /// project have; its settings files stay as they are.
+    ///
+    /// Whether its settings have it call us already is for the caller to [inspect](Self::inspect).
+    fn inject(&self, start: &Start<'_>) -> Result<Injection, SettingsError> {
+        let _ = start;
+        Ok(Injection { why_not: Some("it was never tried"), ..Injection::default() })
+    }
+
+    /// Returns the settings that an injection takes the place of, by the user's files, the agent's
+    /// command line and its environment; none if the agent adds them up.
+    fn displaced(
+        &self,
+        scope: &Scope,
+        run: &str,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Option<Displaced> {
+        let _ = (scope, run, variable);
+        None
+    }
+
+    /// Returns the file from which the agent reads a command that people type, if it has such.
+    fn command_file(&self, scope: &Scope, command: &Command<'_>) -> Option<CommandFile> {
+        let _ = (scope, command);
+        None
+    }
+}
