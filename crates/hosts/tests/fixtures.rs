@@ -9,13 +9,16 @@ use anyhook_hosts::{AGENTS, HostSpec};
 use anyhook_model::{Caller, Effect, Event, Host, RecordId, Reply, Spelling, Verdict};
 use serde_json::{Value, json};
 
+/// The agent's folder.
+fn folder(agent: &HostSpec) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(agent.id().replace('-', "_"))
+}
+
 fn fixtures(agent: &HostSpec) -> Vec<(String, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("src")
-        .join(agent.id().replace('-', "_"))
-        .join("fixtures");
-    let mut files: Vec<PathBuf> =
-        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<PathBuf> = fs::read_dir(folder(agent).join("fixtures"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     // Logs are in a folder of their own.
     files.retain(|path| path.is_file());
     files.sort();
@@ -113,7 +116,10 @@ fn every_fixture_and_every_verdict() {
             }
             text.push('\n');
         }
-        insta::assert_snapshot!(agent.id(), text);
+        let mut settings = insta::Settings::clone_current();
+        settings.set_snapshot_path(folder(agent).join("snapshots"));
+        settings.set_prepend_module_to_snapshot(false);
+        settings.bind(|| insta::assert_snapshot!("fixtures", text));
     }
 }
 

@@ -15,6 +15,8 @@ mod screen;
 
 use std::path::Path;
 
+use anyhook_hosts::HostSpec;
+
 use crate::model_server::Turn;
 
 pub use crate::npm::InstallError;
@@ -41,21 +43,21 @@ impl Agent {
 
     /// Returns the agent's name, as anyhook names it.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::Codex => "codex",
-            Self::GeminiCli => "gemini-cli",
-            Self::OpenCode => "opencode",
-        }
+        self.spec().id()
     }
 
     /// Returns the npm package and its version.
     pub fn package(self) -> (&'static str, &'static str) {
+        (self.spec().package, self.spec().tried_version)
+    }
+
+    /// Returns what anyhook knows of it.
+    fn spec(self) -> &'static HostSpec {
         match self {
-            Self::ClaudeCode => ("@anthropic-ai/claude-code", "2.1.325"),
-            Self::Codex => ("@openai/codex", "0.166.0"),
-            Self::GeminiCli => ("@google/gemini-cli", "0.61.0"),
-            Self::OpenCode => ("opencode-ai", "1.18.33"),
+            Self::ClaudeCode => &anyhook_hosts::claude_code::SPEC,
+            Self::Codex => &anyhook_hosts::codex::SPEC,
+            Self::GeminiCli => &anyhook_hosts::gemini_cli::SPEC,
+            Self::OpenCode => &anyhook_hosts::opencode::SPEC,
         }
     }
 
