@@ -17,6 +17,8 @@ use crate::{Ending, Workspace, bench, process};
 const SCHEMAS: &str = "crates/model/schemas";
 /// The schemas of a workflow's artifacts, which are written by hand.
 const ARTIFACTS: &str = "crates/workflow/src/schemas";
+/// What the model knows of the names that agents have for things.
+const AGENT_NAMES: &str = "crates/model/src/agent_names.rs";
 const REFERENCE: &str = "docs/reference";
 const HOSTS: &str = "docs/hosts";
 const PICTURES: &str = "docs/pictures";
@@ -85,6 +87,13 @@ fn generate(workspace: &Workspace) -> Result<tempfile::TempDir> {
     let programs = workspace.build_everything()?;
     process::run(Command::new(programs.join("examples/generate_schemas")).arg(&schemas))?;
     fs::write(reference.join("schemas.md"), schemas_page(workspace, &schemas)?)?;
+
+    let names = fresh.path().join(AGENT_NAMES);
+    fs::create_dir_all(names.parent().context("a generated file has no folder")?)?;
+    process::run(Command::new(programs.join("examples/agent_names")).arg(&names))?;
+    let mut command = Command::new("rustfmt");
+    command.args(["--edition", "2024", "--config-path"]).arg(&workspace.root).arg(&names);
+    process::run(&mut command)?;
 
     let anyhook = programs.join("anyhook");
     fs::write(reference.join("commands.md"), commands_page(&anyhook)?)?;

@@ -20,6 +20,7 @@ pub mod launch;
 pub mod log;
 pub mod log_database;
 pub mod payload;
+pub mod planned;
 mod question;
 pub mod recognition;
 mod say;
@@ -70,6 +71,7 @@ pub fn is_among(process: &ProcessName, id: &str, all: &[(ProcessName, String)]) 
 
 #[cfg(test)]
 mod tests {
+    use anyhook_model::host::{HOST_IDS, host_ids};
     use anyhook_model::{EventKind, tools};
 
     use super::*;
@@ -82,9 +84,19 @@ mod tests {
             assert_eq!(find_host(id).unwrap().id(), find(id).unwrap().id());
         }
         assert!(find_host("nobody").is_none());
+        for agent in AGENTS {
+            assert!(HOST_IDS.contains(&agent.id()), "cargo xtask generate: {}", agent.id());
+            for name in agent.other_names {
+                assert_eq!(host_ids(name), [agent.id()], "cargo xtask generate: {name}");
+            }
+        }
+        for id in planned::planned().flat_map(|host| host.ids) {
+            assert!(HOST_IDS.contains(id) && find(id).is_none(), "{id}");
+        }
     }
 
-    /// The model's table is what matchers go by: no tool of a host may be missing there.
+    /// The model's table is what matchers go by: no tool of a host may be missing there, as long as
+    /// `cargo xtask generate` was run.
     #[test]
     fn every_tool_is_in_the_table_of_matchers() {
         let mut others = Vec::new();

@@ -1,90 +1,12 @@
 //! Which agent a process is, by its command line, and which agent's session an environment belongs
 //! to, by its variables.
 //!
-//! Agents that anyhook cannot be wired into yet are known here, too: none of them is a person.
+//! Agents that anyhook does not speak to yet are known here, too: none of them is a person.
 
 use std::path::Path;
 
 use crate::AGENTS;
-
-/// An agent that anyhook cannot be wired into yet.
-struct Other {
-    title: &'static str,
-    programs: &'static [&'static str],
-    packages: &'static [&'static str],
-    variables: &'static [&'static str],
-}
-
-/// What the commands of other agents can be recognised by.
-///
-/// Left out on purpose: what an editor sets in the terminal of a person (`CURSOR_TRACE_ID`,
-/// `CLAUDE_CODE_SSE_PORT`, `GEMINI_CLI_IDE_SERVER_PORT`, `TERM_PROGRAM`), the program `cursor`, which
-/// is such an editor, and `AGENT`, which anybody may set.
-const OTHERS: &[Other] = &[
-    Other {
-        title: "Cursor's agent",
-        programs: &["cursor-agent"],
-        packages: &[],
-        variables: &["CURSOR_AGENT"],
-    },
-    Other {
-        title: "Copilot CLI",
-        programs: &["copilot"],
-        packages: &["@github/copilot"],
-        variables: &["COPILOT_CLI"],
-    },
-    Other {
-        title: "Qwen Code",
-        programs: &["qwen"],
-        packages: &["@qwen-code/qwen-code"],
-        variables: &["QWEN_CODE", "QWEN_CODE_SESSION_ID"],
-    },
-    Other {
-        title: "Kimi",
-        programs: &["kimi", "kimi-cli"],
-        packages: &["@moonshot-ai/kimi-code"],
-        variables: &[],
-    },
-    Other {
-        title: "Droid",
-        programs: &["droid"],
-        packages: &["droid", "@factory/cli"],
-        variables: &[],
-    },
-    Other { title: "Cline", programs: &["cline"], packages: &["cline"], variables: &[] },
-    Other { title: "Crush", programs: &["crush"], packages: &[], variables: &["CRUSH"] },
-    // It sets OPENCODE, too.
-    Other {
-        title: "Kilo",
-        programs: &["kilo"],
-        packages: &["@kilocode/cli"],
-        variables: &["KILO", "KILO_RUN_ID"],
-    },
-    Other {
-        title: "Pi",
-        programs: &[],
-        packages: &["@earendil-works/pi-coding-agent", "@mariozechner/pi-coding-agent"],
-        variables: &["PI_CODING_AGENT", "PI_SESSION_ID"],
-    },
-    Other {
-        title: "Grok",
-        programs: &["grok"],
-        packages: &["@xai-official/grok"],
-        variables: &["GROK_AGENT"],
-    },
-    Other {
-        title: "Hermes",
-        programs: &["hermes"],
-        packages: &[],
-        variables: &["HERMES_SESSION_ID"],
-    },
-    Other {
-        title: "Letta Code",
-        programs: &["letta"],
-        packages: &["@letta-ai/letta-code"],
-        variables: &["LETTA_AGENT_ID", "LETTA_CONVERSATION_ID"],
-    },
-];
+use crate::planned::planned;
 
 /// The variable in which several agents say that they are one.
 const ANY_AGENT: &str = "AI_AGENT";
@@ -116,7 +38,7 @@ pub fn agent_of_process(
 
 /// Returns the agent whose sessions have this variable.
 pub fn agent_of_variable(name: &str) -> Option<&'static str> {
-    let other = OTHERS.iter().find(|other| other.variables.contains(&name));
+    let other = planned().find(|other| other.session_variables.contains(&name));
     let own = || AGENTS.into_iter().find(|agent| agent.session_variables.contains(&name));
     let any = || (name == ANY_AGENT).then_some("an agent");
     other.map(|other| other.title).or_else(|| own().map(|agent| agent.title)).or_else(any)
@@ -124,7 +46,7 @@ pub fn agent_of_variable(name: &str) -> Option<&'static str> {
 
 /// Returns every variable that is set in an agent's session.
 pub fn session_variables() -> impl Iterator<Item = &'static str> {
-    let others = OTHERS.iter().flat_map(|other| other.variables);
+    let others = planned().flat_map(|other| other.session_variables);
     let own = AGENTS.into_iter().flat_map(|agent| agent.session_variables);
     others.chain(own).copied().chain([ANY_AGENT])
 }
@@ -134,7 +56,7 @@ fn agent_of_script(script: &str) -> Option<&'static str> {
     let is_in = |package: &&str| script.contains(&format!("/node_modules/{package}/"));
     let of_package = || {
         let own = AGENTS.into_iter().find(|agent| is_in(&agent.package));
-        let other = || OTHERS.iter().find(|other| other.packages.iter().any(is_in));
+        let other = || planned().find(|other| other.packages.iter().any(is_in));
         own.map(|agent| agent.title).or_else(|| other().map(|other| other.title))
     };
     file_name(Path::new(script)).and_then(agent_of_program).or_else(of_package)
@@ -142,7 +64,7 @@ fn agent_of_script(script: &str) -> Option<&'static str> {
 
 fn agent_of_program(name: &str) -> Option<&'static str> {
     let own = AGENTS.into_iter().find(|agent| agent.program == name);
-    let other = || OTHERS.iter().find(|other| other.programs.contains(&name));
+    let other = || planned().find(|other| other.programs.contains(&name));
     own.map(|agent| agent.title).or_else(|| other().map(|other| other.title))
 }
 

@@ -206,6 +206,9 @@ pub struct HostSpec {
     /// The variables that it sets for the commands it runs, and that nothing else sets: not an
     /// editor's terminal, nor a person's own settings.
     pub session_variables: &'static [&'static str],
+    /// Those of its tools that are special forms of a canonical one: in a matcher, the name of such a
+    /// tool stands for itself alone.
+    pub special_tools: &'static [&'static str],
     /// Its tools that have no canonical name.
     pub other_tools: &'static [OtherTool],
     /// Fields of such tools that look as if they held a command and do not: tool, field.

@@ -14,6 +14,9 @@ use crate::json::{Object, PassedOn};
 use crate::kind::EventKind;
 use crate::verdict::Verdict;
 
+pub use crate::agent_names::HOST_IDS;
+use crate::agent_names::HOST_NAMES;
+
 /// What the process that was called knows beside the payload.
 #[derive(Clone, Debug)]
 pub struct Caller {
@@ -191,42 +194,6 @@ pub trait Host: Sync {
         None
     }
 }
-
-/// Names of hosts that a hook's `hosts` may list.
-pub const HOST_IDS: [&str; 16] = [
-    "agent-hooks",
-    "amp",
-    "claude-code",
-    "cline",
-    "codex",
-    "copilot",
-    "crush",
-    "cursor",
-    "droid",
-    "gemini-cli",
-    "kimi-cli",
-    "kimi-code",
-    "kiro",
-    "opencode",
-    "qwen-code",
-    "vscode",
-];
-
-/// Other names of hosts: of their programs, and as people write them.
-const HOST_NAMES: [(&str, &[&str]); 12] = [
-    ("claude", &["claude-code"]),
-    ("gemini", &["gemini-cli"]),
-    ("codex-cli", &["codex"]),
-    ("copilot-cli", &["copilot"]),
-    ("github-copilot", &["copilot"]),
-    ("github-copilot-cli", &["copilot"]),
-    ("cursor-agent", &["cursor"]),
-    ("factory-droid", &["droid"]),
-    ("kimi", &["kimi-cli", "kimi-code"]),
-    ("kiro-cli", &["kiro"]),
-    ("qwen", &["qwen-code"]),
-    ("code", &["vscode"]),
-];
 
 /// Returns the ids of the hosts that a name stands for: in any case, with `_`, `-`, a blank or
 /// nothing between its words, or by the program's name. None are known by any other.

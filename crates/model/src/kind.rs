@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::agent_names::EVENT_NAMES;
+
 /// What happened, or is about to happen, in an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum EventKind {
@@ -71,15 +73,10 @@ const NAMES: [(EventKind, &str, Option<&str>); 15] = [
     (EventKind::PermissionRequest, "permission_request", None),
 ];
 
-/// Names that agents give their own events, and the kind that is meant by them.
-///
-/// Gemini CLI's `AfterAgent` is its stop gate, not `after_agent`: letter by letter it is that
-/// agent's name, in any other case and form it is ours.
-const AGENT_NAMES: [(&str, EventKind); 65] = [
-    ("PreToolUse", EventKind::BeforeTool),
+/// Names that agents give their own events and that no supported one has today: of agents that are
+/// not supported yet, and of earlier versions.
+const OTHER_AGENT_NAMES: [(&str, EventKind); 37] = [
     ("preToolUse", EventKind::BeforeTool),
-    ("BeforeTool", EventKind::BeforeTool),
-    ("tool.execute.before", EventKind::BeforeTool),
     ("tool.call", EventKind::BeforeTool),
     ("beforeShellExecution", EventKind::BeforeTool),
     ("beforeMCPExecution", EventKind::BeforeTool),
@@ -90,58 +87,41 @@ const AGENT_NAMES: [(&str, EventKind); 65] = [
     ("pre_read_code", EventKind::BeforeTool),
     ("pre_write_code", EventKind::BeforeTool),
     ("pre_mcp_tool_use", EventKind::BeforeTool),
-    ("PostToolUse", EventKind::AfterTool),
     ("postToolUse", EventKind::AfterTool),
-    ("AfterTool", EventKind::AfterTool),
-    ("tool.execute.after", EventKind::AfterTool),
     ("tool.result", EventKind::AfterTool),
     ("after_tool_call", EventKind::AfterTool),
     ("post_tool", EventKind::AfterTool),
     ("afterShellExecution", EventKind::AfterTool),
     ("afterMCPExecution", EventKind::AfterTool),
     ("afterFileEdit", EventKind::AfterTool),
-    ("PostToolUseFailure", EventKind::AfterToolFailure),
     ("postToolUseFailure", EventKind::AfterToolFailure),
-    ("message.part.updated", EventKind::AfterToolFailure),
-    ("UserPromptSubmit", EventKind::BeforeAgent),
     ("userPromptSubmit", EventKind::BeforeAgent),
     ("userPromptSubmitted", EventKind::BeforeAgent),
     ("beforeSubmitPrompt", EventKind::BeforeAgent),
-    ("BeforeAgent", EventKind::BeforeAgent),
-    ("chat.message", EventKind::BeforeAgent),
     ("agent.start", EventKind::BeforeAgent),
     ("pre_user_prompt", EventKind::BeforeAgent),
     ("afterAgentResponse", EventKind::AfterAgent),
-    ("Stop", EventKind::BeforeStop),
     ("stop", EventKind::BeforeStop),
     ("agentStop", EventKind::BeforeStop),
-    ("AfterAgent", EventKind::BeforeStop),
-    ("session.idle", EventKind::BeforeStop),
     ("agent.end", EventKind::BeforeStop),
-    ("SessionStart", EventKind::SessionStart),
     ("sessionStart", EventKind::SessionStart),
     ("agentSpawn", EventKind::SessionStart),
-    ("session.created", EventKind::SessionStart),
     ("session.start", EventKind::SessionStart),
     ("TaskStart", EventKind::SessionStart),
-    ("SessionEnd", EventKind::SessionEnd),
     ("sessionEnd", EventKind::SessionEnd),
-    ("session.deleted", EventKind::SessionEnd),
-    ("SubagentStart", EventKind::SubagentStart),
     ("subagentStart", EventKind::SubagentStart),
-    ("SubagentStop", EventKind::SubagentStop),
     ("subagentStop", EventKind::SubagentStop),
-    ("PreCompact", EventKind::PreCompact),
     ("preCompact", EventKind::PreCompact),
-    ("PreCompress", EventKind::PreCompact),
-    ("experimental.session.compacting", EventKind::PreCompact),
-    ("PostCompact", EventKind::PostCompact),
-    ("session.compacted", EventKind::PostCompact),
-    ("Notification", EventKind::Notification),
-    ("permission.asked", EventKind::PermissionRequest),
-    ("PermissionRequest", EventKind::PermissionRequest),
     ("permissionRequest", EventKind::PermissionRequest),
 ];
+
+/// Returns every agent's own names of events, and the kind that is meant by them.
+///
+/// Gemini CLI's `AfterAgent` is its stop gate, not `after_agent`: letter by letter it is that
+/// agent's name, in any other case and form it is ours.
+fn agent_names() -> impl Iterator<Item = &'static (&'static str, EventKind)> {
+    EVENT_NAMES.iter().chain(&OTHER_AGENT_NAMES)
+}
 
 impl EventKind {
     /// Every named kind, in the order of the reference.
@@ -185,7 +165,7 @@ impl EventKind {
     fn alike(name: &str) -> Option<(Self, Spelling)> {
         let ours = Self::all_names().find(|known| are_alike(known, name)).and_then(Self::known);
         ours.or_else(|| {
-            let (_, kind) = AGENT_NAMES.iter().find(|(agent, _)| are_alike(agent, name))?;
+            let (_, kind) = agent_names().find(|(agent, _)| are_alike(agent, name))?;
             Some((kind.clone(), Spelling::Canonical))
         })
     }
@@ -194,20 +174,20 @@ impl EventKind {
     /// `own` knows, then as [`Self::in_any_spelling`] does.
     #[cold]
     pub fn of_agent_alike(name: &str, own: impl Fn(&str) -> Option<Self>) -> Option<Self> {
-        let alike = AGENT_NAMES.iter().filter(|(agent, _)| are_alike(agent, name));
+        let alike = agent_names().filter(|(agent, _)| are_alike(agent, name));
         let by_agent = alike.into_iter().find_map(|(agent, _)| own(agent));
         by_agent.or_else(|| Some(Self::in_any_spelling(name)?.0))
     }
 
     /// Returns the event's name that `name` is a misspelling of.
     pub fn slip_of(name: &str) -> Option<&'static str> {
-        let names = Self::all_names().chain(AGENT_NAMES.iter().map(|(agent, _)| *agent));
+        let names = Self::all_names().chain(agent_names().map(|(agent, _)| *agent));
         crate::nearest::slip_of(name.trim(), names)
     }
 
     /// Returns the kind an agent's own event name stands for.
     pub fn of_agent_name(name: &str) -> Option<Self> {
-        AGENT_NAMES.iter().find(|(agent, _)| *agent == name).map(|(_, kind)| kind.clone())
+        agent_names().find(|(agent, _)| *agent == name).map(|(_, kind)| kind.clone())
     }
 
     /// Returns the name in the given spelling (canonical where there is no other).

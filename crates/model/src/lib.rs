@@ -10,6 +10,7 @@
 //! - [`Record`]: one line of the journal.
 
 pub mod agent;
+mod agent_names;
 pub mod alarm;
 pub mod bus;
 pub mod case;

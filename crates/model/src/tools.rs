@@ -1,10 +1,12 @@
 //! The canonical tools: one name for what every agent calls differently.
 //!
 //! Matchers and events may use any agent's own name, in any case. The tables that translate whole
-//! calls belong to the hosts; here is only what a matcher needs, and a test in `anyhook-hosts` keeps
-//! both in step.
+//! calls belong to the hosts; here is only what a matcher needs. Agents' own names in it are made
+//! from the hosts by `cargo xtask generate`.
 
 use serde_json::Value;
+
+use crate::agent_names::{self, OTHER_TOOL_TEXTS};
 
 /// A tool that several agents have, under one name.
 #[derive(Clone, Copy, Debug)]
@@ -24,16 +26,6 @@ pub struct CanonicalTool {
     pub special: &'static [(&'static str, &'static str)],
 }
 
-const CLAUDE: &str = "Claude Code";
-const CODEX: &str = "Codex";
-const GEMINI: &str = "Gemini CLI";
-const OPENCODE: &str = "OpenCode";
-
-/// Every spelling of the field that names a tool's file.
-const PATH: &[&str] = &["path", "file_path", "filePath", "notebook_path"];
-/// The same for a folder that is searched.
-const FOLDER: &[&str] = &["path", "dir_path"];
-
 /// Every canonical tool.
 pub const TOOLS: &[CanonicalTool] = &[
     CanonicalTool {
@@ -41,46 +33,38 @@ pub const TOOLS: &[CanonicalTool] = &[
         what: "runs a command",
         fields: &["command"],
         paths: &[],
-        names: &[
-            ("Bash", "Claude Code and Codex"),
-            ("run_shell_command", GEMINI),
-            ("bash", OPENCODE),
-            ("exec_command", CODEX),
-            ("shell", CODEX),
-            ("shell_command", CODEX),
-            ("local_shell", CODEX),
-        ],
-        special: &[("Monitor", CLAUDE), ("PowerShell", CLAUDE), ("REPL", CLAUDE)],
+        names: agent_names::SHELL.whole,
+        special: agent_names::SHELL.special,
     },
     CanonicalTool {
         name: "ReadFile",
         what: "reads a file",
         fields: &["path"],
-        paths: PATH,
-        names: &[("Read", CLAUDE), ("read_file", GEMINI), ("read", OPENCODE)],
-        special: &[("view_image", CODEX)],
+        paths: agent_names::FILE_FIELDS,
+        names: agent_names::READ_FILE.whole,
+        special: agent_names::READ_FILE.special,
     },
     CanonicalTool {
         name: "WriteFile",
         what: "writes a whole file, new or not",
         fields: &["path", "content"],
-        paths: PATH,
-        names: &[("Write", CLAUDE), ("write_file", GEMINI), ("write", OPENCODE)],
-        special: &[],
+        paths: agent_names::FILE_FIELDS,
+        names: agent_names::WRITE_FILE.whole,
+        special: agent_names::WRITE_FILE.special,
     },
     CanonicalTool {
         name: "EditFile",
         what: "changes parts of a file",
         fields: &["path", "old", "new"],
-        paths: PATH,
-        names: &[("Edit", CLAUDE), ("replace", GEMINI), ("edit", OPENCODE)],
-        special: &[("MultiEdit", CLAUDE), ("NotebookEdit", CLAUDE)],
+        paths: agent_names::FILE_FIELDS,
+        names: agent_names::EDIT_FILE.whole,
+        special: agent_names::EDIT_FILE.special,
     },
     CanonicalTool {
         name: "DeleteFile",
         what: "deletes a file (part of a patch)",
         fields: &["path"],
-        paths: PATH,
+        paths: agent_names::FILE_FIELDS,
         names: &[],
         special: &[],
     },
@@ -96,65 +80,49 @@ pub const TOOLS: &[CanonicalTool] = &[
         name: "Glob",
         what: "finds files by name",
         fields: &["pattern", "path"],
-        paths: FOLDER,
-        names: &[("Glob", CLAUDE), ("glob", "Gemini CLI and OpenCode")],
-        special: &[],
+        paths: agent_names::FOLDER_FIELDS,
+        names: agent_names::GLOB.whole,
+        special: agent_names::GLOB.special,
     },
     CanonicalTool {
         name: "Grep",
         what: "searches in files",
         fields: &["pattern", "path"],
-        paths: FOLDER,
-        names: &[("Grep", CLAUDE), ("grep_search", GEMINI), ("grep", OPENCODE)],
-        special: &[],
+        paths: agent_names::FOLDER_FIELDS,
+        names: agent_names::GREP.whole,
+        special: agent_names::GREP.special,
     },
     CanonicalTool {
         name: "FetchURL",
         what: "fetches a page",
         fields: &["url", "prompt"],
         paths: &[],
-        names: &[("WebFetch", CLAUDE), ("web_fetch", GEMINI), ("webfetch", OPENCODE)],
-        special: &[],
+        names: agent_names::FETCH_URL.whole,
+        special: agent_names::FETCH_URL.special,
     },
     CanonicalTool {
         name: "SearchWeb",
         what: "searches the web",
         fields: &["query"],
         paths: &[],
-        names: &[
-            ("WebSearch", CLAUDE),
-            ("web_search", CODEX),
-            ("google_web_search", GEMINI),
-            ("websearch", OPENCODE),
-        ],
-        special: &[],
+        names: agent_names::SEARCH_WEB.whole,
+        special: agent_names::SEARCH_WEB.special,
     },
     CanonicalTool {
         name: "Subagent",
         what: "starts a subagent",
         fields: &["prompt", "description", "subagent_type"],
         paths: &[],
-        names: &[
-            ("Agent", CLAUDE),
-            ("Task", CLAUDE),
-            ("spawn_agent", CODEX),
-            ("invoke_agent", GEMINI),
-            ("task", OPENCODE),
-        ],
-        special: &[],
+        names: agent_names::SUBAGENT.whole,
+        special: agent_names::SUBAGENT.special,
     },
     CanonicalTool {
         name: "Todo",
         what: "keeps the list of tasks",
         fields: &["todos"],
         paths: &[],
-        names: &[
-            ("TodoWrite", CLAUDE),
-            ("update_plan", CODEX),
-            ("write_todos", GEMINI),
-            ("todowrite", OPENCODE),
-        ],
-        special: &[("TaskCreate", CLAUDE), ("TaskUpdate", CLAUDE)],
+        names: agent_names::TODO.whole,
+        special: agent_names::TODO.special,
     },
     CanonicalTool {
         name: "Mcp",
@@ -168,75 +136,7 @@ pub const TOOLS: &[CanonicalTool] = &[
 
 /// Tools of the supported agents that are none of the canonical ones; what they do is in the host's
 /// own table.
-pub const OTHER_TOOLS: &[&str] = &[
-    "AskUserQuestion",
-    "CronCreate",
-    "CronDelete",
-    "CronList",
-    "DeferredToolPlaceholder",
-    "EnterPlanMode",
-    "EnterWorktree",
-    "ExitPlanMode",
-    "ExitWorktree",
-    "KillShell",
-    "LSP",
-    "ListAgents",
-    "ListMcpResourcesTool",
-    "PushNotification",
-    "ReadMcpResourceTool",
-    "RemoteTrigger",
-    "ReportFindings",
-    "ScheduleWakeup",
-    "SendMessage",
-    "Skill",
-    "SlashCommand",
-    "StructuredOutput",
-    "TaskGet",
-    "TaskList",
-    "TaskOutput",
-    "TaskStop",
-    "ToolSearch",
-    "Workflow",
-    "activate_skill",
-    "apply_patch",
-    "ask_user",
-    "close_agent",
-    "complete_task",
-    "create_goal",
-    "enter_plan_mode",
-    "exec",
-    "exit_plan_mode",
-    "get_goal",
-    "get_internal_docs",
-    "invalid",
-    "list_agents",
-    "list_background_processes",
-    "list_directory",
-    "lsp",
-    "plan_exit",
-    "question",
-    "read_background_output",
-    "read_many_files",
-    "request_user_input",
-    "save_memory",
-    "send_input",
-    "send_message",
-    "skill",
-    "tool_search",
-    "update_goal",
-    "update_topic",
-    "wait",
-    "wait_agent",
-    "write_stdin",
-];
-
-/// Fields of these tools that look like a command's and are not: what is in them is the tool's own.
-const OWN_FIELDS: [(&str, &str); 4] = [
-    ("SlashCommand", "command"),
-    ("Workflow", "script"),
-    ("apply_patch", "command"),
-    ("exec", "code"),
-];
+pub use crate::agent_names::OTHER_TOOLS;
 
 /// The last words of names of fields in which a tool that no table knows carries a command, such as
 /// `cmd`, `bash_command` and `shellScript`.
@@ -326,7 +226,7 @@ pub fn also_known_as(name: &str, input: &Value) -> &'static [&'static str] {
     if !OTHER_TOOLS.contains(&name) {
         return unlisted(name, input);
     }
-    let own = OWN_FIELDS.iter().find(|(tool, _)| *tool == name).map(|(_, field)| *field);
+    let own = OTHER_TOOL_TEXTS.iter().find(|(tool, _)| *tool == name).map(|(_, field)| *field);
     if carries_command(input, own) { SHELL } else { &[] }
 }
 
@@ -625,8 +525,8 @@ mod tests {
         }
         // A known tool is what its table says.
         assert_eq!(also("Subagent", json!({"command": "/review"})), [""; 0]);
-        for (name, field) in OWN_FIELDS {
-            assert_eq!(also(name, json!({field: "x"})), [""; 0], "{name}");
+        for (name, field) in OTHER_TOOL_TEXTS {
+            assert_eq!(also(name, json!({(*field): "x"})), [""; 0], "{name}");
         }
     }
 

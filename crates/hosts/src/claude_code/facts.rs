@@ -141,6 +141,10 @@ pub const TOOLS: &[Tool] = &[
     },
 ];
 
+/// Tools that are special forms of a canonical one.
+pub const SPECIAL_TOOLS: &[&str] =
+    &["Monitor", "PowerShell", "REPL", "MultiEdit", "NotebookEdit", "TaskCreate", "TaskUpdate"];
+
 /// Tools that are none of the canonical ones.
 pub const OTHER_TOOLS: &[OtherTool] = &[
     OtherTool { name: "AskUserQuestion", what: "asks the person a question" },

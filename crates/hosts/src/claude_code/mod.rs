@@ -52,6 +52,7 @@ pub static SPEC: HostSpec = HostSpec {
     package: "@anthropic-ai/claude-code",
     tried_version: "2.1.325",
     session_variables: &["CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_SESSION_ID"],
+    special_tools: facts::SPECIAL_TOOLS,
     other_tools: facts::OTHER_TOOLS,
     other_tool_texts: &[("SlashCommand", "command"), ("Workflow", "script")],
     quirks: facts::QUIRKS,

@@ -43,6 +43,7 @@ pub static SPEC: HostSpec = HostSpec {
     package: "@openai/codex",
     tried_version: "0.166.0",
     session_variables: &["CODEX_THREAD_ID", "CODEX_SESSION_ID", "CODEX_CI"],
+    special_tools: &["view_image"],
     other_tools: facts::OTHER_TOOLS,
     other_tool_texts: &[("apply_patch", "command"), ("exec", "code")],
     quirks: facts::QUIRKS,

@@ -46,6 +46,7 @@ pub static SPEC: HostSpec = HostSpec {
     package: "@google/gemini-cli",
     tried_version: "0.61.0",
     session_variables: &["GEMINI_CLI", "GEMINI_SESSION_ID"],
+    special_tools: &[],
     other_tools: facts::OTHER_TOOLS,
     other_tool_texts: &[],
     quirks: facts::QUIRKS,

@@ -54,6 +54,7 @@ pub static SPEC: HostSpec = HostSpec {
     package: "opencode-ai",
     tried_version: "1.18.33",
     session_variables: &["OPENCODE"],
+    special_tools: &[],
     other_tools: facts::OTHER_TOOLS,
     other_tool_texts: &[],
     quirks: facts::QUIRKS,
