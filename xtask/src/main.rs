@@ -12,6 +12,7 @@ mod features;
 mod fuzz;
 mod generate;
 mod keep;
+mod new_host;
 mod package;
 mod process;
 mod suites;
@@ -35,6 +36,7 @@ tasks:
   check [CRATE…]                        the loop while you work: format, lint and tests of the
                                         crates named (`engine` or `anyhook-engine`), or of all
   generate [--check]                    write the schemas and the reference pages, or compare them
+  new-host NAME                         write the folder of a new agent, with its tests, and its line
   bench [--runs N] [--profile P | --binary PATH] [--quick] [--json] [--check] [--write]
                                         what one hook call costs, against /bin/true and others,
                                         and the goals; with --check a missed one is a failure,
@@ -89,6 +91,7 @@ fn dispatch(arguments: &[String]) -> Result<Ending> {
         test::TASK => test::run_one(&Workspace::find()?, rest),
         "check" => check::run(&Workspace::find()?, rest),
         "generate" => generate::run(&Workspace::find()?, rest),
+        "new-host" => new_host::run(&Workspace::find()?, rest),
         "dist" => dist::run(&Workspace::find()?, rest),
         "layout" => dist::layout::run(&Workspace::find()?, rest),
         "bench" => bench::run(&Workspace::find()?, rest),

@@ -1,0 +1,221 @@
+//! `cargo xtask new-host NAME`: writes the folder of a new agent, with its tests, and the line that
+//! declares it.
+//!
+//! What it writes works for an agent that takes hooks as Claude Code does. What the agent does
+//! otherwise is then changed in its folder: `docs/contributing/add-a-host.md` says in which file.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::{Ending, Workspace};
+
+/// The crate of all agents.
+const CRATE: &str = "crates/hosts";
+
+/// The files of an agent's folder. `@ID@` and `@TITLE@` stand for its names.
+const FILES: [(&str, &str); 7] = [
+    ("mod.rs", include_str!("new_host/mod.rs.txt")),
+    ("decode.rs", include_str!("new_host/decode.rs.txt")),
+    ("encode.rs", include_str!("new_host/encode.rs.txt")),
+    ("facts.rs", include_str!("new_host/facts.rs.txt")),
+    ("settings.rs", include_str!("new_host/settings.rs.txt")),
+    ("tests.rs", include_str!("new_host/tests.rs.txt")),
+    ("fixtures/PreToolUse-Bash.json", include_str!("new_host/payload.json.txt")),
+];
+
+/// Writes the folder and the line.
+pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<Ending> {
+    let [id] = arguments else { bail!("usage: cargo xtask new-host NAME, such as qwen-code") };
+    let folder = write(&workspace.root, id)?;
+    println!(
+        "wrote {} and its line in {CRATE}/src/lib.rs\n\
+         next: cargo nextest run -p anyhook-hosts {}\n\
+         then: docs/contributing/add-a-host.md",
+        folder.display(),
+        module(id)
+    );
+    Ok(Ending::Good)
+}
+
+/// Writes the folder of an agent and its line into the repository at `root`; returns the folder.
+fn write(root: &Path, id: &str) -> Result<PathBuf> {
+    let is_part = |part: &str| {
+        part.starts_with(|first: char| first.is_ascii_lowercase())
+            && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+    };
+    if !id.split('-').all(is_part) {
+        bail!("`{id}` cannot be the id of an agent: small letters and digits, joined by `-`");
+    }
+    let source = Path::new(CRATE).join("src");
+    let folder = source.join(module(id));
+    if root.join(&folder).exists() || root.join(folder.with_extension("rs")).exists() {
+        bail!("there is a module `{}` already", module(id));
+    }
+    declare(&root.join(source).join("lib.rs"), &module(id))?;
+    for (name, text) in FILES {
+        let file = root.join(&folder).join(name);
+        fs::create_dir_all(file.parent().context("a file has no folder")?)?;
+        fs::write(&file, text.replace("@ID@", id).replace("@TITLE@", &title(id)))
+            .with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    Ok(folder)
+}
+
+/// Adds the module's line to the first block of such lines, which is that of the agents.
+fn declare(library: &Path, module: &str) -> Result<()> {
+    let text = fs::read_to_string(library)
+        .with_context(|| format!("cannot read {}", library.display()))?;
+    let line = format!("pub mod {module};");
+    let mut lines: Vec<&str> = text.lines().collect();
+    let first = lines.iter().position(|line| line.starts_with("pub mod "));
+    let first = first.context("no line in lib.rs declares an agent")?;
+    let later = lines[first..]
+        .iter()
+        .position(|declared| !declared.starts_with("pub mod ") || **declared > *line);
+    lines.insert(first + later.context("lib.rs has nothing but agents")?, &line);
+    fs::write(library, lines.join("\n") + "\n")?;
+    Ok(())
+}
+
+/// The name of its module and folder.
+fn module(id: &str) -> String {
+    id.replace('-', "_")
+}
+
+/// A title for people, to be changed by hand: `qwen-code` is `Qwen Code`.
+fn title(id: &str) -> String {
+    let words = id.split('-').map(|word| {
+        let (first, rest) = word.split_at(1);
+        first.to_ascii_uppercase() + rest
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::process::Command;
+
+    use super::*;
+
+    /// A copy of what an agent is built from: the crate of all agents and what it depends on.
+    fn copy_of_crates() -> tempfile::TempDir {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let scratch = tempfile::tempdir().unwrap();
+        for file in ["Cargo.lock", "clippy.toml", "rustfmt.toml"] {
+            if let Ok(text) = fs::read(root.join(file)) {
+                fs::write(scratch.path().join(file), text).unwrap();
+            }
+        }
+        let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap();
+        let manifest: Vec<String> = manifest
+            .lines()
+            .filter(|line| !line.starts_with("default-members"))
+            .map(|line| {
+                let is_members = line.starts_with("members");
+                if is_members { "members = [\"crates/*\"]".to_owned() } else { line.to_owned() }
+            })
+            .collect();
+        fs::write(scratch.path().join("Cargo.toml"), manifest.join("\n")).unwrap();
+        for part in ["crates/model", CRATE] {
+            copy(&root.join(part), &scratch.path().join(part));
+        }
+        scratch
+    }
+
+    fn copy(from: &Path, to: &Path) {
+        fs::create_dir_all(to).unwrap();
+        for entry in fs::read_dir(from).unwrap() {
+            let entry = entry.unwrap();
+            let to = to.join(entry.file_name());
+            if entry.file_type().unwrap().is_dir() {
+                copy(&entry.path(), &to);
+            } else {
+                fs::copy(entry.path(), to).unwrap();
+            }
+        }
+    }
+
+    /// Every file with its lines.
+    fn files(folder: &Path, root: &Path, found: &mut BTreeMap<PathBuf, Vec<String>>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                files(&path, root, found);
+            } else {
+                let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+                let lines = text.lines().map(str::to_owned).collect();
+                found.insert(path.strip_prefix(root).unwrap().to_owned(), lines);
+            }
+        }
+    }
+
+    fn all_files(root: &Path) -> BTreeMap<PathBuf, Vec<String>> {
+        let mut found = BTreeMap::new();
+        files(root, root, &mut found);
+        found
+    }
+
+    #[test]
+    fn a_skeleton_is_a_folder_and_one_line_and_passes_its_tests() {
+        let scratch = copy_of_crates();
+        let root = scratch.path();
+        let before = all_files(root);
+        let folder = write(root, "example-agent").unwrap();
+        let mut after = all_files(root);
+
+        after.retain(|path, _| !path.starts_with(&folder));
+        let changed: Vec<&PathBuf> = after
+            .iter()
+            .filter(|(path, text)| before[*path] != **text)
+            .map(|(path, _)| path)
+            .collect();
+        assert_eq!(changed, [Path::new("crates/hosts/src/lib.rs")]);
+        let mut lines = after[changed[0]].clone();
+        let line = lines.iter().position(|line| line == "pub mod example_agent;").unwrap();
+        lines.remove(line);
+        assert_eq!(lines, before[changed[0]], "one line");
+
+        // The build folder of the repository has what the crates depend on.
+        let target = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("target");
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut command = Command::new(cargo);
+        command.current_dir(root).args(["test", "--offline", "-p", "anyhook-hosts", "--lib"]);
+        command.args(["--target-dir"]).arg(target).arg("example_agent::");
+        let output = command.output().unwrap();
+        let (told, failed) = (
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        );
+        assert!(output.status.success(), "{told}{failed}");
+        assert!(told.contains("test result: ok. 5 passed"), "{told}");
+
+        let mut command = Command::new("rustfmt");
+        command.current_dir(root).args(["--check", "--edition", "2024"]);
+        assert!(command.arg(folder.join("mod.rs")).status().unwrap().success(), "formatted");
+
+        fs::remove_dir_all(root.join(&folder)).unwrap();
+    }
+
+    #[test]
+    fn a_name_that_is_taken_or_none_changes_nothing() {
+        let scratch = tempfile::tempdir().unwrap();
+        let source = scratch.path().join(CRATE).join("src");
+        fs::create_dir_all(source.join("codex")).unwrap();
+        fs::write(source.join("lib.rs"), "pub mod codex;\n\nuse x;\n").unwrap();
+        for id in ["codex", "", "-x", "Qwen", "a--b", "a_b", "a/b"] {
+            assert!(write(scratch.path(), id).is_err(), "{id}");
+        }
+        assert_eq!(
+            fs::read_to_string(source.join("lib.rs")).unwrap(),
+            "pub mod codex;\n\nuse x;\n"
+        );
+        write(scratch.path(), "amp").unwrap();
+        write(scratch.path(), "qwen-code").unwrap();
+        let text = fs::read_to_string(source.join("lib.rs")).unwrap();
+        assert_eq!(text, "pub mod amp;\npub mod codex;\npub mod qwen_code;\n\nuse x;\n");
+        assert!(source.join("qwen_code/fixtures/PreToolUse-Bash.json").is_file());
+    }
+}
