@@ -51,8 +51,10 @@ tasks:
   layout                                write anew which functions of the small program lie together
   help                                  this text
 
-With --strict (or ANYHOOK_STRICT=1) a suite, or a test, that had to be skipped is a failure.
+With --strict (or ANYHOOK_STRICT=1) a suite, or a test, that had to be skipped is a failure, and
+so is a suite that takes longer than its limit.
 With --nightly the suites run, too, that take long and seldom fail alone.
+ANYHOOK_PARTITION=slice:1/3 runs a third of the tests, as nextest's --partition does.
 ANYHOOK_FUZZ_SECONDS sets how long each fuzz target runs (5, or less if there are many).
 ";
 

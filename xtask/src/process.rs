@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail};
 use crate::keep;
 
 /// A day: longer than anything here takes.
-const NO_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
+pub const NO_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How many characters of a command line are shown.
 const LONGEST: usize = 200;

@@ -80,6 +80,9 @@ fn nextest(workspace: &Workspace, profile: &str) -> Result<Outcome> {
     };
     let mut command = workspace.command(nextest);
     command.args(["nextest", "run", "--profile", profile]).args(EVERYTHING);
+    if let Some(partition) = std::env::var_os("ANYHOOK_PARTITION").filter(|one| !one.is_empty()) {
+        command.arg("--partition").arg(partition);
+    }
     process::run_tests(&mut command)?;
     Ok(Outcome::Passed)
 }

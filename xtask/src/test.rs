@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 
 use crate::suites::{self, Outcome};
-use crate::{Ending, Workspace, bench, dist, features, fuzz, keep};
+use crate::{Ending, Workspace, bench, dist, features, fuzz, keep, process};
 
 /// One named part of the tests.
 pub struct Suite {
@@ -18,7 +18,7 @@ pub struct Suite {
     pub name: &'static str,
     /// What it makes sure of.
     about: &'static str,
-    /// After so many minutes it is ended and has failed.
+    /// After so many minutes it is ended and has failed, where nothing may be skipped.
     minutes: u64,
     when: When,
     body: fn(&Workspace) -> Result<Outcome>,
@@ -230,11 +230,15 @@ fn run_apart(workspace: &Workspace, suite: &Suite, skips: Skips) -> Result<Outco
     let (answer, left) = (folder.path().join("answer"), folder.path().join("left"));
     let mut command = keep::ourselves();
     command.arg(TASK).arg(suite.name).arg(&answer).current_dir(&workspace.root);
-    // The tests hear of it, too.
-    if skips == Skips::Fail {
-        command.env("ANYHOOK_STRICT", "1");
-    }
-    let limit = Duration::from_secs(suite.minutes * 60);
+    let limit = match skips {
+        // The tests hear of it, too.
+        Skips::Fail => {
+            command.env("ANYHOOK_STRICT", "1");
+            Duration::from_secs(suite.minutes * 60)
+        }
+        // A person who waits can end it, and may have asked for more than CI does.
+        Skips::Allowed => process::NO_LIMIT,
+    };
     let status = keep::kept(&command, &left, limit).status()?;
     if status.code() == Some(keep::TOO_LONG.into()) {
         bail!("it took longer than {} minutes and was ended", suite.minutes);
