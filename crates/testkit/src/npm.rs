@@ -48,9 +48,18 @@ pub fn install(name: &str, packages: &[&str]) -> Result<PathBuf, InstallError> {
     Ok(folder)
 }
 
-/// Installs the compiler of TypeScript and the types of Node; returns their folder.
+/// Installs what the TypeScript client is built with, as its `package.json` says; returns the folder.
 pub fn typescript() -> Result<PathBuf, InstallError> {
-    install("typescript", &["typescript@5.9.3", "@types/node@18.19.99"])
+    let manifest =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clients/typescript/package.json");
+    let text = fs::read_to_string(&manifest).expect("the client has a package.json");
+    let manifest: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
+    let wanted = manifest["devDependencies"].as_object().expect("it says what it is built with");
+    let named = |(name, version): (&String, &serde_json::Value)| {
+        format!("{name}@{}", version.as_str().expect("a version is a text"))
+    };
+    let packages: Vec<String> = wanted.iter().map(named).collect();
+    install("typescript", &packages.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 fn cache() -> PathBuf {
