@@ -4,28 +4,21 @@
 //! `X-Anyhook-Signature`: `sha256=` and the HMAC-SHA256 of `TIMESTAMP.BODY` under the shared
 //! secret, in hexadecimal digits.
 
-use std::error::Error;
 use std::fs::File;
 use std::io::{self, Read};
-use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
+use anyhook_http::{Address, AddressError, Encryption, connect, with_cause};
 use anyhook_model::Notice;
 use anyhook_model::notice::{Way, WayOutcome};
 use hyper::client::conn::http1;
-use hyper::{Request, StatusCode, Uri};
+use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use ring::hmac;
 use rustix::fs::{Mode, OFlags};
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout_at};
-use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::pki_types::ServerName;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto};
 
 use super::text;
 
@@ -69,15 +62,15 @@ pub async fn send(
 
 /// Everything that is the same for every try.
 struct Post {
-    server: Server,
-    encryption: Option<Arc<ClientConfig>>,
+    server: Address,
+    encryption: Option<Encryption>,
     key: Option<hmac::Key>,
     id: String,
     body: String,
 }
 
 fn prepare(url: &str, secret: Option<&Path>, notice: &Notice) -> Result<Post, String> {
-    let server = Server::parse(url)?;
+    let server = address(url)?;
     let key = match secret {
         Some(path) => {
             let secret = read_secret(path)
@@ -86,7 +79,11 @@ fn prepare(url: &str, secret: Option<&Path>, notice: &Notice) -> Result<Post, St
         }
         None => None,
     };
-    let encryption = if server.encrypted { Some(Arc::new(encryption()?)) } else { None };
+    let encryption = if server.is_encrypted() {
+        Some(Encryption::new(&[]).map_err(|error| error.to_string())?)
+    } else {
+        None
+    };
     let body = serde_json::to_string(notice).map_err(|error| error.to_string())?;
     Ok(Post { server, encryption, key, id: notice.id.clone(), body })
 }
@@ -111,11 +108,13 @@ impl Post {
                 sleep(PAUSE).await;
             }
         }
-        Err(format!("{}: {why}", self.server.host))
+        Err(format!("{}: {why}", self.server.host()))
     }
 
     async fn try_once(&self) -> Result<(), Failure> {
-        let transport = self.connect().await?;
+        let transport = connect(&self.server, self.encryption.as_ref())
+            .await
+            .map_err(|error| Failure { why: error.to_string(), is_passing: error.is_passing() })?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(transport))
             .await
             .map_err(|error| passing(with_cause(&error)))?;
@@ -135,8 +134,8 @@ impl Post {
 
     fn request(&self) -> Result<Request<String>, Failure> {
         let timestamp = jiff::Timestamp::now().as_second();
-        let mut request = Request::post(&self.server.target)
-            .header("Host", &self.server.authority)
+        let mut request = Request::post(self.server.target())
+            .header("Host", self.server.authority())
             .header("User-Agent", concat!("anyhook/", env!("CARGO_PKG_VERSION")))
             .header("Content-Type", "application/json")
             .header("Connection", "close")
@@ -147,36 +146,7 @@ impl Post {
         }
         request.body(self.body.clone()).map_err(|error| lasting(error.to_string()))
     }
-
-    async fn connect(&self) -> Result<Box<dyn Transport>, Failure> {
-        let server = &self.server;
-        let stream = TcpStream::connect((server.host.as_str(), server.port))
-            .await
-            .map_err(|error| passing(error.to_string()))?;
-        let Some(encryption) = &self.encryption else {
-            // Whatever `localhost` resolves to: what is not encrypted stays on this machine.
-            let is_here = stream.peer_addr().is_ok_and(|peer| peer.ip().is_loopback());
-            return if is_here { Ok(Box::new(stream)) } else { Err(lasting(NOT_ENCRYPTED)) };
-        };
-        let name = ServerName::try_from(server.host.clone())
-            .map_err(|error| lasting(error.to_string()))?;
-        let connector = TlsConnector::from(Arc::clone(encryption));
-        match connector.connect(name, stream).await {
-            Ok(stream) => Ok(Box::new(stream)),
-            // A certificate does not get better by asking again.
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                Err(lasting(error.to_string()))
-            }
-            Err(error) => Err(passing(error.to_string())),
-        }
-    }
 }
-
-trait Transport: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Transport for T {}
-
-const NOT_ENCRYPTED: &str = "http:// is for this machine alone; use https://";
 
 fn judge(status: StatusCode) -> Result<(), Failure> {
     let code = status.as_u16();
@@ -196,50 +166,18 @@ fn signature(key: &hmac::Key, timestamp: i64, body: &str) -> String {
     format!("sha256={}", text::hex(tag.as_ref()))
 }
 
-/// Where the server is.
-#[derive(Debug, PartialEq, Eq)]
-struct Server {
-    encrypted: bool,
-    /// As a resolver takes it.
-    host: String,
-    port: u16,
-    /// As the `Host` header says it.
-    authority: String,
-    /// Path and query.
-    target: String,
+/// Reads the URL. The text itself is not repeated in what is wrong: there may be a secret in it.
+fn address(url: &str) -> Result<Address, String> {
+    Address::parse_encrypted_or_local(url).map_err(|error| match error {
+        AddressError::User => format!("the webhook {error}; use `webhook_secret_file`"),
+        AddressError::NotEncrypted => NOT_ENCRYPTED.to_owned(),
+        error => format!("the webhook {error}"),
+    })
 }
 
-impl Server {
-    /// The text itself is not repeated in what is wrong: there may be a secret in it.
-    fn parse(url: &str) -> Result<Self, String> {
-        let wrong = |why: &str| Err(format!("the webhook {why}"));
-        let Ok(uri) = url.parse::<Uri>() else { return wrong("is not a URL") };
-        let encrypted = match uri.scheme_str() {
-            Some("https") => true,
-            Some("http") => false,
-            _ => return wrong("must begin with https:// or http://"),
-        };
-        let Some(authority) = uri.authority() else { return wrong("names no host") };
-        if authority.as_str().contains('@') {
-            return wrong("must not name a user; use `webhook_secret_file`");
-        }
-        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
-        if host.is_empty() {
-            return wrong("names no host");
-        }
-        let is_here = host
-            .parse::<IpAddr>()
-            .map_or(host.eq_ignore_ascii_case("localhost"), |address| address.is_loopback());
-        if !encrypted && !is_here {
-            return Err(NOT_ENCRYPTED.to_owned());
-        }
-        let port = authority.port_u16().unwrap_or(if encrypted { 443 } else { 80 });
-        let target = uri.path_and_query().map_or("/", |target| target.as_str()).to_owned();
-        Ok(Self { encrypted, host, port, authority: authority.as_str().to_owned(), target })
-    }
-}
+const NOT_ENCRYPTED: &str = "http:// is for this machine alone; use https://";
 
-/// Reads a secret that nobody else can.
+/// Reads a secret that only its owner can read.
 fn read_secret(path: &Path) -> Result<Vec<u8>, String> {
     let cannot = |error: &dyn std::fmt::Display| format!("cannot be read: {error}");
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -268,30 +206,6 @@ fn read_secret(path: &Path) -> Result<Vec<u8>, String> {
     if secret.is_empty() { Err("is empty".to_owned()) } else { Ok(secret) }
 }
 
-/// Gets ready to encrypt, with the machine's certificates.
-fn encryption() -> Result<ClientConfig, String> {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    if roots.is_empty() {
-        return Err("this machine has no root certificates (package ca-certificates)".to_owned());
-    }
-    let provider = Arc::new(crypto::ring::default_provider());
-    let mut config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(config)
-}
-
-fn with_cause(error: &dyn Error) -> String {
-    match error.source() {
-        Some(cause) => format!("{error}: {cause}"),
-        None => error.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs::{self, Permissions};
@@ -300,26 +214,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_is_taken_apart() {
-        let server = Server::parse("https://example.com/hook?to=me").unwrap();
-        assert_eq!((server.host.as_str(), server.port), ("example.com", 443));
-        assert_eq!((server.target.as_str(), server.encrypted), ("/hook?to=me", true));
-        let server = Server::parse("http://[::1]:8080").unwrap();
-        assert_eq!((server.host.as_str(), server.port), ("::1", 8080));
-        assert_eq!((server.authority.as_str(), server.target.as_str()), ("[::1]:8080", "/"));
-    }
-
-    #[test]
-    fn what_is_not_encrypted_stays_on_this_machine() {
-        for url in ["http://localhost/", "http://127.0.0.1:9/", "http://127.8.8.8", "http://[::1]/"]
-        {
-            assert!(Server::parse(url).is_ok(), "{url}");
-        }
-        for url in ["http://example.com", "http://10.0.0.1/", "http://localhost.example.com/"] {
-            assert_eq!(Server::parse(url), Err(NOT_ENCRYPTED.to_owned()), "{url}");
-        }
+    fn what_is_wrong_with_a_url_is_told_without_repeating_it() {
+        assert!(address("http://127.0.0.1:9/").is_ok());
+        assert_eq!(address("http://example.com"), Err(NOT_ENCRYPTED.to_owned()));
         for url in ["", "hunter2", "ftp://hunter2", "https://me:hunter2@host/", "https:///x"] {
-            let why = Server::parse(url).unwrap_err();
+            let why = address(url).unwrap_err();
             assert!(why.starts_with("the webhook") && !why.contains("hunter2"), "{url}: {why}");
         }
     }

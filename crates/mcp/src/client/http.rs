@@ -4,19 +4,18 @@
 //! they come in.
 
 use std::collections::HashMap;
-use std::error::Error;
 use std::io;
-use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use anyhook_http::{Address, AddressError, ConnectError, Encryption, connect, with_cause};
 use bytes::Bytes;
 use futures_core::Stream;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::client::conn::http1;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderName, HeaderValue, USER_AGENT};
-use hyper::{Method, Request, Response, StatusCode, Uri};
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_client::{
@@ -24,11 +23,6 @@ use rmcp::transport::streamable_http_client::{
 };
 use serde::de::IgnoredAny;
 use sse_stream::{Sse, SseStream};
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::pki_types::ServerName;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto};
 
 use super::fault::Seen;
 use crate::error::{Fault, beginning};
@@ -48,7 +42,7 @@ pub(super) struct HttpClient {
 #[derive(Debug)]
 struct Shared {
     address: Address,
-    encryption: Option<Arc<ClientConfig>>,
+    encryption: Option<Encryption>,
     headers: Vec<(HeaderName, HeaderValue)>,
     longest: usize,
     seen: Seen,
@@ -68,8 +62,13 @@ impl HttpClient {
         longest: usize,
         seen: Seen,
     ) -> Result<Self, Fault> {
-        let address = Address::parse(url).map_err(|why| Fault::Address(why.to_owned()))?;
-        let encryption = if address.encrypted { Some(Arc::new(encryption()?)) } else { None };
+        let address = Address::parse_encrypted_or_local(url).map_err(wrong_address)?;
+        let encryption = if address.is_encrypted() {
+            let made = Encryption::new(&[]);
+            Some(made.map_err(|error| Fault::Unreachable(error.to_string()))?)
+        } else {
+            None
+        };
         let headers = headers
             .iter()
             .map(|(name, value)| {
@@ -94,11 +93,11 @@ impl HttpClient {
         session: Option<Arc<str>>,
         more: HashMap<HeaderName, HeaderValue>,
     ) -> Result<Response<Incoming>, Fault> {
-        let Shared { address, headers, .. } = &*self.shared;
+        let Shared { address, encryption, headers, .. } = &*self.shared;
         let mut request = Request::builder()
             .method(method)
-            .uri(&address.target)
-            .header(HOST, &address.authority)
+            .uri(address.target())
+            .header(HOST, address.authority())
             .header(USER_AGENT, concat!("anyhook/", env!("CARGO_PKG_VERSION")))
             .header("Connection", "close")
             .header(CONTENT_TYPE, JSON)
@@ -110,30 +109,13 @@ impl HttpClient {
             request = request.header(name, value);
         }
         let request = request.body(body).map_err(|error| Fault::Address(error.to_string()))?;
-        let transport = self.connect().await?;
+        let transport = connect(address, encryption.as_ref()).await.map_err(not_connected)?;
         let closed = |error: hyper::Error| Fault::Unreachable(with_cause(&error));
         let (mut sender, connection) =
             http1::handshake(TokioIo::new(transport)).await.map_err(closed)?;
         // What goes wrong with it is told to whoever waits for the answer.
         tokio::spawn(connection);
         sender.send_request(request).await.map_err(closed)
-    }
-
-    async fn connect(&self) -> Result<Box<dyn Connected>, Fault> {
-        let Shared { address, encryption, .. } = &*self.shared;
-        let unreachable = |error: io::Error| Fault::Unreachable(error.to_string());
-        let stream =
-            TcpStream::connect((address.host.as_str(), address.port)).await.map_err(unreachable)?;
-        let Some(encryption) = encryption else {
-            // Whatever `localhost` resolves to: what is not encrypted stays on this machine.
-            let is_here = stream.peer_addr().is_ok_and(|peer| peer.ip().is_loopback());
-            let refused = || Fault::Address(NOT_ENCRYPTED.to_owned());
-            return if is_here { Ok(Box::new(stream)) } else { Err(refused()) };
-        };
-        let name = ServerName::try_from(address.host.clone())
-            .map_err(|error| Fault::Address(error.to_string()))?;
-        let connector = TlsConnector::from(Arc::clone(encryption));
-        Ok(Box::new(connector.connect(name, stream).await.map_err(unreachable)?))
     }
 
     fn bounded(&self, body: Incoming, limit: usize) -> Bounded {
@@ -219,10 +201,6 @@ impl StreamableHttpClient for HttpClient {
 
 type BoxedEvents = Pin<Box<dyn Stream<Item = Result<Sse, sse_stream::Error>> + Send>>;
 
-trait Connected: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Connected for T {}
-
 /// A body of a bounded length: more is an error before it is in memory.
 #[derive(Debug)]
 struct Bounded {
@@ -302,100 +280,17 @@ impl Stream for Events {
     }
 }
 
-const NOT_ENCRYPTED: &str = "begins with http://, which is for this machine alone; use https://";
-
-/// Where a server is.
-#[derive(Debug, PartialEq, Eq)]
-struct Address {
-    encrypted: bool,
-    /// As a resolver takes it.
-    host: String,
-    port: u16,
-    /// As the `Host` header says it.
-    authority: String,
-    /// Path and query.
-    target: String,
+fn wrong_address(error: AddressError) -> Fault {
+    Fault::Address(match error {
+        AddressError::User => format!("{error}; use `headers`"),
+        error => error.to_string(),
+    })
 }
 
-impl Address {
-    /// The text itself is not repeated in what is wrong: there may be a secret in it.
-    fn parse(url: &str) -> Result<Self, &'static str> {
-        let uri: Uri = url.parse().map_err(|_| "is not a URL")?;
-        let encrypted = match uri.scheme_str() {
-            Some("https") => true,
-            Some("http") => false,
-            _ => return Err("must begin with https:// or http://"),
-        };
-        let authority = uri.authority().ok_or("names no host")?;
-        if authority.as_str().contains('@') {
-            return Err("must not name a user; use `headers`");
-        }
-        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
-        if host.is_empty() {
-            return Err("names no host");
-        }
-        let is_here = host
-            .parse::<IpAddr>()
-            .map_or(host.eq_ignore_ascii_case("localhost"), |address| address.is_loopback());
-        if !encrypted && !is_here {
-            return Err(NOT_ENCRYPTED);
-        }
-        let port = authority.port_u16().unwrap_or(if encrypted { 443 } else { 80 });
-        let target = uri.path_and_query().map_or("/", |target| target.as_str()).to_owned();
-        Ok(Self { encrypted, host, port, authority: authority.as_str().to_owned(), target })
-    }
-}
-
-/// Gets ready to encrypt, with the machine's certificates.
-fn encryption() -> Result<ClientConfig, Fault> {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    if roots.is_empty() {
-        let why = "this machine has no root certificates (package ca-certificates)";
-        return Err(Fault::Unreachable(why.to_owned()));
-    }
-    let provider = Arc::new(crypto::ring::default_provider());
-    let mut config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| Fault::Unreachable(error.to_string()))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(config)
-}
-
-fn with_cause(error: &dyn Error) -> String {
-    match error.source() {
-        Some(cause) => format!("{error}: {cause}"),
-        None => error.to_string(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_is_taken_apart() {
-        let address = Address::parse("https://example.com/mcp?to=me").unwrap();
-        assert_eq!((address.host.as_str(), address.port), ("example.com", 443));
-        assert_eq!((address.target.as_str(), address.encrypted), ("/mcp?to=me", true));
-        let address = Address::parse("http://[::1]:8080").unwrap();
-        assert_eq!((address.host.as_str(), address.port), ("::1", 8080));
-        assert_eq!((address.authority.as_str(), address.target.as_str()), ("[::1]:8080", "/"));
-    }
-
-    #[test]
-    fn what_is_not_encrypted_stays_on_this_machine() {
-        for url in ["http://localhost/", "http://127.0.0.1:9/", "http://[::1]/"] {
-            assert!(Address::parse(url).is_ok(), "{url}");
-        }
-        for url in ["http://example.com", "http://10.0.0.1/", "http://localhost.example.com/"] {
-            assert_eq!(Address::parse(url), Err(NOT_ENCRYPTED), "{url}");
-        }
-        for url in ["", "hunter2", "ftp://hunter2", "https://me:hunter2@host/", "https:///x"] {
-            let why = Address::parse(url).unwrap_err();
-            assert!(!why.contains("hunter2"), "{url}: {why}");
-        }
+fn not_connected(error: ConnectError) -> Fault {
+    match error {
+        ConnectError::Address(error) => wrong_address(error),
+        ConnectError::Name(why) => Fault::Address(why),
+        error => Fault::Unreachable(error.to_string()),
     }
 }

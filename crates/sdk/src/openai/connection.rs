@@ -4,27 +4,16 @@ use std::error::Error;
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::time::Duration;
 
+use anyhook_http::{Address, Encryption, with_cause};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::client::conn::http1;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio::task::JoinSet;
-use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
-use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto};
 
-use super::address::Address;
 use crate::agent::ModelError;
-
-trait Transport: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Transport for T {}
 
 /// Why there is no connection.
 #[derive(Debug)]
@@ -52,11 +41,13 @@ pub(super) struct Reply {
 impl Connection {
     pub(super) async fn open(
         address: &Address,
-        encryption: Option<Arc<ClientConfig>>,
+        encryption: Option<&Encryption>,
         limit: Duration,
     ) -> Result<Self, ConnectError> {
         let connecting = async {
-            let transport = transport(address, encryption).await?;
+            let transport = anyhook_http::connect(address, encryption)
+                .await
+                .map_err(|error| unreachable(address, &error, error.is_passing()))?;
             let io = TokioIo::new(transport);
             let (sender, connection) =
                 http1::handshake(io).await.map_err(|error| unreachable(address, &error, true))?;
@@ -123,58 +114,13 @@ pub(super) fn stalled(limit: Duration) -> ModelError {
 }
 
 /// Gets ready to encrypt: with the machine's certificates and the program's own (PEM).
-pub(super) fn encryption(own: &[u8]) -> Result<ClientConfig, ModelError> {
-    let failed = |why: &str| ModelError::Unreachable(format!("no TLS: {why}"));
-    let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(own) {
-        let certificate = certificate
-            .map_err(|error| failed(&format!("the root certificates cannot be read: {error}")))?;
-        roots.add(certificate).map_err(|error| failed(&with_cause(&error)))?;
-    }
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    if roots.is_empty() {
-        return Err(failed("this machine has no root certificates (package ca-certificates)"));
-    }
-    let provider = Arc::new(crypto::ring::default_provider());
-    let mut config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| failed(&with_cause(&error)))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(config)
-}
-
-async fn transport(
-    address: &Address,
-    encryption: Option<Arc<ClientConfig>>,
-) -> Result<Box<dyn Transport>, ConnectError> {
-    let stream = TcpStream::connect((address.host(), address.port))
-        .await
-        .map_err(|error| unreachable(address, &error, true))?;
-    // A delay is all that can come of failing here.
-    let _ = stream.set_nodelay(true);
-    let Some(encryption) = encryption else {
-        return Ok(Box::new(stream));
-    };
-    let name = ServerName::try_from(address.host().to_owned())
-        .map_err(|error| unreachable(address, &error, false))?;
-    let stream = TlsConnector::from(encryption).connect(name, stream).await.map_err(|error| {
-        // A certificate does not get better by asking again.
-        let is_passing = error.kind() != io::ErrorKind::InvalidData;
-        unreachable(address, &error, is_passing)
-    })?;
-    Ok(Box::new(stream))
+pub(super) fn encryption(own: &[u8]) -> Result<Encryption, ModelError> {
+    Encryption::new(own).map_err(|error| ModelError::Unreachable(format!("no TLS: {error}")))
 }
 
 fn unreachable(address: &Address, why: &dyn std::fmt::Display, is_passing: bool) -> ConnectError {
-    let error = ModelError::Unreachable(format!("{}:{}: {why}", address.host, address.port));
+    let (host, port) = (address.host(), address.port());
+    let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+    let error = ModelError::Unreachable(format!("{host}:{port}: {why}"));
     ConnectError { error, is_passing }
-}
-
-fn with_cause(error: &dyn Error) -> String {
-    match error.source() {
-        Some(cause) => format!("{error}: {cause}"),
-        None => error.to_string(),
-    }
 }

@@ -8,7 +8,6 @@
 //! 429 or 5xx ([`OpenAiModel::retries`]). After that, each failure is a
 //! [`ModelError`] in the stream; nothing is said twice.
 
-mod address;
 mod answer;
 mod connection;
 mod reader;
@@ -22,17 +21,16 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhook_http::{Address, AddressError, Encryption};
 use hyper::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, HeaderValue, USER_AGENT,
 };
 use hyper::{HeaderMap, Method, Request};
 use serde_json::{Map, Value};
 use tokio::sync::OnceCell;
-use tokio_rustls::rustls::ClientConfig;
 
 use crate::agent::{Model, ModelError, ModelRequest, ModelStream};
 use crate::function::BoxFuture;
-use address::Address;
 use connection::{Connection, Reply};
 use reader::Reader;
 use secrets::Secrets;
@@ -77,7 +75,7 @@ pub struct OpenAiModel {
     retries: u32,
     longest_answer: usize,
     /// Made once: reading the machine's certificates takes a while.
-    encryption: Arc<OnceCell<Arc<ClientConfig>>>,
+    encryption: Arc<OnceCell<Encryption>>,
 }
 
 impl OpenAiModel {
@@ -184,21 +182,23 @@ impl OpenAiModel {
     }
 
     async fn answer(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
-        let address = Address::parse(&self.base_url)?;
+        let address = self.address()?;
         let headers = self.request_headers(&address)?;
         let body = request::body(&self.model, &request, &self.parameters).to_string();
         let secrets = self.secrets();
-        let encryption = if address.encrypted { Some(self.encryption().await?) } else { None };
+        let target = address.clone().join("chat/completions").target();
+        let encryption = if address.is_encrypted() { Some(self.encryption().await?) } else { None };
 
         let mut tries = 0;
         loop {
             tries += 1;
-            let opened = Connection::open(&address, encryption.clone(), self.connect_timeout).await;
+            let opened =
+                Connection::open(&address, encryption.as_ref(), self.connect_timeout).await;
             let (error, asked_for) = match opened {
                 Ok(connection) => {
                     let mut request = Request::new(body.clone());
                     *request.method_mut() = Method::POST;
-                    *request.uri_mut() = address.target.parse().map_err(|_| {
+                    *request.uri_mut() = target.parse().map_err(|_| {
                         ModelError::Unreachable("the base URL has no proper path".to_owned())
                     })?;
                     *request.headers_mut() = headers.clone();
@@ -247,8 +247,7 @@ impl OpenAiModel {
     fn request_headers(&self, address: &Address) -> Result<HeaderMap, ModelError> {
         let wrong = |what: &str| ModelError::Unreachable(format!("{what} cannot be sent"));
         let mut headers = HeaderMap::new();
-        let host = address.authority();
-        headers.insert(HOST, host.parse().map_err(|_| wrong("the host"))?);
+        headers.insert(HOST, address.authority().parse().map_err(|_| wrong("the host"))?);
         headers.insert(
             USER_AGENT,
             HeaderValue::from_static(concat!("anyhook-sdk/", env!("CARGO_PKG_VERSION"))),
@@ -271,13 +270,24 @@ impl OpenAiModel {
         Ok(headers)
     }
 
-    async fn encryption(&self) -> Result<Arc<ClientConfig>, ModelError> {
+    /// Reads the base URL. A server on another machine need not be encrypted: it may be behind a
+    /// tunnel, or in a network of its own.
+    fn address(&self) -> Result<Address, ModelError> {
+        Address::parse(self.base_url.trim()).map_err(|error| {
+            let more = match error {
+                AddressError::User => "; use `api_key` or `header`",
+                _ => "",
+            };
+            ModelError::Unreachable(format!("the base URL {error}{more}"))
+        })
+    }
+
+    async fn encryption(&self) -> Result<Encryption, ModelError> {
         let make = async || {
             let own = self.root_certificates.clone();
             // The machine's certificates are files.
             let making = tokio::task::spawn_blocking(move || connection::encryption(&own));
-            let made = making.await.map_err(|error| ModelError::Unreachable(error.to_string()))?;
-            made.map(Arc::new)
+            making.await.map_err(|error| ModelError::Unreachable(error.to_string()))?
         };
         self.encryption.get_or_try_init(make).await.cloned()
     }
@@ -291,8 +301,8 @@ impl Model for OpenAiModel {
 
 impl fmt::Debug for OpenAiModel {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let address = Address::parse(&self.base_url)
-            .map_or_else(|error| error.to_string(), |address| address.to_string());
+        let address =
+            self.address().map_or_else(|error| error.to_string(), |address| address.to_string());
         let headers: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
         formatter
             .debug_struct("OpenAiModel")
@@ -326,6 +336,14 @@ mod tests {
         let shown = format!("{model:?}");
         assert!(shown.contains("http://localhost:1/v1") && shown.contains("api-key"), "{shown}");
         assert!(!shown.contains("secret") && !shown.contains("hidden"), "{shown}");
+    }
+
+    #[test]
+    fn what_is_no_base_url_is_refused_without_repeating_it() {
+        for url in ["", "secret", "/v1", "ftp://secret", "http://", "https://me:secret@host/v1"] {
+            let error = OpenAiModel::new(url, "m").address().unwrap_err().to_string();
+            assert!(error.contains("the base URL") && !error.contains("secret"), "{error}");
+        }
     }
 
     #[test]
