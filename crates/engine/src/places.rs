@@ -1,6 +1,8 @@
-//! Where things are. Told from outside: the engine reads neither `$HOME` nor the environment.
+//! Where things are. Told from outside: the engine itself reads neither `$HOME` nor the environment.
+//! [`Places::discover`] reads them for programs.
 
-use std::ffi::OsStr;
+use std::env;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -20,6 +22,66 @@ pub struct Places {
     pub home: Option<PathBuf>,
     /// The running program, for scripts (`ANYHOOK_BIN`) and for hooks that run aside.
     pub binary: Option<PathBuf>,
+}
+
+/// Folders that a command line names: no variable moves them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Folders {
+    /// The user's home.
+    pub home: Option<PathBuf>,
+    /// The user's level.
+    pub config: Option<PathBuf>,
+    /// What is remembered.
+    pub state: Option<PathBuf>,
+}
+
+impl Places {
+    /// Finds the places of this machine and this user, as `anyhook` does: `/etc/agents`, and what
+    /// `HOME`, `XDG_CONFIG_HOME` and `XDG_STATE_HOME` say. The program is the `anyhook` on `PATH`, if
+    /// there is one.
+    pub fn discover() -> Self {
+        let is_program =
+            |path: &PathBuf| rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok();
+        let path = env::var_os("PATH").unwrap_or_default();
+        let mut candidates = env::split_paths(&path).map(|folder| folder.join("anyhook"));
+        let binary =
+            candidates.find(|path| path.is_absolute() && path.is_file() && is_program(path));
+        Self { binary, ..Self::discover_with(&Folders::default()) }
+    }
+
+    /// As [`discover`](Self::discover), where folders that are named count more than variables, and
+    /// the program is not known yet.
+    pub fn discover_with(named: &Folders) -> Self {
+        Self::from_variables(|name| env::var_os(name), env::home_dir, named)
+    }
+
+    fn from_variables(
+        variable: impl Fn(&str) -> Option<OsString>,
+        home_in_database: impl Fn() -> Option<PathBuf>,
+        named: &Folders,
+    ) -> Self {
+        let folder =
+            |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        // Without the variable, the password database knows: a missing one takes no hook away.
+        let told = || folder("HOME").or_else(&home_in_database).filter(|home| home.is_absolute());
+        let home = named.home.clone().or_else(told);
+        let under_home = |name: &str, inner: &str| {
+            folder(name).or_else(|| home.as_ref().map(|home| home.join(inner)))
+        };
+        Self {
+            // Never from a variable: a caller who sets one must not be able to take the machine's
+            // guards away.
+            managed: PathBuf::from("/etc/agents"),
+            user: named.config.clone().or_else(|| {
+                under_home("XDG_CONFIG_HOME", ".config").map(|config| config.join("agents"))
+            }),
+            state: named.state.clone().or_else(|| {
+                under_home("XDG_STATE_HOME", ".local/state").map(|state| state.join("anyhook"))
+            }),
+            home,
+            binary: None,
+        }
+    }
 }
 
 /// The part of a level's folder that holds its hooks.
@@ -105,6 +167,32 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn discovered(variables: &[(&str, &str)], named: &Folders) -> Places {
+        let variable = |name: &str| {
+            variables.iter().find(|(other, _)| *other == name).map(|(_, value)| value.into())
+        };
+        Places::from_variables(variable, || Some("/home/database".into()), named)
+    }
+
+    #[test]
+    fn variables_say_where_the_user_keeps_things_and_named_folders_count_more() {
+        let path = |text: &str| Some(PathBuf::from(text));
+        let nothing = Folders::default();
+        let places = discovered(&[("HOME", "/home/me")], &nothing);
+        assert_eq!(places.managed, Path::new("/etc/agents"));
+        assert_eq!(places.user, path("/home/me/.config/agents"));
+        assert_eq!(places.state, path("/home/me/.local/state/anyhook"));
+        let variables = [("HOME", "relative"), ("XDG_CONFIG_HOME", "/c"), ("XDG_STATE_HOME", "x")];
+        let places = discovered(&variables, &nothing);
+        assert_eq!(places.home, path("/home/database"), "a relative one does not count");
+        assert_eq!(places.user, path("/c/agents"));
+        assert_eq!(places.state, path("/home/database/.local/state/anyhook"));
+        let named = Folders { home: path("/h"), config: path("/level"), state: None };
+        let places = discovered(&variables, &named);
+        assert_eq!((places.home, places.user), (path("/h"), path("/level")));
+        assert_eq!(places.state, path("/h/.local/state/anyhook"));
+    }
 
     #[test]
     fn the_repository_comes_before_a_nearer_agents_folder() {

@@ -5,10 +5,8 @@ use std::path::PathBuf;
 
 use anyhook_engine::Places;
 use anyhook_engine::journal::Journal;
-use anyhook_engine::places::find_root;
+use anyhook_engine::places::{Folders, find_root};
 use anyhook_engine::settings::Settings;
-
-use crate::request::Folders;
 
 /// What the process was given by its surroundings.
 #[derive(Clone, Debug)]
@@ -30,25 +28,7 @@ impl Environment {
     /// As [`read`](Self::read), where `anyhook` is this program, or not known yet, and folders that are
     /// named count more than variables.
     pub fn of(anyhook: Option<PathBuf>, named: &Folders) -> Self {
-        // Without the variable, the password database knows: a missing one takes no hook away.
-        let told = || folder("HOME").or_else(env::home_dir).filter(|home| home.is_absolute());
-        let home = named.home.clone().or_else(told);
-        let under_home = |variable: &str, inner: &str| {
-            folder(variable).or_else(|| home.as_ref().map(|home| home.join(inner)))
-        };
-        let places = Places {
-            // Never from a variable: whoever sets one must not be able to take the machine's
-            // guards away.
-            managed: PathBuf::from("/etc/agents"),
-            user: named.config.clone().or_else(|| {
-                under_home("XDG_CONFIG_HOME", ".config").map(|config| config.join("agents"))
-            }),
-            state: named.state.clone().or_else(|| {
-                under_home("XDG_STATE_HOME", ".local/state").map(|state| state.join("anyhook"))
-            }),
-            home,
-            binary: anyhook,
-        };
+        let places = Places { binary: anyhook, ..Places::discover_with(named) };
         Self {
             places,
             work_dir: env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),

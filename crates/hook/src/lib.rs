@@ -22,5 +22,6 @@ pub mod starter;
 mod watchdog;
 
 pub use answer::answer;
+pub use anyhook_engine::places::Folders;
 pub use environment::Environment;
-pub use request::{Folders, Request, find_host};
+pub use request::{Request, find_host};

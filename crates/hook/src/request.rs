@@ -1,9 +1,10 @@
 //! What the command line of a call says.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
+use anyhook_engine::places::Folders;
 use anyhook_model::{Host, OpenFormat};
 
 /// A call by an agent.
@@ -15,17 +16,6 @@ pub struct Request {
     pub(crate) deadline: Option<Duration>,
     pub(crate) folders: Folders,
     is_tool_event: bool,
-}
-
-/// Folders that the command line names: no variable moves them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Folders {
-    /// The user's home.
-    pub home: Option<PathBuf>,
-    /// The user's level.
-    pub config: Option<PathBuf>,
-    /// What is remembered.
-    pub state: Option<PathBuf>,
 }
 
 impl Request {
@@ -115,6 +105,8 @@ pub fn find_host(name: &str) -> Option<&'static dyn Host> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     fn parsed(line: &str) -> Option<(&'static str, Option<u64>)> {

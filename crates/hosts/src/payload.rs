@@ -31,7 +31,7 @@ impl Payload {
 
     /// Takes a text; a number counts as its digits, and empty text as none.
     pub fn text(&mut self, name: &str) -> Option<String> {
-        match self.fields.shift_remove(name)? {
+        match json::remove(&mut self.fields, name)? {
             Value::String(text) => Some(text).filter(|text| !text.is_empty()),
             Value::Number(number) => Some(number.to_string()),
             _ => None,
@@ -40,7 +40,7 @@ impl Payload {
 
     /// Takes the name of the event, which must be a text.
     pub fn event_name(&mut self, field: &str) -> Result<String, DecodeError> {
-        match self.fields.shift_remove(field) {
+        match json::remove(&mut self.fields, field) {
             Some(Value::String(name)) if !name.is_empty() => Ok(name),
             None | Some(Value::String(_)) => Err(DecodeError::NoEventType),
             Some(other) => Err(DecodeError::EventTypeNotText(type_name(&other))),
@@ -55,7 +55,7 @@ impl Payload {
 
     /// Takes a value.
     pub fn value(&mut self, name: &str) -> Option<Value> {
-        self.fields.shift_remove(name)
+        json::remove(&mut self.fields, name)
     }
 
     /// Begins an event from the fields that Claude Code, Codex and Gemini CLI have in common.

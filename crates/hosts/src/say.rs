@@ -1,6 +1,6 @@
 //! Words for replies: JSON that a host reads, and what could not be said.
 
-use anyhook_model::json::{Object, to_spaced};
+use anyhook_model::json::{Object, insert_at, to_spaced};
 use anyhook_model::{DecodeError, Lost, Reply, Verdict, exit_code};
 use serde_json::Value;
 
@@ -57,7 +57,7 @@ impl Saying {
     /// Ends with exit 0; nothing to say is said by silence.
     pub fn reply(mut self, native_event: &str) -> Reply {
         if !self.specific.is_empty() {
-            self.specific.shift_insert(0, "hookEventName".to_owned(), native_event.into());
+            insert_at(&mut self.specific, 0, "hookEventName", native_event.into());
             self.fields.insert("hookSpecificOutput".to_owned(), Value::Object(self.specific));
         }
         let stdout =

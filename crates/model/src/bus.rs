@@ -10,7 +10,7 @@ use crate::agent::{FailureKind, ProcessName, PromptType, Source};
 use crate::alarm::Alarm;
 use crate::id::RecordId;
 use crate::inquiry::{AgentQuestion, Claim, Inquiry, Resolution};
-use crate::json::Object;
+use crate::json::{self, Object};
 
 /// What is told of an agent with everything it does.
 #[expect(clippy::struct_excessive_bools, reason = "each is a member of the event by itself")]
@@ -440,7 +440,7 @@ fn take<T: DeserializeOwned + Default>(
     members: &mut Object,
     key: &str,
 ) -> Result<T, serde_json::Error> {
-    match members.shift_remove(key) {
+    match json::remove(members, key) {
         None | Some(Value::Null) => Ok(T::default()),
         Some(value) => serde_json::from_value(value),
     }

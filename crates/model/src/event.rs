@@ -123,7 +123,16 @@ impl ToolCall {
         self.forms.forget();
     }
 
+    /// Sets the id of the call: it joins `before_tool` and `after_tool`.
+    pub fn id(mut self, id: impl Into<String>) -> Self {
+        self.use_id = Some(id.into());
+        self
+    }
+
     /// Makes a call with nothing but its name and input.
+    ///
+    /// The canonical names (`Shell`, `WriteFile`, …) and field names (`command`, `path`, …) let hooks
+    /// written for other agents match.
     pub fn new(name: &str, input: Value) -> Self {
         Self {
             name: name.to_owned(),

@@ -130,11 +130,38 @@ pub fn lossy(bytes: &[u8]) -> Cow<'_, str> {
 pub fn merge(input: &mut Object, change: &Object) {
     for (key, value) in change {
         if value.is_null() {
-            // `remove` would move the last key into the gap; the order of the rest stays.
-            input.shift_remove(key);
+            remove(input, key);
         } else {
             input.insert(key.clone(), value.clone());
         }
+    }
+}
+
+/// Removes a field and returns it; the others stay in their order.
+pub fn remove(object: &mut Object, key: &str) -> Option<Value> {
+    // `Map::remove` would move the last key into the gap where keys have an order.
+    #[cfg(feature = "exact-json")]
+    return object.shift_remove(key);
+    // Another crate of the program may have asked for the order, which does not show here.
+    #[cfg(not(feature = "exact-json"))]
+    {
+        let value = object.get_mut(key)?.take();
+        object.retain(|other, _| other != key);
+        Some(value)
+    }
+}
+
+/// Puts a field at a place in the order, if keys have one.
+pub fn insert_at(object: &mut Object, place: usize, key: &str, value: Value) {
+    #[cfg(feature = "exact-json")]
+    object.shift_insert(place, key.to_owned(), value);
+    #[cfg(not(feature = "exact-json"))]
+    {
+        remove(object, key);
+        let mut rest = std::mem::take(object).into_iter();
+        object.extend(rest.by_ref().take(place));
+        object.insert(key.to_owned(), value);
+        object.extend(rest);
     }
 }
 
@@ -278,6 +305,18 @@ mod tests {
     #[test]
     fn bom_and_invalid_bytes_are_read() {
         assert_eq!(read(b"\xef\xbb\xbf{\"a\":\"\xff\"}").unwrap().value, json!({"a": "\u{fffd}"}));
+    }
+
+    #[test]
+    fn a_field_is_put_at_a_place_and_taken_from_one() {
+        let mut object = json!({"a": 1, "b": 2, "c": 3}).as_object().unwrap().clone();
+        insert_at(&mut object, 1, "x", json!(4));
+        assert_eq!(to_spaced(&object), r#"{"a": 1, "x": 4, "b": 2, "c": 3}"#);
+        insert_at(&mut object, 0, "c", json!(5));
+        assert_eq!(to_spaced(&object), r#"{"c": 5, "a": 1, "x": 4, "b": 2}"#);
+        assert_eq!(remove(&mut object, "a"), Some(json!(1)));
+        assert_eq!(remove(&mut object, "a"), None);
+        assert_eq!(to_spaced(&object), r#"{"c": 5, "x": 4, "b": 2}"#);
     }
 
     #[test]

@@ -28,7 +28,7 @@ impl Host for OpenFormat {
         let Value::Object(mut fields) = read.value else {
             return Err(DecodeError::NotAnObject(type_name(&read.value)));
         };
-        let kind = match fields.shift_remove("event_type") {
+        let kind = match json::remove(&mut fields, "event_type") {
             None => return Err(DecodeError::NoEventType),
             Some(Value::String(name)) if name.is_empty() => return Err(DecodeError::NoEventType),
             Some(Value::String(name)) => EventKind::in_any_spelling(&name)
@@ -45,7 +45,7 @@ impl Host for OpenFormat {
         );
         event.session = take_text(&mut fields, "session_id").filter(|id| !id.is_empty());
         event.project_dir.clone_from(&caller.project_dir);
-        if let Some(Value::Object(context)) = fields.shift_remove("context") {
+        if let Some(Value::Object(context)) = json::remove(&mut fields, "context") {
             event.context = context;
         }
         if event.kind.has_matcher() {
@@ -56,7 +56,7 @@ impl Host for OpenFormat {
             event.doubt = Some(Doubt::UnknownEvent);
         }
         for name in event.kind.own_fields() {
-            if let Some(value) = fields.shift_remove(*name) {
+            if let Some(value) = json::remove(&mut fields, name) {
                 event.data.insert((*name).to_owned(), value);
             }
         }
@@ -145,19 +145,19 @@ fn take_tool(fields: &mut Object, repaired: bool) -> ToolCall {
     let native_name =
         fields.get("native").and_then(|native| Some(native.get("tool_name")?.as_str()?.to_owned()));
     let native = native_name.map(|tool_name| {
-        let mut native = fields.shift_remove("native").unwrap_or_default();
+        let mut native = json::remove(fields, "native").unwrap_or_default();
         let tool_input = native.get_mut("tool_input").map(Value::take).unwrap_or_default();
         NativeCall { tool_name, tool_input }
     });
     let name = take_text(fields, "tool_name").unwrap_or_default();
-    let input = fields.shift_remove("tool_input").unwrap_or_default();
+    let input = json::remove(fields, "tool_input").unwrap_or_default();
     ToolCall {
         also: tools::also_known_as(&name, &input),
         name,
         input,
         forms: LazyForms::default(),
         use_id: take_text(fields, "tool_use_id"),
-        files: fields.shift_remove("files").unwrap_or_default(),
+        files: json::remove(fields, "files").unwrap_or_default(),
         native,
         fixed: repaired.then_some("it could not be read exactly"),
     }
@@ -165,7 +165,7 @@ fn take_tool(fields: &mut Object, repaired: bool) -> ToolCall {
 
 /// Takes a text field; a number is taken as its digits, anything else as not given.
 fn take_text(fields: &mut Object, name: &str) -> Option<String> {
-    match fields.shift_remove(name)? {
+    match json::remove(fields, name)? {
         Value::String(text) => Some(text),
         Value::Number(number) => Some(number.to_string()),
         _ => None,

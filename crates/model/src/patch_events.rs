@@ -93,7 +93,7 @@ fn beside(mut event: Event, is_tool: bool) -> Vec<Event> {
     tool.fixed = Some(FIXED);
     let mut about_files = event_of(&event, false);
     // What a command printed is in its own event; it would be there as often as there are files.
-    about_files.data.shift_remove("tool_output");
+    crate::json::remove(&mut about_files.data, "tool_output");
     let mut events = vec![event];
     let is_heredoc = text.contains("<<");
     let places = |path: &str| places(path, &folders, is_heredoc);

@@ -43,8 +43,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     // A run with none, and with a hundred hooks that do nothing: the difference is what they cost.
     let plain = median_run(0).await?;
     let hundred = median_run(100).await?;
-    let nothing =
-        || FunctionHook::before_tool("nothing", |_| Box::pin(async { Ok(Decision::default()) }));
+    let nothing = || FunctionHook::before_tool("nothing", async |_| Ok(Decision::default()));
     let alone = Hooks::builder("bench").hook(nothing()).build()?;
     let scratch = tempfile::tempdir()?;
     let places = scratch_places(scratch.path());
@@ -75,7 +74,7 @@ async fn median_run(hooks: usize) -> Result<f64, Box<dyn std::error::Error>> {
     center.register_model("done", Arc::new(Done), IfTaken::Refuse)?;
     let names: Vec<String> = (0..hooks).map(|number| format!("hook-{number}")).collect();
     for name in &names {
-        let hook = PreHook::new(name, |_| Box::pin(async { Ok(()) }));
+        let hook = PreHook::new(name, async |_| Ok(()));
         center.register_pre_hook(hook, IfTaken::Refuse)?;
     }
     center.register_agent(Agent::new("a", "done").pre_hooks(names), IfTaken::Refuse)?;
@@ -92,7 +91,7 @@ async fn median_run(hooks: usize) -> Result<f64, Box<dyn std::error::Error>> {
 }
 
 async fn median_call(hooks: &Hooks, rounds: usize) -> f64 {
-    let call = ToolCall::named("Shell", json!({"command": "ls"})).id("call-1");
+    let call = ToolCall::new("Shell", json!({"command": "ls"})).id("call-1");
     let mut times = Vec::with_capacity(rounds);
     for _ in 0..rounds {
         let began = Instant::now();

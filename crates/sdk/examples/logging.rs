@@ -4,36 +4,48 @@
 
 use std::sync::Arc;
 
+use anyhook_sdk::HookError;
 use anyhook_sdk::agent::{
-    Agent, AgentCenter, IfTaken, LiveAgentCenter, PostHook, PreHook, ScriptedModel, SessionContext,
+    Agent, AgentCenter, HookContext, IfTaken, LiveAgentCenter, PostHook, PostHookHandler, PreHook,
+    PreHookHandler, Run, ScriptedModel, SessionContext,
 };
 use tokio::sync::mpsc;
 
+/// A hook with something of its own: a type. A task of its own writes; the hooks only hand over.
+#[derive(Clone)]
+struct Log(mpsc::UnboundedSender<String>);
+
+impl Log {
+    fn add(&self, line: String) -> Result<(), HookError> {
+        self.0.send(line).map_err(HookError::of)
+    }
+}
+
+impl PreHookHandler for Log {
+    async fn run(&self, context: &mut HookContext) -> Result<(), HookError> {
+        self.add(format!("{} <- {}", context.agent.id, context.user_message))
+    }
+}
+
+impl PostHookHandler for Log {
+    async fn run(&self, context: &HookContext, run: &mut Run) -> Result<(), HookError> {
+        let tokens = run.usage.input_tokens + run.usage.output_tokens;
+        self.add(format!("{} -> {} ({tokens} tokens)", context.agent.id, run.output))
+    }
+}
+
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // A task of its own writes; the hooks only hand over.
-    let (sender, mut lines) = mpsc::unbounded_channel::<String>();
-    let after = sender.clone();
+    let (sender, mut lines) = mpsc::unbounded_channel();
+    let log = Log(sender);
     let center = LiveAgentCenter::builder().build();
     center.register_pre_hook(
-        PreHook::new("log-request", move |context| {
-            let line = format!("{} <- {}", context.agent.id, context.user_message);
-            let sent = sender.send(line).map_err(|error| error.to_string().into());
-            Box::pin(async move { sent })
-        })
-        .in_background(),
+        PreHook::from_handler("log-request", log.clone()).in_background(),
         IfTaken::Refuse,
     )?;
     center.register_post_hook(
-        PostHook::new("log-answer", move |context, run| {
-            let tokens = run.usage.input_tokens + run.usage.output_tokens;
-            let line = format!("{} -> {} ({tokens} tokens)", context.agent.id, run.output);
-            let sent = after.send(line).map_err(|error| error.to_string().into());
-            Box::pin(async move { sent })
-        })
         // Failed runs are worth a line, too.
-        .always()
-        .in_background(),
+        PostHook::from_handler("log-answer", log).always().in_background(),
         IfTaken::Refuse,
     )?;
     let model = ScriptedModel::new().says("Four.");

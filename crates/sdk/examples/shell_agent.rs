@@ -37,34 +37,30 @@ pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
     fs::write(&script, "#!/bin/sh\necho 'ask the administrator' >&2\nexit 2\n")?;
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
 
-    // And one of our own, beside it. A real agent takes its places from the environment.
+    // And one of our own. A real agent takes its places from the environment: `Places::discover()`.
     let hooks = Hooks::builder("shell-agent")
         .places(scratch_places(scratch.path()))
         .work_dir(scratch.path())
-        .hook(FunctionHook::before_tool("no-colours", |event| {
-            Box::pin(async move {
-                let listing = event.tool_text("command").filter(|command| *command == "ls");
-                Ok(Decision {
-                    modified_input: listing
-                        .and_then(|_| json!({"command": "ls --color=never"}).as_object().cloned()),
-                    ..Decision::default()
-                })
+        .hook(FunctionHook::before_tool("no-colours", async |event| {
+            let listing = event.tool_text("command").filter(|command| *command == "ls");
+            Ok(Decision {
+                modified_input: listing
+                    .and_then(|_| json!({"command": "ls --color=never"}).as_object().cloned()),
+                ..Decision::default()
             })
         }))
         .build()?;
 
-    let shell = FunctionTool::new("Shell", "Runs a command", |call: Shell| {
-        Box::pin(async move {
-            let output = tokio::task::spawn_blocking(move || {
-                std::process::Command::new("sh")
-                    .args(["-c", &call.command])
-                    .stdin(Stdio::null())
-                    .output()
-            });
-            let output = output.await.map_err(|error| ToolError::Failed(error.to_string()))?;
-            let output = output.map_err(|error| ToolError::Failed(error.to_string()))?;
-            Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-        })
+    let shell = FunctionTool::new("Shell", "Runs a command", async |call: Shell| {
+        let output = tokio::task::spawn_blocking(move || {
+            std::process::Command::new("sh")
+                .args(["-c", &call.command])
+                .stdin(Stdio::null())
+                .output()
+        });
+        let output = output.await.map_err(|error| ToolError::Failed(error.to_string()))?;
+        let output = output.map_err(|error| ToolError::Failed(error.to_string()))?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     });
     // In place of a provider: see the feature `openai` for a real one.
     let model = ScriptedModel::new()

@@ -17,27 +17,21 @@ struct InvalidInput;
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Define hooks
-    let logging_pre_hook = PreHook::new("request-logger", |context| {
-        Box::pin(async move {
-            println!("[Pre] Agent {} - Message: {}", context.agent.name, context.user_message);
-            Ok(())
-        })
+    let logging_pre_hook = PreHook::new("request-logger", async |context| {
+        println!("[Pre] Agent {} - Message: {}", context.agent.name, context.user_message);
+        Ok(())
     })
     .in_background();
-    let logging_post_hook = PostHook::new("response-logger", |context, run| {
-        Box::pin(async move {
-            println!("[Post] Agent {} - Duration: {:?}", context.agent.name, run.duration);
-            Ok(())
-        })
+    let logging_post_hook = PostHook::new("response-logger", async |context, run| {
+        println!("[Post] Agent {} - Duration: {:?}", context.agent.name, run.duration);
+        Ok(())
     })
     .in_background();
-    let validation_pre_hook = PreHook::new("input-validator", |context| {
-        Box::pin(async move {
-            if context.user_message.is_empty() {
-                return Err(HookError::of(InvalidInput));
-            }
-            Ok(())
-        })
+    let validation_pre_hook = PreHook::new("input-validator", async |context| {
+        if context.user_message.is_empty() {
+            return Err(HookError::of(InvalidInput));
+        }
+        Ok(())
     });
 
     // Register hooks, and a model

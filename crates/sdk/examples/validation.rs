@@ -25,20 +25,16 @@ struct TooSlow(u32);
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let center = LiveAgentCenter::builder().build();
-    let tidy = PreHook::new("tidy", |context| {
+    let tidy = PreHook::new("tidy", async |context| {
         context.user_message = context.user_message.trim().to_owned();
-        Box::pin(async { Ok(()) })
+        Ok(())
     });
-    let quick_enough = PostHook::new("quick-enough", |_, run| {
-        let recipe = run.parse::<Recipe>();
-        Box::pin(async move {
-            match recipe {
-                Ok(recipe) if recipe.minutes > 60 => Err(HookError::of(TooSlow(recipe.minutes))),
-                Ok(_) => Ok(()),
-                Err(error) => Err(HookError::new(error.to_string())),
-            }
-        })
-    });
+    let quick_enough =
+        PostHook::new("quick-enough", async |_context, run| match run.parse::<Recipe>() {
+            Ok(recipe) if recipe.minutes > 60 => Err(HookError::of(TooSlow(recipe.minutes))),
+            Ok(_) => Ok(()),
+            Err(error) => Err(HookError::new(error.to_string())),
+        });
     center.register_pre_hook(tidy.guardrail(), IfTaken::Refuse)?;
     center.register_post_hook(quick_enough.guardrail(), IfTaken::Refuse)?;
     let model = ScriptedModel::new()

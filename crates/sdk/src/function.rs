@@ -11,10 +11,7 @@ use anyhook_model::{Decision, EventKind, FailMode, HookDefinition, Mode, Spellin
 
 use crate::seen::SeenEvent;
 
-/// A future on the heap.
-///
-/// An async closure cannot promise yet that its future may change threads, so a hook's function
-/// returns this: `|event| Box::pin(async move { … })`.
+/// A future on the heap, which may change threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Why a hook failed: in words, and with the error behind them, if there is one.
@@ -58,10 +55,34 @@ impl From<&str> for HookError {
 pub(crate) type Function =
     dyn Fn(SeenEvent) -> BoxFuture<'static, Result<Decision, HookError>> + Send + Sync;
 
-/// A function that is asked about events, beside the HOOK.md hooks.
+/// A type of your own that is asked about events, with what it remembers in its fields.
+///
+/// ```
+/// use anyhook_sdk::{Decision, EventHandler, EventKind, FunctionHook, HookError, SeenEvent};
+///
+/// struct Forbidden(Vec<String>);
+///
+/// impl EventHandler for Forbidden {
+///     async fn decide(&self, event: SeenEvent) -> Result<Decision, HookError> {
+///         let command = event.tool_text("command").unwrap_or_default();
+///         let word = self.0.iter().find(|word| command.contains(word.as_str()));
+///         Ok(word.map(|word| Decision::deny(format!("no {word} here"))).unwrap_or_default())
+///     }
+/// }
+///
+/// let words = Forbidden(vec!["mkfs".to_owned()]);
+/// let hook = FunctionHook::from_handler("forbidden", &[EventKind::BeforeTool], words);
+/// assert_eq!(hook.name(), "forbidden");
+/// ```
+pub trait EventHandler: Send + Sync + 'static {
+    /// Decides about an event.
+    fn decide(&self, event: SeenEvent) -> impl Future<Output = Result<Decision, HookError>> + Send;
+}
+
+/// A function that is asked about events, together with the HOOK.md hooks.
 ///
 /// It has all that a HOOK.md has: events, a matcher, a priority, a time limit, `on_failure`, shadow
-/// mode, and whether it runs aside.
+/// mode, and whether it runs in the background.
 #[derive(Clone)]
 pub struct FunctionHook {
     pub(crate) definition: HookDefinition,
@@ -70,30 +91,50 @@ pub struct FunctionHook {
 
 impl FunctionHook {
     /// Makes a hook that is asked at the given events.
-    pub fn new<F>(name: impl AsRef<str>, events: &[EventKind], function: F) -> Self
+    ///
+    /// The function is an `async fn`, an async closure (`async |event| { … }`), or a closure that
+    /// returns a future, with clones of what it needs:
+    /// `move |event| { let log = log.clone(); async move { … } }`.
+    pub fn new<F, Returned>(name: impl AsRef<str>, events: &[EventKind], function: F) -> Self
     where
-        F: Fn(SeenEvent) -> BoxFuture<'static, Result<Decision, HookError>> + Send + Sync + 'static,
+        F: Fn(SeenEvent) -> Returned + Send + Sync + 'static,
+        Returned: Future<Output = Result<Decision, HookError>> + Send + 'static,
     {
         let mut definition = HookDefinition::named(name.as_ref());
         definition.triggers = events
             .iter()
             .map(|kind| Trigger { kind: kind.clone(), spelling: Spelling::Canonical })
             .collect();
-        Self { definition, function: Arc::new(function) }
+        Self { definition, function: Arc::new(move |event| Box::pin(function(event))) }
+    }
+
+    /// Makes a hook of a type of your own that is asked at the given events.
+    pub fn from_handler(
+        name: impl AsRef<str>,
+        events: &[EventKind],
+        handler: impl EventHandler,
+    ) -> Self {
+        let handler = Arc::new(handler);
+        Self::new(name, events, move |event| {
+            let handler = handler.clone();
+            async move { handler.decide(event).await }
+        })
     }
 
     /// Makes a hook that is asked before each tool call.
-    pub fn before_tool<F>(name: impl AsRef<str>, function: F) -> Self
+    pub fn before_tool<F, Returned>(name: impl AsRef<str>, function: F) -> Self
     where
-        F: Fn(SeenEvent) -> BoxFuture<'static, Result<Decision, HookError>> + Send + Sync + 'static,
+        F: Fn(SeenEvent) -> Returned + Send + Sync + 'static,
+        Returned: Future<Output = Result<Decision, HookError>> + Send + 'static,
     {
         Self::new(name, &[EventKind::BeforeTool], function)
     }
 
     /// Makes a hook that is told of each tool call that was made.
-    pub fn after_tool<F>(name: impl AsRef<str>, function: F) -> Self
+    pub fn after_tool<F, Returned>(name: impl AsRef<str>, function: F) -> Self
     where
-        F: Fn(SeenEvent) -> BoxFuture<'static, Result<Decision, HookError>> + Send + Sync + 'static,
+        F: Fn(SeenEvent) -> Returned + Send + Sync + 'static,
+        Returned: Future<Output = Result<Decision, HookError>> + Send + 'static,
     {
         Self::new(name, &[EventKind::AfterTool, EventKind::AfterToolFailure], function)
     }
@@ -135,8 +176,8 @@ impl FunctionHook {
         self
     }
 
-    /// Runs it aside: it cannot decide anything, and nobody waits for it.
-    pub fn aside(mut self) -> Self {
+    /// Runs it in the background: it cannot decide anything, and nothing waits for it.
+    pub fn in_background(mut self) -> Self {
         self.definition.is_async = true;
         self
     }

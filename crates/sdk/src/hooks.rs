@@ -1,7 +1,7 @@
 //! The asynchronous driver: an event through functions and HOOK.md hooks, in one order.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,17 +9,16 @@ use anyhook_engine::dispatch::{Dispatch, Due, RunResult, Step};
 use anyhook_engine::engine::{Opened, Prepared};
 use anyhook_engine::plan::Plan;
 use anyhook_engine::run::detached;
-use anyhook_engine::{Engine, Hook, Level, Places, now};
+use anyhook_engine::{Engine, Hook, Level, Places};
+use anyhook_model::tools::also_known_as;
 use anyhook_model::{
-    Decision, Event, EventKind, OpenFormat, Outcome, Payload, Record, SkipReason, Spelling,
-    StdoutUse, Verdict,
+    Decision, Event, OpenFormat, Outcome, Payload, Record, SkipReason, Spelling, StdoutUse, Verdict,
 };
-use serde_json::Value;
 
 use crate::background::{Background, MOST};
 use crate::call::{CallError, guarded};
 use crate::function::{Function, FunctionHook, HookError};
-use crate::seen::{SeenEvent, ToolCall};
+use crate::seen::SeenEvent;
 
 /// Why hooks could not be put together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -187,72 +186,21 @@ impl Hooks {
         }
     }
 
-    /// Makes an event of this agent, to be filled in and [dispatched](Self::dispatch).
-    pub fn event(&self, kind: EventKind, session: impl Into<String>) -> Event {
-        let mut event = Event::new(kind, &self.shared.agent, &self.shared.work_dir, now());
-        event.session = Some(session.into());
-        event
+    pub(crate) fn agent(&self) -> &str {
+        &self.shared.agent
     }
 
-    /// Asks whether a tool may be called. If the verdict has an `input`, that is what to call it
-    /// with.
-    pub async fn before_tool(&self, session: &str, call: &ToolCall) -> Verdict {
-        let mut event = self.event(EventKind::BeforeTool, session);
-        event.tool = Some(call.to_model());
-        self.dispatch(event).await
-    }
-
-    /// Tells what came of a tool call: its output, or its error.
-    pub async fn after_tool(
-        &self,
-        session: &str,
-        call: &ToolCall,
-        result: Result<Value, String>,
-    ) -> Verdict {
-        let (kind, field, value) = match result {
-            Ok(output) => (EventKind::AfterTool, "tool_output", output),
-            Err(error) => (EventKind::AfterToolFailure, "error", error.into()),
-        };
-        let mut event = self.event(kind, session);
-        event.tool = Some(call.to_model());
-        event.data.insert(field.to_owned(), value);
-        self.dispatch(event).await
-    }
-
-    /// Asks whether a prompt may go to the model.
-    pub async fn before_agent(&self, session: &str, prompt: &str) -> Verdict {
-        self.tell(EventKind::BeforeAgent, session, [("prompt", prompt.into())]).await
-    }
-
-    /// Asks whether the agent may stop; a block means that it goes on, with the reason.
-    pub async fn before_stop(&self, session: &str, final_message: &str) -> Verdict {
-        self.tell(EventKind::BeforeStop, session, [("final_message", final_message.into())]).await
-    }
-
-    /// Tells that a session begins.
-    pub async fn session_start(&self, session: &str) -> Verdict {
-        self.tell(EventKind::SessionStart, session, []).await
-    }
-
-    /// Tells that a session is over.
-    pub async fn session_end(&self, session: &str) -> Verdict {
-        self.tell(EventKind::SessionEnd, session, []).await
-    }
-
-    async fn tell<const COUNT: usize>(
-        &self,
-        kind: EventKind,
-        session: &str,
-        data: [(&str, Value); COUNT],
-    ) -> Verdict {
-        let mut event = self.event(kind, session);
-        event.data = data.map(|(name, value)| (name.to_owned(), value)).into_iter().collect();
-        self.dispatch(event).await
+    pub(crate) fn work_dir(&self) -> &Path {
+        &self.shared.work_dir
     }
 
     /// Sends an event through the hooks that are due at it.
     pub async fn dispatch(&self, mut event: Event) -> Verdict {
         event.host.clone_from(&self.shared.agent);
+        if let Some(tool) = &mut event.tool {
+            // Hooks for `Shell` are asked about any tool that runs a command.
+            tool.also = also_known_as(&tool.name, &tool.input);
+        }
         let payload = Payload::new(event.to_json(Spelling::Canonical).as_bytes());
         let began = Instant::now();
         let (engine, opened, event) = self.open(event).await;

@@ -29,34 +29,3 @@ impl SeenEvent {
         self.tool.as_ref()?.input.get(field)
     }
 }
-
-/// A tool call of an agent that has the hooks built in.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct ToolCall {
-    /// The tool's name. The canonical ones (`Shell`, `WriteFile`, …) let hooks written for other
-    /// agents match.
-    pub name: String,
-    /// The input, with canonical field names (`command`, `path`, …) where there are such.
-    pub input: Value,
-    /// The id of the call, if the agent has one: it joins `before_tool` and `after_tool`.
-    pub id: Option<String>,
-}
-
-impl ToolCall {
-    /// Makes a call without an id.
-    pub fn named(name: impl Into<String>, input: Value) -> Self {
-        Self { name: name.into(), input, id: None }
-    }
-
-    /// Gives the call its id.
-    pub fn id(mut self, id: impl Into<String>) -> Self {
-        self.id = Some(id.into());
-        self
-    }
-
-    pub(crate) fn to_model(&self) -> anyhook_model::ToolCall {
-        let call = anyhook_model::ToolCall::new(&self.name, self.input.clone());
-        anyhook_model::ToolCall { use_id: self.id.clone(), ..call }
-    }
-}

@@ -9,8 +9,8 @@ use std::time::Duration;
 use anyhook_engine::journal::Journal;
 use anyhook_model::{Outcome, Record, SkipReason};
 use anyhook_sdk::{
-    BuildError, Decision, Effect, EventKind, FunctionHook, Hooks, HooksBuilder, ToolCall,
-    scratch_places,
+    BuildError, Compaction, Decision, Effect, EventHandler, EventKind, FunctionHook, HookError,
+    Hooks, HooksBuilder, SeenEvent, Stop, Subagent, ToolCall, scratch_places,
 };
 use anyhook_testkit::write;
 use serde_json::json;
@@ -29,7 +29,7 @@ fn builder(scratch: &TempDir) -> HooksBuilder {
 }
 
 fn shell(command: &str) -> ToolCall {
-    ToolCall::named("Shell", json!({"command": command})).id("call-1")
+    ToolCall::new("Shell", json!({"command": command})).id("call-1")
 }
 
 /// A function that says the same about every event.
@@ -122,6 +122,10 @@ async fn input_changes_go_from_one_to_the_next() {
     assert_eq!(*seen.lock().unwrap(), "two");
 }
 
+fn panics_at_once(_: SeenEvent) -> std::future::Ready<Result<Decision, HookError>> {
+    panic!("at once")
+}
+
 #[tokio::test]
 async fn a_panic_an_error_and_a_stall_are_failures_of_that_hook_alone() {
     let scratch = TempDir::new().unwrap();
@@ -130,7 +134,7 @@ async fn a_panic_an_error_and_a_stall_are_failures_of_that_hook_alone() {
             FunctionHook::before_tool("panics", |_| Box::pin(async { panic!("on purpose") }))
                 .priority(900),
         )
-        .hook(FunctionHook::before_tool("panics-at-once", |_| panic!("at once")).priority(800))
+        .hook(FunctionHook::before_tool("panics-at-once", panics_at_once).priority(800))
         .hook(
             FunctionHook::before_tool("errs", |_| Box::pin(async { Err("no table".into()) }))
                 .priority(700),
@@ -186,7 +190,7 @@ async fn matchers_count_for_functions() {
         .unwrap();
     assert!(hooks.before_tool("s", &shell("rm -rf /")).await.is_block());
     assert!(!hooks.before_tool("s", &shell("ls; rm x")).await.is_block());
-    let other = ToolCall::named("ReadFile", json!({"path": "rm x"}));
+    let other = ToolCall::new("ReadFile", json!({"path": "rm x"}));
     assert!(!hooks.before_tool("s", &other).await.is_block());
 }
 
@@ -205,9 +209,12 @@ async fn what_runs_aside_is_journaled_when_it_ends() {
                     Ok(Decision::deny("too late"))
                 })
             })
-            .aside(),
+            .in_background(),
         )
-        .hook(FunctionHook::before_tool("broken", |_| Box::pin(async { panic!("aside") })).aside())
+        .hook(
+            FunctionHook::before_tool("broken", |_| Box::pin(async { panic!("aside") }))
+                .in_background(),
+        )
         .build()
         .unwrap();
     let verdict = hooks.before_tool("s", &shell("ls")).await;
@@ -230,7 +237,10 @@ async fn what_runs_aside_is_journaled_when_it_ends() {
 #[tokio::test]
 async fn too_many_aside_is_a_failure_that_is_told() {
     let hooks = Hooks::builder("tester")
-        .hook(FunctionHook::before_tool("endless", |_| Box::pin(std::future::pending())).aside())
+        .hook(
+            FunctionHook::before_tool("endless", |_| Box::pin(std::future::pending()))
+                .in_background(),
+        )
         .background_hooks(1)
         .build()
         .unwrap();
@@ -269,7 +279,7 @@ async fn explain_names_all_of_them() {
         .build()
         .unwrap();
     let mut event = hooks.event(EventKind::BeforeTool, "s");
-    event.tool = Some(anyhook_model::ToolCall::new("Shell", json!({})));
+    event.tool = Some(ToolCall::new("Shell", json!({})));
     let plan = hooks.explain(event).await;
     let shown: Vec<(&str, &str, Option<SkipReason>)> =
         plan.iter().map(|one| (one.name.as_str(), one.level, one.left_out.clone())).collect();
@@ -301,7 +311,7 @@ async fn a_session_has_its_turns_and_its_stop_cap() {
     assert!(!capped.is_block() && capped.capped);
     hooks.before_agent("s", "again").await;
     assert!(hooks.before_stop("s", "done").await.is_block(), "a new turn");
-    hooks.session_end("s").await;
+    hooks.session_end("s", "done").await;
 }
 
 #[tokio::test]
@@ -314,6 +324,131 @@ async fn a_denied_call_that_ran_raises_the_alarm() {
     let verified = Journal::new(&scratch.path().join("state/anyhook")).verify(&mut |_| ()).unwrap();
     assert!(verified.whole);
     assert_eq!(verified.denied_but_ran.len(), 1);
+}
+
+/// A function hook may be an `async fn`, an async closure, or a type of its own.
+#[tokio::test]
+async fn functions_of_every_form() {
+    async fn no_mkfs(event: SeenEvent) -> Result<Decision, HookError> {
+        let command = event.tool_text("command").unwrap_or_default();
+        Ok(if command.contains("mkfs") { Decision::deny("function") } else { Decision::default() })
+    }
+    struct Forbidden(String);
+    impl EventHandler for Forbidden {
+        async fn decide(&self, event: SeenEvent) -> Result<Decision, HookError> {
+            let command = event.tool_text("command").unwrap_or_default();
+            Ok(if command.contains(&self.0) { Decision::deny("type") } else { Decision::default() })
+        }
+    }
+    let forbidden = Forbidden("dd ".to_owned());
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let noting = log.clone();
+    let hooks = Hooks::builder("tester")
+        .hook(FunctionHook::before_tool("function", no_mkfs))
+        .hook(FunctionHook::before_tool("closure", async |event| {
+            let is_reboot = event.tool_text("command") == Some("reboot");
+            Ok(if is_reboot { Decision::deny("closure") } else { Decision::default() })
+        }))
+        .hook(FunctionHook::from_handler("type", &[EventKind::BeforeTool], forbidden))
+        .hook(
+            FunctionHook::before_tool("noting", move |event| {
+                let noting = noting.clone();
+                async move {
+                    let command = event.tool_text("command").unwrap_or_default().to_owned();
+                    noting.lock().unwrap().push(command);
+                    Ok(Decision::default())
+                }
+            })
+            .priority(1),
+        )
+        .build()
+        .unwrap();
+    for (command, reason) in
+        [("mkfs /dev/sda", "function"), ("reboot", "closure"), ("dd if=x", "type")]
+    {
+        let verdict = hooks.before_tool("s", &shell(command)).await;
+        assert_eq!(verdict.reason.as_deref(), Some(reason));
+    }
+    assert!(!hooks.before_tool("s", &shell("ls")).await.is_block());
+    assert_eq!(*log.lock().unwrap(), ["ls"]);
+}
+
+/// Each event has a method, and each tells what its fields are for.
+#[tokio::test]
+async fn every_event_can_be_told() {
+    const EVENTS: [EventKind; 15] = [
+        EventKind::SessionStart,
+        EventKind::SessionEnd,
+        EventKind::BeforeAgent,
+        EventKind::AfterAgent,
+        EventKind::BeforeStop,
+        EventKind::AfterStop,
+        EventKind::BeforeTool,
+        EventKind::AfterTool,
+        EventKind::AfterToolFailure,
+        EventKind::SubagentStart,
+        EventKind::SubagentStop,
+        EventKind::PreCompact,
+        EventKind::PostCompact,
+        EventKind::Notification,
+        EventKind::PermissionRequest,
+    ];
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let noting = seen.clone();
+    let watch = FunctionHook::new("watch", &EVENTS, move |event| {
+        noting.lock().unwrap().push((event.kind.clone(), event.data.clone(), event.tool.clone()));
+        std::future::ready(Ok(Decision::default()))
+    });
+    let hooks = Hooks::builder("tester").hook(watch).build().unwrap();
+    let (call, reviewer) = (shell("ls"), Subagent::new("reviewer").kind("general").task("read"));
+    hooks.session_start("s").await;
+    hooks.before_agent("s", "go").await;
+    hooks.before_tool("s", &call).await;
+    hooks.permission_request("s", &call).await;
+    hooks.after_tool("s", &call, Ok(json!("x"))).await;
+    hooks.after_tool("s", &call, Err("broken".to_owned())).await;
+    hooks.subagent_start("s", &reviewer).await;
+    hooks.subagent_stop("s", &reviewer, "looks good").await;
+    hooks.pre_compact("s", Compaction::Auto).await;
+    hooks.post_compact("s", Compaction::Manual).await;
+    hooks.notification("s", "idle", "waiting for you").await;
+    hooks.before_stop("s", Stop::new("done").reason("no_tool_calls").steps(3)).await;
+    hooks.after_agent("s", "done").await;
+    hooks.after_stop("s", "done").await;
+    hooks.session_end("s", "finished").await;
+
+    let seen = seen.lock().unwrap().clone();
+    for event in EVENTS {
+        assert!(seen.iter().any(|(kind, ..)| *kind == event), "{event:?} was not told");
+    }
+    let of = |event: EventKind| seen.iter().find(|(kind, ..)| *kind == event).unwrap();
+    assert_eq!(of(EventKind::PermissionRequest).2.as_ref().unwrap().input["command"], "ls");
+    assert_eq!(
+        of(EventKind::PermissionRequest).2.as_ref().unwrap().use_id.as_deref(),
+        Some("call-1")
+    );
+    assert_eq!(
+        json!(of(EventKind::SubagentStop).1),
+        json!({
+            "subagent_name": "reviewer", "subagent_type": "general", "task_description": "read",
+            "final_message": "looks good",
+        })
+    );
+    assert_eq!(json!(of(EventKind::PreCompact).1), json!({"trigger": "auto"}));
+    let stop = json!({"final_message": "done", "stop_reason": "no_tool_calls", "step_count": 3});
+    assert_eq!(json!(of(EventKind::BeforeStop).1), stop);
+    assert_eq!(json!(of(EventKind::SessionEnd).1)["exit_reason"], "finished");
+}
+
+/// Any tool that runs a command is one for `Shell`, as with every other agent.
+#[tokio::test]
+async fn a_tool_that_runs_a_command_is_a_shell_to_matchers() {
+    let guard = always("guard", Decision::deny("no")).tool("Shell").pattern("mkfs");
+    let hooks = Hooks::builder("tester").hook(guard).build().unwrap();
+    let call = ToolCall::new("run_in_terminal", json!({"command": "mkfs /dev/sda"}));
+    assert!(hooks.before_tool("s", &call).await.is_block());
+    let call = ToolCall::new("note", json!({"text": "mkfs /dev/sda"}));
+    assert!(!hooks.before_tool("s", &call).await.is_block());
 }
 
 #[test]

@@ -352,7 +352,7 @@ impl Reader {
             if let Some(made) = start.and_then(|start| self.payloads.get_mut(start)) {
                 // Where the others have it: before the event's name, which is last.
                 let place = made.payload.len() - 1;
-                made.payload.shift_insert(place, "agent_type".to_owned(), agent_type.into());
+                json::insert_at(&mut made.payload, place, "agent_type", agent_type.into());
             }
         }
     }
@@ -453,7 +453,7 @@ impl Reader {
             _ => &[],
         };
         for name in absent {
-            payload.shift_remove(*name);
+            json::remove(&mut payload, name);
         }
         payload.insert("hook_event_name".to_owned(), event.into());
         if let Value::Object(fields) = fields {

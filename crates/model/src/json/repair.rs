@@ -3,6 +3,8 @@
 //! - What is nested too deeply to be a tree becomes a flat list of the values in it: a guard still
 //!   finds each of them, and nesting hides nothing from it.
 //! - Half a surrogate pair, which other languages write for odd file names, becomes U+FFFD.
+//! - A number that is too large for what `serde_json` reads numbers into becomes a text. (Never in a
+//!   program that keeps numbers to the digit.)
 //! - The one key that `serde_json` takes for a number of its own gets a blank at its end.
 
 use std::borrow::Cow;
@@ -94,6 +96,11 @@ impl Repair<'_> {
             }
             self.leaves += 1;
         }
+        if is_number(written) && serde_json::from_str::<serde_json::Number>(written).is_err() {
+            self.changed = true;
+            self.repaired.extend(["\"", written, "\""]);
+            return;
+        }
         self.repaired.push_str(written);
     }
 
@@ -117,6 +124,25 @@ impl Repair<'_> {
             self.value(&whole);
         }
     }
+}
+
+/// Tells whether a word is a number by JSON's grammar, however large.
+fn is_number(word: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let word = word.strip_prefix('-').unwrap_or(word);
+    let (mantissa, exponent) = match word.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (word, None),
+    };
+    let (whole, fraction) = match mantissa.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (mantissa, None),
+    };
+    let unsigned = |exponent: &str| digits(exponent.strip_prefix(['+', '-']).unwrap_or(exponent));
+    digits(whole)
+        && (whole == "0" || !whole.starts_with('0'))
+        && fraction.is_none_or(digits)
+        && exponent.is_none_or(unsigned)
 }
 
 /// Replaces escapes of half a surrogate pair in a string by that of U+FFFD.

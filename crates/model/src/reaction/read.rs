@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use crate::agent::FailureKind;
-use crate::json::Object;
+use crate::json::{self, Object};
 use jiff::SignedDuration;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
@@ -169,7 +169,7 @@ fn error_rule(path: &str, rule: &Value) -> Read<ErrorRule> {
     };
     let mut mistakes = Mistakes::default();
     let mut members = members.clone();
-    let kind = members.shift_remove(MATCH);
+    let kind = json::remove(&mut members, MATCH);
     let kind = kind.and_then(|kind| mistakes.one(failure_kind(&format!("{path}.{MATCH}"), &kind)));
     let action = mistakes.all(Action::read_members(path, trigger, &members, &[MATCH]));
     // Without an action there is a mistake.

@@ -1,10 +1,10 @@
 //! A small agent: asks the model, makes the calls it wants, tells it what came of them, until it is
-//! done. Hooks are asked at the prompt, around each call, and before it stops.
+//! done. Hooks are asked at the prompt, around each call of the model and of a tool, and when it stops.
 
 use std::pin::Pin;
 use std::time::Instant;
 
-use anyhook_model::{Effect, Verdict};
+use anyhook_model::{Effect, ToolCall, Verdict};
 use futures_core::Stream;
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -12,12 +12,19 @@ use tokio::sync::mpsc;
 use super::hook::HookContext;
 use super::live::{Cast, LiveAgentCenter};
 use super::message::{Message, RequestedCall};
-use super::model::{ModelError, ModelEvent, ModelRequest, Usage};
+use super::model::{ModelAnswer, ModelError, ModelEvent, ModelRequest};
+use super::model_hook::ModelHook;
 use super::run::{MadeCall, Run};
 use super::stream_hook::{StreamChain, StreamStopped};
 use super::tool::{ToolDescription, ToolError};
 use crate::call::{CallError, guarded};
-use crate::seen::ToolCall;
+use crate::events::Stop;
+use crate::function::HookError;
+
+/// The agent has said all.
+const NO_TOOL_CALLS: &str = "no_tool_calls";
+/// The agent may not go on.
+const MAX_STEPS: &str = "max_steps";
 
 /// Why an agent did not come to its end.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -26,6 +33,8 @@ pub(super) enum LoopError {
     Model(ModelError),
     #[error("{0}")]
     Stopped(StreamStopped),
+    #[error("the hook `{hook}` stopped the model: {error}")]
+    ModelHook { hook: String, error: HookError },
     #[error("the agent has made {0} steps and is not done")]
     TooManySteps(usize),
     #[error("the prompt was blocked: {0}")]
@@ -83,14 +92,6 @@ pub(super) struct Loop<'a> {
     pub(super) history: Vec<Message>,
 }
 
-/// One answer of the model.
-#[derive(Default)]
-struct Answer {
-    text: String,
-    calls: Vec<RequestedCall>,
-    usage: Usage,
-}
-
 impl Loop<'_> {
     /// Runs the agent to its end. `run` has all that happened, however it ends.
     pub(super) async fn run(
@@ -120,8 +121,7 @@ impl Loop<'_> {
             request.messages = [&self.history[..], &run.messages].concat();
             request.tools.clone_from(&tools);
             request.answer_schema.clone_from(&self.schema);
-            let answer = self.ask(request, sink).await?;
-            run.usage += answer.usage;
+            let answer = self.ask_between_hooks(context, request, run, sink).await?;
             let is_last = answer.calls.is_empty();
             run.output.clone_from(&answer.text);
             run.messages.push(Message::Assistant { text: answer.text, calls: answer.calls });
@@ -132,6 +132,7 @@ impl Loop<'_> {
                 }
             }
         }
+        self.tell_stopped(context, &run.output, MAX_STEPS).await;
         Err(LoopError::TooManySteps(limit))
     }
 
@@ -141,7 +142,7 @@ impl Loop<'_> {
             return Ok(context.user_message.clone());
         };
         let session = &context.session.session_id;
-        if self.history.is_empty() {
+        if self.center.sessions.begin(&context.session) {
             hooks.session_start(session).await;
         }
         let verdict = hooks.before_agent(session, &context.user_message).await;
@@ -157,13 +158,50 @@ impl Loop<'_> {
     /// Asks the hooks whether the agent may stop; why not, if not.
     async fn may_stop(&self, context: &HookContext, output: &str) -> Result<(), String> {
         let Some(hooks) = &self.center.settings.hooks else { return Ok(()) };
-        let verdict = hooks.before_stop(&context.session.session_id, output).await;
-        if verdict.is_block() { Err(verdict.reason.unwrap_or_default()) } else { Ok(()) }
+        let stop = Stop::new(output).reason(NO_TOOL_CALLS);
+        let verdict = hooks.before_stop(&context.session.session_id, stop).await;
+        if verdict.is_block() {
+            return Err(verdict.reason.unwrap_or_default());
+        }
+        self.tell_stopped(context, output, NO_TOOL_CALLS).await;
+        Ok(())
     }
 
-    async fn ask(&self, request: ModelRequest, sink: &mut Sink) -> Result<Answer, LoopError> {
+    /// Tells the hooks that the agent has stopped.
+    async fn tell_stopped(&self, context: &HookContext, output: &str, reason: &str) {
+        let Some(hooks) = &self.center.settings.hooks else { return };
+        let session = &context.session.session_id;
+        hooks.after_agent(session, output).await;
+        hooks.after_stop(session, Stop::new(output).reason(reason)).await;
+    }
+
+    /// Asks the model, with the hooks around it. What it cost counts whatever they say.
+    async fn ask_between_hooks(
+        &self,
+        context: &HookContext,
+        mut request: ModelRequest,
+        run: &mut Run,
+        sink: &mut Sink,
+    ) -> Result<ModelAnswer, LoopError> {
+        let (hooks, metrics) = (&self.cast.model_hooks, &self.center.metrics);
+        let failed =
+            |hook: &ModelHook, error| LoopError::ModelHook { hook: hook.name().to_owned(), error };
+        for hook in hooks {
+            let said = hook.run_before(context, &mut request, metrics).await;
+            said.map_err(|error| failed(hook, error))?;
+        }
+        let mut answer = self.ask(request, sink).await?;
+        run.usage += answer.usage;
+        for hook in hooks {
+            let said = hook.run_after(context, &mut answer, metrics).await;
+            said.map_err(|error| failed(hook, error))?;
+        }
+        Ok(answer)
+    }
+
+    async fn ask(&self, request: ModelRequest, sink: &mut Sink) -> Result<ModelAnswer, LoopError> {
         let mut stream = self.cast.model.ask(request).await.map_err(LoopError::Model)?;
-        let mut answer = Answer::default();
+        let mut answer = ModelAnswer::default();
         loop {
             let next =
                 std::future::poll_fn(|context| Stream::poll_next(Pin::new(&mut stream), context));
@@ -174,7 +212,8 @@ impl Loop<'_> {
                 }
                 Some(Ok(ModelEvent::Call(call))) => answer.calls.push(call),
                 Some(Ok(ModelEvent::Usage(usage))) => answer.usage = usage,
-                Some(Ok(ModelEvent::Done(_))) => {
+                Some(Ok(ModelEvent::Done(reason))) => {
+                    answer.stop_reason = reason;
                     let rest = sink.show(None).await.map_err(LoopError::Stopped)?;
                     answer.text.push_str(&rest);
                     return Ok(answer);
@@ -254,17 +293,30 @@ impl Loop<'_> {
             return self.call_tool(&**tool, input.clone()).await;
         };
         let session = &context.session.session_id;
-        let asked = ToolCall::named(&call.name, input.clone()).id(&call.id);
+        let asked = ToolCall::new(&call.name, input.clone()).id(&call.id);
         let verdict = hooks.before_tool(session, &asked).await;
-        if let Some(reason) = refused(&verdict) {
-            return Err(ToolError::Denied(reason));
+        match verdict.effect {
+            Some(Effect::Deny) => {
+                return Err(ToolError::Denied(verdict.reason.unwrap_or_default()));
+            }
+            Some(Effect::Ask) => {
+                let mut wanted = asked;
+                if let Some(changed) = verdict.input.clone() {
+                    wanted.change_input(changed);
+                }
+                let permission = hooks.permission_request(session, &wanted).await;
+                if let Some(why) = not_permitted(&verdict, &permission) {
+                    return Err(ToolError::Denied(why));
+                }
+            }
+            _ => {}
         }
         if let Some(changed) = verdict.input {
             *input = Value::Object(changed);
         }
         notes.extend(verdict.context);
         let result = self.call_tool(&**tool, input.clone()).await;
-        let made = ToolCall::named(&call.name, input.clone()).id(&call.id);
+        let made = ToolCall::new(&call.name, input.clone()).id(&call.id);
         let told = result.clone().map_err(|error| error.to_string());
         let verdict = hooks.after_tool(session, &made, told).await;
         if verdict.is_block() {
@@ -287,14 +339,15 @@ impl Loop<'_> {
     }
 }
 
-/// Returns why a call may not be made. Nobody is there to be asked, so an `ask` is a no.
-fn refused(verdict: &Verdict) -> Option<String> {
-    let reason = verdict.reason.clone().unwrap_or_default();
-    match verdict.effect {
-        Some(Effect::Deny) => Some(reason),
-        Some(Effect::Ask) => {
+/// Returns why a call may not be made that a hook wants a person to be asked about. There is no person
+/// here, so it needs a hook that grants the permission.
+fn not_permitted(asking: &Verdict, permission: &Verdict) -> Option<String> {
+    match permission.effect {
+        Some(Effect::Allow) => None,
+        Some(Effect::Deny) => Some(permission.reason.clone().unwrap_or_default()),
+        _ => {
+            let reason = asking.reason.as_deref().unwrap_or_default();
             Some(format!("a person must say yes to this, and nobody can be asked here: {reason}"))
         }
-        _ => None,
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::definition::Agent;
 use super::hook::{PostHook, PreHook};
 use super::model::Model;
+use super::model_hook::ModelHook;
 use super::run::{Run, RunError};
 use super::session::SessionContext;
 use super::tool::Tool;
@@ -17,17 +18,18 @@ pub enum RegisterError {
     /// The name is taken; `replace` would put the new one in its place.
     #[error("the {kind} `{name}` is registered already")]
     Taken {
-        /// What it is: `agent`, `model`, `tool`, `MCP server`, `pre-hook`, `post-hook`.
+        /// What it is: `agent`, `model`, `tool`, `MCP server`, `pre-hook`, `post-hook`, `model hook`,
+        /// `stream hook`.
         kind: &'static str,
         /// The name.
         name: String,
     },
-    /// An agent names something that nobody has registered.
+    /// An agent names something that is not registered.
     #[error("the agent `{agent}` names the {kind} `{name}`, which is not registered")]
     Unknown {
         /// The agent's id.
         agent: String,
-        /// What is named: `model`, `tool`, `MCP server`, `pre-hook`, `post-hook`.
+        /// What is named: `model`, `tool`, `MCP server`, `pre-hook`, `post-hook`, `model hook`.
         kind: &'static str,
         /// The name.
         name: String,
@@ -66,17 +68,29 @@ pub trait AgentCenter: Send + Sync {
     /// Registers a post-hook.
     fn register_post_hook(&self, hook: PostHook, if_taken: IfTaken) -> Result<(), RegisterError>;
 
+    /// Registers a hook around each call of a model.
+    fn register_model_hook(&self, hook: ModelHook, if_taken: IfTaken) -> Result<(), RegisterError>;
+
     /// Registers an agent; all it names must be there.
     fn register_agent(&self, agent: Agent, if_taken: IfTaken) -> Result<(), RegisterError>;
 
     /// Returns an agent.
     fn agent(&self, id: &str) -> Option<Agent>;
 
+    /// Returns a model.
+    fn model(&self, name: &str) -> Option<Arc<dyn Model>>;
+
+    /// Returns a tool.
+    fn tool(&self, name: &str) -> Option<Arc<dyn Tool>>;
+
     /// Returns a pre-hook.
     fn pre_hook(&self, name: &str) -> Option<PreHook>;
 
     /// Returns a post-hook.
     fn post_hook(&self, name: &str) -> Option<PostHook>;
+
+    /// Returns a hook around the calls of models.
+    fn model_hook(&self, name: &str) -> Option<ModelHook>;
 
     /// Sends a message to an agent and returns the finished run.
     fn run_agent<'a>(

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::flow::{Called, call_post_hook, call_pre_hook};
-use super::hook::{After, HookContext, PostHook, PreHook};
+use super::hook::{After, Hook, HookContext, PostHook, PreHook};
 use super::run::{Run, RunStatus};
 use crate::function::HookError;
 
@@ -58,7 +58,7 @@ impl PreHook {
         let guardrail = hooks.iter().any(|hook| hook.guardrail);
         let aside = !hooks.is_empty() && hooks.iter().all(|hook| !hook.config.blocking);
         let hooks: Arc<[Self]> = hooks.into();
-        let mut all = Self::new(name, move |context| {
+        let mut all = Self::boxed(Hook::new(name), move |context| {
             let hooks = hooks.clone();
             Box::pin(async move {
                 for hook in &*hooks {
@@ -91,7 +91,7 @@ impl PostHook {
         let first = hooks.first().map(|hook| hook.after).unwrap_or_default();
         let alike = hooks.iter().all(|hook| hook.after == first);
         let hooks: Arc<[Self]> = hooks.into();
-        let mut all = Self::new(name, move |context, run| {
+        let mut all = Self::boxed(Hook::new(name), move |context, run| {
             let hooks = hooks.clone();
             Box::pin(async move {
                 for hook in &*hooks {
@@ -119,7 +119,7 @@ fn together(timeouts: impl Iterator<Item = Duration>) -> Duration {
     timeouts.fold(Duration::ZERO, Duration::saturating_add)
 }
 
-fn is_due(after: After, status: &RunStatus) -> bool {
+pub(super) fn is_due(after: After, status: &RunStatus) -> bool {
     match after {
         After::Either => true,
         After::Success => *status == RunStatus::Completed,
@@ -147,23 +147,16 @@ fn named(hook: &str, ended: Called) -> Result<(), HookError> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Map;
-
     use super::*;
     use crate::agent::{Agent, SessionContext};
 
     fn context() -> HookContext {
-        HookContext {
-            agent: Agent::new("a", "m"),
-            session: SessionContext::new("a", "s"),
-            user_message: String::new(),
-            metadata: Map::new(),
-        }
+        HookContext::new(Agent::new("a", "m"), SessionContext::new("a", "s"), "")
     }
 
     /// Adds its name to the message.
     fn says(name: &'static str) -> PreHook {
-        PreHook::new(name, move |context| {
+        PreHook::boxed(name, move |context| {
             Box::pin(async move {
                 context.user_message.push_str(name);
                 Ok(())
@@ -172,7 +165,7 @@ mod tests {
     }
 
     fn notes(name: &'static str) -> PostHook {
-        PostHook::new(name, move |_, run| {
+        PostHook::boxed(name, move |_, run| {
             Box::pin(async move {
                 run.output.push_str(name);
                 Ok(())
@@ -213,7 +206,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_first_failure_is_named_and_ends_it() {
-        let fails = |name| PreHook::new(name, |_| Box::pin(async { Err("no".into()) }));
+        let fails = |name| PreHook::boxed(name, |_| Box::pin(async { Err("no".into()) }));
         let all = PreHook::all_of("all", vec![says("a"), fails("bad"), fails("worse"), says("b")]);
         let (said, ended) = run(&all).await;
         let error = ended.unwrap_err();
@@ -227,7 +220,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_panic_or_a_stall_is_the_inner_hooks_failure() {
-        let panics = PreHook::new("loud", |_| panic!("boom"));
+        let panics = PreHook::boxed("loud", |_| panic!("boom"));
         let (_, ended) = run(&PreHook::all_of("all", vec![panics])).await;
         assert_eq!(inner(&ended.unwrap_err()), ("loud", "it panicked: boom".into()));
 
@@ -235,7 +228,7 @@ mod tests {
         let (_, ended) = run(&PreHook::all_of("all", vec![condition])).await;
         assert_eq!(inner(&ended.unwrap_err()).0, "picky");
 
-        let stalls = PreHook::new("slow", |_| Box::pin(std::future::pending()));
+        let stalls = PreHook::boxed("slow", |_| Box::pin(std::future::pending()));
         let stalls = stalls.timeout(Duration::from_millis(20));
         let (_, ended) = run(&PreHook::all_of("all", vec![says("a"), stalls])).await;
         assert_eq!(inner(&ended.unwrap_err()), ("slow", "timed out after 20 ms".into()));

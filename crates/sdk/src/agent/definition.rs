@@ -1,11 +1,15 @@
 //! An agent, as it is written down.
 
+use anyhook_model::nearest::nearest;
 use serde::{Deserialize, Serialize};
 
 /// An agent: data, loadable from JSON. What its names stand for is registered with a
 /// [center](super::AgentCenter).
+///
+/// Keys are written with underscores, and read in camel case, too. A key that is not one of them is an
+/// error: a guard whose list is misspelt must not be left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(try_from = "Written")]
 #[non_exhaustive]
 pub struct Agent {
     /// Its id, by which a session names it.
@@ -15,22 +19,103 @@ pub struct Agent {
     /// What it is for.
     pub description: String,
     /// The model, by the name it is registered under.
-    #[serde(alias = "modelName")]
     pub model_name: String,
     /// What the model is told first.
     pub instructions: String,
     /// Its tools.
-    #[serde(alias = "toolNames")]
     pub tool_names: Vec<String>,
     /// MCP servers whose tools it has.
-    #[serde(alias = "mcpServerNames")]
     pub mcp_server_names: Vec<String>,
     /// Hooks that run before it.
-    #[serde(alias = "preHookNames")]
     pub pre_hook_names: Vec<String>,
     /// Hooks that run after it.
-    #[serde(alias = "postHookNames")]
     pub post_hook_names: Vec<String>,
+    /// Hooks around each call of its model.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub model_hook_names: Vec<String>,
+}
+
+/// An agent as it is read, with the keys that are none of its own.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Written {
+    id: String,
+    name: String,
+    description: String,
+    #[serde(alias = "modelName")]
+    model_name: String,
+    instructions: String,
+    #[serde(alias = "toolNames")]
+    tool_names: Vec<String>,
+    #[serde(alias = "mcpServerNames")]
+    mcp_server_names: Vec<String>,
+    #[serde(alias = "preHookNames")]
+    pre_hook_names: Vec<String>,
+    #[serde(alias = "postHookNames")]
+    post_hook_names: Vec<String>,
+    #[serde(alias = "modelHookNames")]
+    model_hook_names: Vec<String>,
+    #[serde(flatten)]
+    unknown: serde_json::Map<String, serde_json::Value>,
+}
+
+/// The keys of an agent, in both spellings.
+const KEYS: [&str; 16] = [
+    "id",
+    "name",
+    "description",
+    "instructions",
+    "model_name",
+    "modelName",
+    "tool_names",
+    "toolNames",
+    "mcp_server_names",
+    "mcpServerNames",
+    "pre_hook_names",
+    "preHookNames",
+    "post_hook_names",
+    "postHookNames",
+    "model_hook_names",
+    "modelHookNames",
+];
+
+/// A key that no agent has.
+#[derive(Debug, thiserror::Error)]
+enum UnknownKey {
+    #[error("unknown key `{0}`; did you mean `{1}`?")]
+    Near(String, &'static str),
+    #[error("unknown key `{0}`; an agent has {list}", list = snake_case_keys())]
+    Far(String),
+}
+
+fn snake_case_keys() -> String {
+    let is_plain = |key: &&str| !key.contains(|letter: char| letter.is_ascii_uppercase());
+    KEYS.into_iter().filter(is_plain).collect::<Vec<_>>().join(", ")
+}
+
+impl TryFrom<Written> for Agent {
+    type Error = UnknownKey;
+
+    fn try_from(written: Written) -> Result<Self, UnknownKey> {
+        if let Some(key) = written.unknown.into_iter().next().map(|(key, _)| key) {
+            return Err(match nearest(&key, KEYS.into_iter()) {
+                Some(near) => UnknownKey::Near(key, near),
+                None => UnknownKey::Far(key),
+            });
+        }
+        Ok(Self {
+            id: written.id,
+            name: written.name,
+            description: written.description,
+            model_name: written.model_name,
+            instructions: written.instructions,
+            tool_names: written.tool_names,
+            mcp_server_names: written.mcp_server_names,
+            pre_hook_names: written.pre_hook_names,
+            post_hook_names: written.post_hook_names,
+            model_hook_names: written.model_hook_names,
+        })
+    }
 }
 
 impl Agent {
@@ -81,6 +166,12 @@ impl Agent {
         self.post_hook_names = names.into_iter().map(Into::into).collect();
         self
     }
+
+    /// Sets the hooks around each call of its model.
+    pub fn model_hooks<T: Into<String>>(mut self, names: impl IntoIterator<Item = T>) -> Self {
+        self.model_hook_names = names.into_iter().map(Into::into).collect();
+        self
+    }
 }
 
 #[cfg(test)]
@@ -96,5 +187,31 @@ mod tests {
         assert_eq!(agent, Agent::new("a", "gpt").name("A").pre_hooks(["x"]));
         let text = serde_json::to_string(&agent).unwrap();
         assert_eq!(serde_json::from_str::<Agent>(&text).unwrap(), agent);
+    }
+
+    #[test]
+    fn a_key_that_no_agent_has_is_an_error() {
+        let read = |text: &str| serde_json::from_str::<Agent>(text).unwrap_err().to_string();
+        let misspelt = read(r#"{"id": "a", "preHooksNames": ["guard"]}"#);
+        assert!(misspelt.contains("unknown key `preHooksNames`; did you mean `preHookNames`?"));
+        let foreign = read(r#"{"id": "a", "temperature": 0.5}"#);
+        assert!(foreign.contains("unknown key `temperature`; an agent has id, name,"), "{foreign}");
+        let twice = read(r#"{"id": "a", "tool_names": [], "toolNames": []}"#);
+        assert!(twice.contains("duplicate field"), "{twice}");
+    }
+
+    #[test]
+    fn every_key_is_known_in_both_spellings() {
+        let lists = KEYS.into_iter().filter(|key| key.contains("ames"));
+        for key in lists {
+            serde_json::from_value::<Agent>(serde_json::json!({key: ["x"]})).unwrap();
+        }
+        let Ok(serde_json::Value::Object(written)) =
+            serde_json::to_value(Agent::new("a", "m").model_hooks(["x"]))
+        else {
+            panic!("an agent is an object")
+        };
+        assert!(written.keys().all(|key| KEYS.contains(&key.as_str())));
+        assert_eq!(written.len() + 6, KEYS.len(), "six keys have a second spelling");
     }
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhook_engine::new_id;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::sync::watch;
 
 use super::agent_loop::{Loop, LoopError, Sink};
@@ -123,12 +123,11 @@ impl LiveAgentCenter {
     ) -> Result<Run, RunError> {
         let unknown = || RunError::UnknownAgent(request.session.agent_id.clone());
         let cast = self.cast(&request.session.agent_id).ok_or_else(unknown)?;
-        let mut context = HookContext {
-            agent: (*cast.agent).clone(),
-            session: request.session.clone(),
-            user_message: request.message.clone(),
-            metadata: Map::new(),
-        };
+        let mut context = HookContext::new(
+            (*cast.agent).clone(),
+            request.session.clone(),
+            request.message.clone(),
+        );
         self.pre_hooks(&cast, &mut context).await?;
         let history = if request.load_history {
             let loaded = self.settings.history.load(&request.session).await;
@@ -267,6 +266,9 @@ impl Ended {
             Self::Failed(LoopError::Stopped(stopped)) => {
                 RunError::Stopped { hook: stopped.hook, reason: stopped.reason, run: finished }
             }
+            Self::Failed(LoopError::ModelHook { hook, error }) => {
+                RunError::ModelHook { hook, error, run: finished }
+            }
             Self::Failed(LoopError::Model(error)) => RunError::Model { error, run: finished },
             Self::Failed(LoopError::TooManySteps(limit)) => {
                 RunError::TooManySteps { limit, run: finished }
@@ -328,7 +330,7 @@ async fn run_post_hook(
 }
 
 /// Counts how a hook ended; one whose condition does not hold is not counted.
-fn count(
+pub(super) fn count(
     ended: Called,
     hook: &str,
     kind: &'static str,

@@ -7,13 +7,34 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::compose::is_due;
 use super::definition::Agent;
+use super::flow::{Called, call_post_hook, call_pre_hook};
+use super::handler::{PostHookFn, PostHookHandler, PreHookFn, PreHookHandler};
 use super::run::Run;
 use super::session::SessionContext;
 use crate::function::{BoxFuture, HookError};
 
 /// A hook's name, and whether the run waits for it.
+///
+/// Loaded from JSON, it makes a hook together with a function: `PreHook::new(config, function)`.
+///
+/// ```
+/// use anyhook_sdk::HookError;
+/// use anyhook_sdk::agent::{Hook, HookContext, PreHook};
+///
+/// async fn log(context: &mut HookContext) -> Result<(), HookError> {
+///     println!("{}", context.user_message);
+///     Ok(())
+/// }
+///
+/// let config: Hook = serde_json::from_str(r#"{"name": "logger", "blocking": false}"#)?;
+/// let hook = PreHook::new(config, log);
+/// assert!(!hook.config().blocking);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Hook {
     /// The name by which agents call it.
     pub name: String,
@@ -31,6 +52,30 @@ impl Hook {
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), blocking: true }
     }
+
+    /// Makes it one that the run does not wait for.
+    pub fn in_background(mut self) -> Self {
+        self.blocking = false;
+        self
+    }
+}
+
+impl From<&str> for Hook {
+    fn from(name: &str) -> Self {
+        Self::new(name)
+    }
+}
+
+impl From<&String> for Hook {
+    fn from(name: &String) -> Self {
+        Self::new(name)
+    }
+}
+
+impl From<String> for Hook {
+    fn from(name: String) -> Self {
+        Self::new(name)
+    }
 }
 
 /// What a hook is shown of a run.
@@ -45,6 +90,32 @@ pub struct HookContext {
     pub user_message: String,
     /// Data that hooks pass on to later ones.
     pub metadata: Map<String, Value>,
+}
+
+impl HookContext {
+    /// Makes what hooks would be shown of a message to an agent: for testing a hook alone.
+    ///
+    /// ```
+    /// use anyhook_sdk::agent::builtin::max_length;
+    /// use anyhook_sdk::agent::{Agent, HookContext, SessionContext};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let hook = max_length("short", 10).pre_hook();
+    /// let session = SessionContext::new("assistant", "session-1");
+    /// let mut context = HookContext::new(Agent::new("assistant", "model"), session, "far too long");
+    /// assert!(hook.execute(&mut context).await.is_err());
+    /// # }
+    /// ```
+    pub fn new(agent: Agent, session: SessionContext, user_message: impl Into<String>) -> Self {
+        Self { agent, session, user_message: user_message.into(), metadata: Map::new() }
+    }
+
+    /// Adds data, as an earlier hook would.
+    pub fn metadata(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.metadata.insert(name.into(), value.into());
+        self
+    }
 }
 
 pub(crate) type PreFunction =
@@ -72,8 +143,21 @@ pub struct PreHook {
 }
 
 impl PreHook {
-    /// Makes a hook that the run waits for: `|context| Box::pin(async move { … })`.
-    pub fn new<F>(name: impl Into<String>, function: F) -> Self
+    /// Makes a hook of an async function or an async closure: `async |context| { … }`.
+    ///
+    /// Its name alone makes it one that the run waits for; a [`Hook`] says more. A closure that needs
+    /// something from around it is made by [`boxed`](Self::boxed), or is a type of its own
+    /// ([`from_handler`](Self::from_handler)).
+    pub fn new<F>(config: impl Into<Hook>, function: F) -> Self
+    where
+        F: AsyncFn(&mut HookContext) -> Result<(), HookError> + for<'a> PreHookFn<'a> + 'static,
+    {
+        Self::boxed(config, move |context| Box::pin(function(context)))
+    }
+
+    /// Makes a hook of a closure that returns a future on the heap, with clones of what it needs:
+    /// `move |context| { let log = log.clone(); Box::pin(async move { … }) }`.
+    pub fn boxed<F>(config: impl Into<Hook>, function: F) -> Self
     where
         F: for<'a> Fn(&'a mut HookContext) -> BoxFuture<'a, Result<(), HookError>>
             + Send
@@ -81,7 +165,7 @@ impl PreHook {
             + 'static,
     {
         Self {
-            config: Hook::new(name),
+            config: config.into(),
             priority: PRIORITY_DEFAULT,
             timeout: TIMEOUT_DEFAULT,
             guardrail: false,
@@ -90,15 +174,31 @@ impl PreHook {
         }
     }
 
-    /// Makes it run aside: nobody waits for it, and its failure changes nothing. A guardrail stays
-    /// one that is waited for.
+    /// Makes a hook of a type of your own.
+    pub fn from_handler(config: impl Into<Hook>, handler: impl PreHookHandler) -> Self {
+        let handler = Arc::new(handler);
+        Self::boxed(config, move |context| {
+            let handler = handler.clone();
+            Box::pin(async move { handler.run(context).await })
+        })
+    }
+
+    /// Gives it another name, and sets whether the run waits for it. A guardrail stays one that is
+    /// waited for.
+    pub fn with_config(mut self, config: Hook) -> Self {
+        self.config = Hook { blocking: config.blocking || self.guardrail, ..config };
+        self
+    }
+
+    /// Makes it run in the background: the run does not wait for it, and its failure changes nothing.
+    /// A guardrail stays one that is waited for.
     pub fn in_background(mut self) -> Self {
         self.config.blocking = self.guardrail;
         self
     }
 
-    /// Makes it a guardrail: waited for whatever is set, and nothing is started aside before all
-    /// guardrails have passed.
+    /// Makes it a guardrail: waited for whatever is set, and nothing is started in the background
+    /// before all guardrails have passed.
     pub fn guardrail(mut self) -> Self {
         self.guardrail = true;
         self.config.blocking = true;
@@ -126,9 +226,23 @@ impl PreHook {
         self
     }
 
+    /// Runs it alone, as a center would: only if its condition holds, within its time limit, and with
+    /// a panic as an error.
+    pub async fn execute(&self, context: &mut HookContext) -> Result<(), HookError> {
+        result_of(call_pre_hook(self, context).await)
+    }
+
     /// Returns its name and whether it is waited for.
     pub fn config(&self) -> &Hook {
         &self.config
+    }
+}
+
+/// What came of a call; a hook whose condition does not hold has nothing to say.
+fn result_of(called: Called) -> Result<(), HookError> {
+    match called {
+        Ok(said) => said.unwrap_or(Ok(())),
+        Err(error) => Err(HookError::new(error.to_string())),
     }
 }
 
@@ -167,8 +281,19 @@ pub struct PostHook {
 }
 
 impl PostHook {
-    /// Makes a hook that the run waits for: `|context, run| Box::pin(async move { … })`.
-    pub fn new<F>(name: impl Into<String>, function: F) -> Self
+    /// Makes a hook of an async function or an async closure, as [`PreHook::new`] does:
+    /// `async |context, run| { … }`.
+    pub fn new<F>(config: impl Into<Hook>, function: F) -> Self
+    where
+        F: AsyncFn(&HookContext, &mut Run) -> Result<(), HookError>
+            + for<'a> PostHookFn<'a>
+            + 'static,
+    {
+        Self::boxed(config, move |context, run| Box::pin(function(context, run)))
+    }
+
+    /// Makes a hook of a closure that returns a future on the heap, as [`PreHook::boxed`] does.
+    pub fn boxed<F>(config: impl Into<Hook>, function: F) -> Self
     where
         F: for<'a> Fn(&'a HookContext, &'a mut Run) -> BoxFuture<'a, Result<(), HookError>>
             + Send
@@ -176,7 +301,7 @@ impl PostHook {
             + 'static,
     {
         Self {
-            config: Hook::new(name),
+            config: config.into(),
             priority: PRIORITY_DEFAULT,
             timeout: TIMEOUT_DEFAULT,
             guardrail: false,
@@ -186,14 +311,31 @@ impl PostHook {
         }
     }
 
-    /// Makes it run aside, with a copy of the run. A guardrail stays one that is waited for.
+    /// Makes a hook of a type of your own.
+    pub fn from_handler(config: impl Into<Hook>, handler: impl PostHookHandler) -> Self {
+        let handler = Arc::new(handler);
+        Self::boxed(config, move |context, run| {
+            let handler = handler.clone();
+            Box::pin(async move { handler.run(context, run).await })
+        })
+    }
+
+    /// Gives it another name, and sets whether the run waits for it. A guardrail stays one that is
+    /// waited for.
+    pub fn with_config(mut self, config: Hook) -> Self {
+        self.config = Hook { blocking: config.blocking || self.guardrail, ..config };
+        self
+    }
+
+    /// Makes it run in the background, with a copy of the run. A guardrail stays one that is waited
+    /// for.
     pub fn in_background(mut self) -> Self {
         self.config.blocking = self.guardrail;
         self
     }
 
-    /// Makes it a guardrail: waited for whatever is set, and nothing is started aside before all
-    /// guardrails have passed.
+    /// Makes it a guardrail: waited for whatever is set, and nothing is started in the background
+    /// before all guardrails have passed.
     pub fn guardrail(mut self) -> Self {
         self.guardrail = true;
         self.config.blocking = true;
@@ -231,6 +373,15 @@ impl PostHook {
     pub fn always(mut self) -> Self {
         self.after = After::Either;
         self
+    }
+
+    /// Runs it alone, as a center would: only if it is meant for such a run and its condition holds,
+    /// within its time limit, and with a panic as an error. [`Run::new`] makes a run to try it with.
+    pub async fn execute(&self, context: &HookContext, run: &mut Run) -> Result<(), HookError> {
+        if !is_due(self.after, &run.status) {
+            return Ok(());
+        }
+        result_of(call_post_hook(self, context, run).await)
     }
 
     /// Returns its name and whether it is waited for.

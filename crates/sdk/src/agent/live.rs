@@ -9,8 +9,9 @@ use super::definition::Agent;
 use super::flow::{Cancel, RunRequest};
 use super::hook::{PostHook, PreHook};
 use super::model::Model;
+use super::model_hook::ModelHook;
 use super::run::{Run, RunError};
-use super::session::{History, MemoryHistory, SessionContext};
+use super::session::{History, MemoryHistory, OpenSessions, SessionContext};
 use super::stream_hook::StreamHook;
 use super::tool::Tool;
 use crate::background::{Background, MOST};
@@ -32,6 +33,7 @@ pub struct LiveAgentCenter {
     pub(super) settings: Settings,
     pub(super) background: Background,
     pub(super) metrics: Arc<Metrics>,
+    pub(super) sessions: OpenSessions,
 }
 
 /// What does not change while a center lives.
@@ -67,6 +69,7 @@ pub(super) struct Registry {
     tools: HashMap<String, Arc<dyn Tool>>,
     pre_hooks: HashMap<String, PreHook>,
     post_hooks: HashMap<String, PostHook>,
+    model_hooks: HashMap<String, ModelHook>,
     stream_hooks: HashMap<String, StreamHook>,
     pub(super) mcp_servers: HashMap<String, KnownMcpServer>,
 }
@@ -80,6 +83,7 @@ impl std::fmt::Debug for Registry {
             .field("tools", &self.tools.keys())
             .field("pre_hooks", &self.pre_hooks.keys())
             .field("post_hooks", &self.post_hooks.keys())
+            .field("model_hooks", &self.model_hooks.keys())
             .field("stream_hooks", &self.stream_hooks.keys())
             .field("mcp_servers", &self.mcp_servers.keys())
             .finish()
@@ -93,6 +97,7 @@ pub(super) struct Cast {
     pub(super) tools: HashMap<String, Arc<dyn Tool>>,
     pub(super) pre_hooks: Vec<PreHook>,
     pub(super) post_hooks: Vec<PostHook>,
+    pub(super) model_hooks: Vec<ModelHook>,
     #[cfg(feature = "mcp")]
     pub(super) mcp_servers: super::mcp::Servers,
 }
@@ -122,7 +127,8 @@ impl LiveAgentCenterBuilder {
         self
     }
 
-    /// Asks these hooks at prompts, tool calls and stops: HOOK.md folders and functions.
+    /// Asks these hooks, HOOK.md folders and functions: when a session begins and ends, at prompts,
+    /// around tool calls, before and after the agent stops.
     pub fn hooks(mut self, hooks: Arc<Hooks>) -> Self {
         self.settings.hooks = Some(hooks);
         self
@@ -161,6 +167,7 @@ impl LiveAgentCenterBuilder {
             settings: self.settings,
             background: Background::new(self.background),
             metrics: Arc::default(),
+            sessions: OpenSessions::default(),
         }
     }
 }
@@ -194,6 +201,26 @@ impl LiveAgentCenter {
         if let Some(hooks) = &self.settings.hooks {
             hooks.cancel_background_hooks();
         }
+    }
+
+    /// Ends a session: tells the hooks, if they know of it. A later run begins it anew.
+    ///
+    /// A session begins with its first run. Its history is kept.
+    pub async fn end_session(&self, session: &SessionContext, exit_reason: &str) {
+        if let Some(hooks) = &self.settings.hooks
+            && self.sessions.close(session)
+        {
+            hooks.session_end(&session.session_id, exit_reason).await;
+        }
+    }
+
+    /// Ends all sessions and waits until no hook runs in the background any more: for an orderly end
+    /// of the program.
+    pub async fn shut_down(&self) {
+        for session in self.sessions.open() {
+            self.end_session(&session, "shutdown").await;
+        }
+        self.wait_for_background_hooks().await;
     }
 
     /// Registers a stream hook: it sees every answer that is [streamed](Self::stream_agent).
@@ -265,12 +292,20 @@ impl LiveAgentCenter {
         // At equal priority in the order the agent names them.
         pre_hooks.sort_by_key(|hook| std::cmp::Reverse(hook.priority));
         post_hooks.sort_by_key(|hook| std::cmp::Reverse(hook.priority));
+        let mut model_hooks: Vec<ModelHook> = agent
+            .model_hook_names
+            .iter()
+            .filter_map(|name| registry.model_hooks.get(name))
+            .cloned()
+            .collect();
+        model_hooks.sort_by_key(|hook| std::cmp::Reverse(hook.priority));
         let tool = |name: &String| Some((name.clone(), registry.tools.get(name)?.clone()));
         Some(Cast {
             model: registry.models.get(&agent.model_name)?.clone(),
             tools: agent.tool_names.iter().filter_map(tool).collect(),
             pre_hooks,
             post_hooks,
+            model_hooks,
             #[cfg(feature = "mcp")]
             mcp_servers: super::mcp::Servers::named(&agent.mcp_server_names, &registry.mcp_servers),
             agent,
@@ -344,6 +379,11 @@ impl AgentCenter for LiveAgentCenter {
         self.change(|registry| put(&mut registry.post_hooks, "post-hook", &name, hook, if_taken))
     }
 
+    fn register_model_hook(&self, hook: ModelHook, if_taken: IfTaken) -> Result<(), RegisterError> {
+        let name = hook.name().to_owned();
+        self.change(|registry| put(&mut registry.model_hooks, "model hook", &name, hook, if_taken))
+    }
+
     fn register_agent(&self, agent: Agent, if_taken: IfTaken) -> Result<(), RegisterError> {
         self.change(|registry| {
             let unknown = |kind, name: &String| RegisterError::Unknown {
@@ -368,6 +408,9 @@ impl AgentCenter for LiveAgentCenter {
             find(&agent.post_hook_names, "post-hook", &|name| {
                 registry.post_hooks.contains_key(name)
             })?;
+            find(&agent.model_hook_names, "model hook", &|name| {
+                registry.model_hooks.contains_key(name)
+            })?;
             let id = agent.id.clone();
             put(&mut registry.agents, "agent", &id, Arc::new(agent), if_taken)
         })
@@ -377,12 +420,24 @@ impl AgentCenter for LiveAgentCenter {
         self.read().agents.get(id).map(|agent| Agent::clone(agent))
     }
 
+    fn model(&self, name: &str) -> Option<Arc<dyn Model>> {
+        self.read().models.get(name).cloned()
+    }
+
+    fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.read().tools.get(name).cloned()
+    }
+
     fn pre_hook(&self, name: &str) -> Option<PreHook> {
         self.read().pre_hooks.get(name).cloned()
     }
 
     fn post_hook(&self, name: &str) -> Option<PostHook> {
         self.read().post_hooks.get(name).cloned()
+    }
+
+    fn model_hook(&self, name: &str) -> Option<ModelHook> {
+        self.read().model_hooks.get(name).cloned()
     }
 
     fn run_agent<'a>(

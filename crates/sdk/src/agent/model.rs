@@ -38,11 +38,33 @@ pub enum ModelEvent {
     Done(StopReason),
 }
 
+/// A model's answer, complete.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ModelAnswer {
+    /// What it said.
+    pub text: String,
+    /// The calls it asks for.
+    pub calls: Vec<RequestedCall>,
+    /// What it cost.
+    pub usage: Usage,
+    /// Why it stopped.
+    pub stop_reason: StopReason,
+}
+
+impl ModelAnswer {
+    /// Makes an answer without calls.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+}
+
 /// Why a model stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StopReason {
     /// It has said all.
+    #[default]
     Finished,
     /// It waits for the results of its calls.
     Calls,

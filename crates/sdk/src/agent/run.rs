@@ -70,6 +70,13 @@ pub struct Run {
 }
 
 impl Run {
+    /// Makes a run that is complete with this output: for testing a post-hook alone.
+    pub fn new(session: SessionContext, output: impl Into<String>) -> Self {
+        let (output, status) = (output.into(), RunStatus::Completed);
+        let messages = vec![Message::assistant(output.clone())];
+        Self { session, output, messages, status, ..Self::default() }
+    }
+
     /// Reads the output as a value: the model's JSON, with or without a fence around it.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, RunError> {
         let text = self.output.trim();
@@ -78,10 +85,14 @@ impl Run {
             .or_else(|| text.strip_prefix("```"))
             .and_then(|rest| rest.strip_suffix("```"))
             .unwrap_or(text);
-        serde_json::from_str(inner.trim()).map_err(|error| RunError::Answer {
-            run: Box::new(self.clone()),
-            why: error.to_string(),
-        })
+        // By way of a value: where a program keeps numbers to the digit, `untagged`, `flatten` and
+        // tagged types read numbers from a value only.
+        serde_json::from_str(inner.trim())
+            .and_then(|value: Value| serde_json::from_value(value))
+            .map_err(|error| RunError::Answer {
+                run: Box::new(self.clone()),
+                why: error.to_string(),
+            })
     }
 }
 
@@ -118,6 +129,16 @@ pub enum RunError {
     Model {
         /// Why.
         error: ModelError,
+        /// As far as it went.
+        run: Box<Run>,
+    },
+    /// A hook around a call of the model failed.
+    #[error("the hook `{hook}` stopped the model: {error}")]
+    ModelHook {
+        /// The hook.
+        hook: String,
+        /// What it said.
+        error: HookError,
         /// As far as it went.
         run: Box<Run>,
     },

@@ -1,6 +1,6 @@
 //! Sessions: who talks to which agent, and what was said before.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use super::message::Message;
 use crate::function::{BoxFuture, HookError};
 
 /// Which conversation a run belongs to.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SessionContext {
     /// The agent's id.
@@ -73,5 +73,26 @@ impl History for MemoryHistory {
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         sessions.entry(session.clone()).or_default().extend_from_slice(messages);
         Box::pin(async { Ok(()) })
+    }
+}
+
+/// The sessions that have begun and not ended.
+#[derive(Debug, Default)]
+pub(super) struct OpenSessions(Mutex<BTreeSet<SessionContext>>);
+
+impl OpenSessions {
+    /// Notes a session; tells whether it is new.
+    pub(super) fn begin(&self, session: &SessionContext) -> bool {
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        !open.contains(session) && open.insert(session.clone())
+    }
+
+    /// Forgets a session; tells whether it was there.
+    pub(super) fn close(&self, session: &SessionContext) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(session)
+    }
+
+    pub(super) fn open(&self) -> Vec<SessionContext> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 }

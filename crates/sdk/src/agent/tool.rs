@@ -62,8 +62,8 @@ pub struct FunctionTool {
 }
 
 impl FunctionTool {
-    /// Makes a tool of a function.
-    pub fn new<Arguments, Output, F>(
+    /// Makes a tool of an async function, an async closure, or a closure that returns a future.
+    pub fn new<Arguments, Output, F, Returned>(
         name: impl Into<String>,
         description: impl Into<String>,
         function: F,
@@ -71,9 +71,9 @@ impl FunctionTool {
     where
         Arguments: DeserializeOwned + JsonSchema,
         Output: Serialize,
-        F: Fn(Arguments) -> BoxFuture<'static, Result<Output, ToolError>> + Send + Sync + 'static,
+        F: Fn(Arguments) -> Returned + Send + Sync + 'static,
+        Returned: Future<Output = Result<Output, ToolError>> + Send + 'static,
     {
-        let function = Arc::new(function);
         Self {
             description: ToolDescription {
                 name: name.into(),
@@ -81,11 +81,12 @@ impl FunctionTool {
                 schema: schemars::schema_for!(Arguments).to_value(),
             },
             function: Arc::new(move |input| {
-                let function = function.clone();
+                // Called here, where the tool is: only what it returns goes into the future.
+                let called = serde_json::from_value(input)
+                    .map(&function)
+                    .map_err(|error| ToolError::Arguments(error.to_string()));
                 Box::pin(async move {
-                    let arguments = serde_json::from_value(input)
-                        .map_err(|error| ToolError::Arguments(error.to_string()))?;
-                    let output = function(arguments).await?;
+                    let output = called?.await?;
                     serde_json::to_value(output)
                         .map_err(|error| ToolError::Failed(error.to_string()))
                 })

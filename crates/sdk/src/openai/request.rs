@@ -22,7 +22,7 @@ pub(super) fn body(model: &str, request: &ModelRequest, parameters: &Map<String,
     body.insert("stream_options".to_owned(), json!({"include_usage": true}));
     for (name, value) in parameters {
         if value.is_null() {
-            body.shift_remove(name);
+            anyhook_model::json::remove(&mut body, name);
         } else {
             body.insert(name.clone(), value.clone());
         }

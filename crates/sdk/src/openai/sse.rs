@@ -1,4 +1,8 @@
 //! Server-sent events, read from pieces that may be cut anywhere.
+//!
+//! Not by `sse-stream`, which MCP's transport asks for: it holds lines and events of any length, drops an
+//! event that the end of the stream completes, and fails at a field it does not know, where servers of
+//! models say what went wrong.
 
 /// What is found in a stream of server-sent events.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use crate::{Log, Scripted, World, text};
 async fn the_context_is_the_runs() {
     let log = Log::default();
     let told = log.clone();
-    let hook = PreHook::new("look", move |context| {
+    let hook = PreHook::boxed("look", move |context| {
         told.add(format!(
             "{} {} {} {}",
             context.agent.id,
@@ -25,24 +25,24 @@ async fn the_context_is_the_runs() {
 
 #[tokio::test]
 async fn a_rewritten_message_and_metadata_reach_all_that_come_later() {
-    let rewrite = PreHook::new("rewrite", |context| {
+    let rewrite = PreHook::boxed("rewrite", |context| {
         context.user_message.push_str(", please");
         context.metadata.insert("seen".to_owned(), json!("by rewrite"));
         Box::pin(async { Ok(()) })
     });
     let log = Log::default();
     let (later, aside, after) = (log.clone(), log.clone(), log.clone());
-    let read = PreHook::new("read", move |context| {
+    let read = PreHook::boxed("read", move |context| {
         later.add(format!("pre {} {}", context.user_message, text(&context.metadata["seen"])));
         Box::pin(async { Ok(()) })
     });
-    let background = PreHook::new("aside", move |context| {
+    let background = PreHook::boxed("aside", move |context| {
         aside.add(format!("aside {}", context.user_message));
         context.user_message.clear();
         Box::pin(async { Ok(()) })
     })
     .in_background();
-    let post = PostHook::new("post", move |context, run| {
+    let post = PostHook::boxed("post", move |context, run| {
         after.add(format!("post {} {}", context.user_message, text(&run.metadata["seen"])));
         Box::pin(async { Ok(()) })
     });
@@ -62,7 +62,7 @@ async fn a_rewritten_message_and_metadata_reach_all_that_come_later() {
 #[tokio::test]
 async fn history_is_told_when_it_is_asked_for() {
     let model = Scripted::saying("one").then_says("two").then_says("three");
-    let shout = PostHook::new("shout", |_, run| {
+    let shout = PostHook::boxed("shout", |_, run| {
         run.output = run.output.to_uppercase();
         Box::pin(async { Ok(()) })
     });

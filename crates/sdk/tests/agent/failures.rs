@@ -11,20 +11,20 @@ use crate::{Scripted, World};
 
 #[tokio::test]
 async fn a_panic_in_a_blocking_hook_is_an_error() {
-    let panics = PreHook::new("panics", |_| Box::pin(async { panic!("on purpose") }));
+    let panics = PreHook::boxed("panics", |_| Box::pin(async { panic!("on purpose") }));
     let error = World::with(vec![panics], Vec::new()).run().await.unwrap_err();
     assert_eq!(error.to_string(), "the hook `panics` stopped the run: it panicked: on purpose");
-    let at_once = PreHook::new("at-once", |_| panic!("at once"));
+    let at_once = PreHook::boxed("at-once", |_| panic!("at once"));
     let error = World::with(vec![at_once], Vec::new()).run().await.unwrap_err();
     assert!(error.to_string().ends_with("it panicked: at once"), "{error}");
-    let after = PostHook::new("after", |_, _| Box::pin(async { panic!("after") }));
+    let after = PostHook::boxed("after", |_, _| Box::pin(async { panic!("after") }));
     let error = World::with(Vec::new(), vec![after]).run().await.unwrap_err();
     assert!(matches!(error, RunError::PostHook { .. }), "{error:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_hook_that_never_ends_has_a_time_limit() {
-    let stalls = PreHook::new("stalls", |_| Box::pin(std::future::pending()));
+    let stalls = PreHook::boxed("stalls", |_| Box::pin(std::future::pending()));
     let world = World::with(vec![stalls.timeout(Duration::from_secs(5))], Vec::new());
     let error = world.run().await.unwrap_err();
     assert!(error.to_string().ends_with("timed out after 5000 ms"), "{error}");
@@ -61,7 +61,7 @@ async fn a_run_can_be_cancelled_and_gone_on_with() {
     let center = LiveAgentCenter::builder().build();
     let log = model.log.clone();
     let seen = log.clone();
-    let hook = PreHook::new("seen", move |_| {
+    let hook = PreHook::boxed("seen", move |_| {
         seen.add("hook");
         Box::pin(async { Ok(()) })
     });
@@ -101,7 +101,7 @@ async fn a_stream_shows_what_happens_and_is_cancelled_by_dropping_it() {
 
 #[tokio::test]
 async fn an_error_comes_at_the_end_of_a_stream() {
-    let refuses = PreHook::new("refuses", |_| Box::pin(async { Err("no".into()) }));
+    let refuses = PreHook::boxed("refuses", |_| Box::pin(async { Err("no".into()) }));
     let world = World::with(vec![refuses], Vec::new());
     let mut stream = world.center.stream_agent(RunRequest::new(world.session.clone(), "hi"));
     assert!(matches!(stream.next().await, Some(Err(RunError::PreHook { .. }))));
@@ -133,9 +133,9 @@ async fn stream_hooks_change_and_stop_what_is_streamed() {
 
 #[tokio::test]
 async fn what_hooks_do_is_counted() {
-    let panics = PostHook::new("panics", |_, _| Box::pin(async { panic!("on purpose") }));
-    let passes = PreHook::new("passes", |_| Box::pin(async { Ok(()) }));
-    let skipped = PreHook::new("skipped", |_| Box::pin(async { Ok(()) })).only_if(|_| false);
+    let panics = PostHook::boxed("panics", |_, _| Box::pin(async { panic!("on purpose") }));
+    let passes = PreHook::boxed("passes", |_| Box::pin(async { Ok(()) }));
+    let skipped = PreHook::boxed("skipped", |_| Box::pin(async { Ok(()) })).only_if(|_| false);
     let world = World::with(vec![passes, skipped], vec![panics.in_background()]);
     world.run().await.unwrap();
     world.center.wait_for_background_hooks().await;
@@ -149,7 +149,7 @@ async fn what_hooks_do_is_counted() {
 /// A condition that panics is that hook's failure.
 #[tokio::test]
 async fn a_condition_that_panics() {
-    let hook = PreHook::new("hook", |_| Box::pin(async { Ok(()) })).only_if(|_| panic!("in it"));
+    let hook = PreHook::boxed("hook", |_| Box::pin(async { Ok(()) })).only_if(|_| panic!("in it"));
     let error = World::with(vec![hook], Vec::new()).run().await.unwrap_err();
     assert!(error.to_string().ends_with("it panicked: in it"), "{error}");
 }

@@ -25,7 +25,7 @@ impl Drop for Counted {
 /// A hook that never ends, and counts how many of it live.
 fn endless(alive: &Arc<AtomicUsize>) -> PreHook {
     let alive = alive.clone();
-    PreHook::new("endless", move |_| {
+    PreHook::boxed("endless", move |_| {
         let counted = Counted::new(&alive);
         Box::pin(async move {
             let _counted = counted;
@@ -38,7 +38,7 @@ fn endless(alive: &Arc<AtomicUsize>) -> PreHook {
 
 #[tokio::test]
 async fn done_ones_are_off_the_list() {
-    let quick = PreHook::new("quick", |_| Box::pin(async { Ok(()) })).in_background();
+    let quick = PreHook::boxed("quick", |_| Box::pin(async { Ok(()) })).in_background();
     let world = World::with(vec![quick], Vec::new());
     world.run().await.unwrap();
     world.center.wait_for_background_hooks().await;
@@ -112,7 +112,7 @@ async fn a_hundred_thousand_runs() {
     let (before, after) = (alive.clone(), alive.clone());
     let center = Arc::new(LiveAgentCenter::builder().history(Arc::new(Forgetful)).build());
     center.register_model("echo", Arc::new(Echo), IfTaken::Refuse).unwrap();
-    let pre = PreHook::new("pre", move |_| {
+    let pre = PreHook::boxed("pre", move |_| {
         let counted = Counted::new(&before);
         Box::pin(async move {
             let _counted = counted;
@@ -120,7 +120,7 @@ async fn a_hundred_thousand_runs() {
             Ok(())
         })
     });
-    let post = PostHook::new("post", move |_, _| {
+    let post = PostHook::boxed("post", move |_, _| {
         let counted = Counted::new(&after);
         Box::pin(async move {
             let _counted = counted;

@@ -179,6 +179,8 @@ async fn hooks_of_both_kinds_around_the_calls() {
         ("before_tool", "none"),
         ("after_tool", "none"),
         ("before_stop", "none"),
+        ("after_agent", "none"),
+        ("after_stop", "none"),
     ];
     assert_eq!(events, expected.map(|(event, verdict)| (event.to_owned(), verdict)));
 }

@@ -6,12 +6,15 @@
 
 mod context;
 mod failures;
+mod forms;
 mod lifecycle;
 mod loops;
+mod model_hooks;
 mod order;
 mod post;
 mod pre;
 mod registering;
+mod sessions;
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -144,7 +147,7 @@ impl World {
 /// A pre-hook that notes its name.
 fn noting(log: &Log, name: &str) -> PreHook {
     let (log, note) = (log.clone(), name.to_owned());
-    PreHook::new(name, move |_| {
+    PreHook::boxed(name, move |_| {
         log.add(note.clone());
         Box::pin(async { Ok(()) })
     })
@@ -153,7 +156,7 @@ fn noting(log: &Log, name: &str) -> PreHook {
 /// A post-hook that notes its name.
 fn noting_after(log: &Log, name: &str) -> PostHook {
     let (log, note) = (log.clone(), name.to_owned());
-    PostHook::new(name, move |_, _| {
+    PostHook::boxed(name, move |_, _| {
         log.add(note.clone());
         Box::pin(async { Ok(()) })
     })

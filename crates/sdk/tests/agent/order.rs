@@ -27,7 +27,7 @@ async fn by_priority_and_then_as_the_agent_names_them() {
 async fn only_where_the_condition_holds() {
     let log = Log::default();
     let shouting = |context: &anyhook_sdk::agent::HookContext| context.user_message == "HI";
-    let refuses: PreHook = PreHook::new("refuses", |_| Box::pin(async { Err("no".into()) }));
+    let refuses: PreHook = PreHook::boxed("refuses", |_| Box::pin(async { Err("no".into()) }));
     let world = world(&log, vec![refuses.only_if(shouting)]);
     world.run().await.unwrap();
     let session = &world.session;

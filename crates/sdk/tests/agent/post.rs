@@ -15,7 +15,7 @@ fn world(log: &Log, post: Vec<PostHook>) -> World {
 #[tokio::test]
 async fn blocking_ones_run_after_the_agent_and_may_change_the_run() {
     let log = Log::default();
-    let shout = PostHook::new("shout", |_, run| {
+    let shout = PostHook::boxed("shout", |_, run| {
         run.output = run.output.to_uppercase();
         Box::pin(async { Ok(()) })
     });
@@ -29,7 +29,7 @@ async fn blocking_ones_run_after_the_agent_and_may_change_the_run() {
 #[tokio::test]
 async fn an_error_reaches_the_caller_with_the_finished_run() {
     let log = Log::default();
-    let refuses = PostHook::new("refuses", |_, _| Box::pin(async { Err("too rude".into()) }));
+    let refuses = PostHook::boxed("refuses", |_, _| Box::pin(async { Err("too rude".into()) }));
     let world = world(&log, vec![refuses, noting_after(&log, "never")]);
     let error = world.run().await.unwrap_err();
     let RunError::PostHook { hook, error, run } = error else { panic!("{error:?}") };
@@ -44,7 +44,7 @@ async fn non_blocking_ones_get_a_copy_and_are_not_waited_for() {
     let gate = Arc::new(Semaphore::new(0));
     let logger = {
         let (gate, log) = (gate.clone(), log.clone());
-        PostHook::new("response-logger", move |_, run| {
+        PostHook::boxed("response-logger", move |_, run| {
             let (gate, log) = (gate.clone(), log.clone());
             Box::pin(async move {
                 gate.acquire().await.unwrap().forget();
@@ -78,7 +78,7 @@ async fn some_run_only_after_a_failure_and_some_after_either() {
 
     let log = Log::default();
     let told = log.clone();
-    let reports = PostHook::new("reports", move |_, run| {
+    let reports = PostHook::boxed("reports", move |_, run| {
         told.add(format!("{:?}", run.status));
         Box::pin(async { Ok(()) })
     });

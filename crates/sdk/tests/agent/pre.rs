@@ -20,7 +20,7 @@ async fn blocking_ones_run_one_after_another_and_the_agent_waits() {
     let log = Log::default();
     let slow = {
         let log = log.clone();
-        PreHook::new("slow", move |_| {
+        PreHook::boxed("slow", move |_| {
             let log = log.clone();
             Box::pin(async move {
                 log.add("slow begins");
@@ -42,7 +42,7 @@ struct Empty;
 #[tokio::test]
 async fn an_error_ends_the_run_before_the_model_is_asked_and_is_typed() {
     let log = Log::default();
-    let validator = PreHook::new("input-validator", |context| {
+    let validator = PreHook::boxed("input-validator", |context| {
         let is_empty = context.user_message.is_empty();
         Box::pin(async move { if is_empty { Err(HookError::of(Empty)) } else { Ok(()) } })
     });
@@ -62,7 +62,7 @@ async fn non_blocking_ones_do_not_hold_up_the_run() {
     let gate = Arc::new(Semaphore::new(0));
     let logger = {
         let (gate, log) = (gate.clone(), log.clone());
-        PreHook::new("request-logger", move |_| {
+        PreHook::boxed("request-logger", move |_| {
             let (gate, log) = (gate.clone(), log.clone());
             Box::pin(async move {
                 gate.acquire().await.unwrap().forget();
@@ -84,8 +84,8 @@ async fn non_blocking_ones_do_not_hold_up_the_run() {
 #[tokio::test]
 async fn errors_and_panics_in_the_background_change_nothing() {
     let log = Log::default();
-    let fails = PreHook::new("fails", |_| Box::pin(async { Err("no table".into()) }));
-    let panics = PreHook::new("panics", |_| Box::pin(async { panic!("on purpose") }));
+    let fails = PreHook::boxed("fails", |_| Box::pin(async { Err("no table".into()) }));
+    let panics = PreHook::boxed("panics", |_| Box::pin(async { panic!("on purpose") }));
     let world = world(&log, vec![fails.in_background(), panics.in_background()]);
     assert_eq!(world.run().await.unwrap().output, "hello");
     world.center.wait_for_background_hooks().await;
@@ -96,7 +96,7 @@ async fn errors_and_panics_in_the_background_change_nothing() {
 #[tokio::test]
 async fn nothing_starts_in_the_background_if_a_guardrail_refuses() {
     let log = Log::default();
-    let refuses = PreHook::new("refuses", |_| Box::pin(async { Err("no".into()) })).guardrail();
+    let refuses = PreHook::boxed("refuses", |_| Box::pin(async { Err("no".into()) })).guardrail();
     let world = world(&log, vec![noting(&log, "logger").in_background(), refuses]);
     world.run().await.unwrap_err();
     world.center.wait_for_background_hooks().await;
@@ -110,7 +110,7 @@ async fn a_guardrail_is_waited_for_whatever_is_set() {
     assert!(guard.config().blocking);
     let model = Scripted { log: log.clone(), ..Scripted::saying("hello") };
     let center = LiveAgentCenter::builder().hooks_in_background().build();
-    let refuses = PreHook::new("refuses", |_| Box::pin(async { Err("no".into()) }));
+    let refuses = PreHook::boxed("refuses", |_| Box::pin(async { Err("no".into()) }));
     let world = World::of(center, model, vec![guard, refuses], Vec::new());
     world.run().await.unwrap();
     world.center.wait_for_background_hooks().await;

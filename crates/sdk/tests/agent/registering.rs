@@ -39,7 +39,7 @@ async fn a_name_is_taken_once_unless_replaced() {
     let center = &world.center;
     let refused = center.register_pre_hook(noting(&log, "hook"), IfTaken::Refuse).unwrap_err();
     assert_eq!(refused, RegisterError::Taken { kind: "pre-hook", name: "hook".to_owned() });
-    let other: PreHook = PreHook::new("hook", |_| Box::pin(async { Err("replaced".into()) }));
+    let other: PreHook = PreHook::boxed("hook", |_| Box::pin(async { Err("replaced".into()) }));
     center.register_pre_hook(other, IfTaken::Replace).unwrap();
     let error = world.run().await.unwrap_err();
     assert!(error.to_string().ends_with("replaced"), "{error}");
@@ -64,7 +64,7 @@ async fn a_hook_that_registers_hooks() {
     let log = Log::default();
     let world = World::with(Vec::new(), Vec::new());
     let (center, note) = (Arc::downgrade(&world.center), log.clone());
-    let hook = PreHook::new("registers", move |_| {
+    let hook = PreHook::boxed("registers", move |_| {
         let center = center.upgrade().unwrap();
         center.register_pre_hook(noting(&note, "made in a run"), IfTaken::Replace).unwrap();
         Box::pin(async { Ok(()) })

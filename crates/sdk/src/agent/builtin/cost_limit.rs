@@ -91,7 +91,7 @@ impl CostLimit {
 
     fn pre_hook(&self) -> PreHook {
         let this = self.clone();
-        let hook = PreHook::new(&self.name, move |context| {
+        let hook = PreHook::boxed(&self.name, move |context| {
             let (used, most) = (this.used(&context.session), this.most);
             let error = (used >= most).then(|| HookError::of(TokensUsedUp { used, most }));
             Box::pin(async move { error.map_or(Ok(()), Err) })
@@ -101,7 +101,7 @@ impl CostLimit {
 
     fn post_hook(&self) -> PostHook {
         let this = self.clone();
-        let hook = PostHook::new(&self.name, move |_, run| {
+        let hook = PostHook::boxed(&self.name, move |_, run| {
             this.add(run);
             Box::pin(async { Ok(()) })
         });

@@ -44,13 +44,13 @@ impl LogRuns {
     /// Makes both hooks, in the background.
     pub fn hooks(&self) -> (PreHook, PostHook) {
         let this = self.clone();
-        let before = PreHook::new(&self.name, move |context| {
+        let before = PreHook::boxed(&self.name, move |context| {
             let mut line = this.line("before", context);
             this.note_text(&mut line, "message", &context.user_message);
             this.write(line)
         });
         let this = self.clone();
-        let after = PostHook::new(&self.name, move |context, run| {
+        let after = PostHook::boxed(&self.name, move |context, run| {
             let mut line = this.line("after", context);
             line["run"] = json!(run.id);
             line["status"] = json!(run.status);

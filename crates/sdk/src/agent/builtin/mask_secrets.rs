@@ -140,7 +140,7 @@ impl MaskSecrets {
     /// Makes the guardrail on what the person says.
     pub fn pre_hook(&self) -> PreHook {
         let this = Arc::new(self.clone());
-        let hook = PreHook::new(&self.name, move |context| {
+        let hook = PreHook::boxed(&self.name, move |context| {
             let ended = this.apply(&mut context.user_message, &mut context.metadata);
             Box::pin(async move { ended })
         });
@@ -150,7 +150,7 @@ impl MaskSecrets {
     /// Makes the guardrail on what the agent answers. What a tool said stays as it is.
     pub fn post_hook(&self) -> PostHook {
         let this = Arc::new(self.clone());
-        let hook = PostHook::new(&self.name, move |_, run| {
+        let hook = PostHook::boxed(&self.name, move |_, run| {
             let ended = this.apply(&mut run.output, &mut run.metadata);
             Box::pin(async move { ended })
         });

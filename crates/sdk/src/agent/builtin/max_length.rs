@@ -44,7 +44,7 @@ impl MaxLength {
 
     /// Makes the guardrail.
     pub fn pre_hook(self) -> PreHook {
-        let hook = PreHook::new(self.name.clone(), move |context| {
+        let hook = PreHook::boxed(self.name.clone(), move |context| {
             let ended = self.apply(&mut context.user_message);
             Box::pin(async move { ended.map_err(HookError::of) })
         });

@@ -38,7 +38,7 @@ const MOST_REMEMBERED: usize = 10_000;
 mod tests {
     use std::sync::Arc;
 
-    use serde_json::{Map, json};
+    use serde_json::json;
 
     use super::{PromptInjectionFound, TokensUsedUp};
     use crate::agent::compose::InnerHookError;
@@ -49,17 +49,13 @@ mod tests {
     use crate::function::HookError;
 
     pub(super) fn context(user: &str) -> HookContext {
-        HookContext {
-            agent: Agent::new("agent", "model"),
-            session: SessionContext::new("agent", "session").user(user),
-            user_message: String::new(),
-            metadata: Map::new(),
-        }
+        let session = SessionContext::new("agent", "session").user(user);
+        HookContext::new(Agent::new("agent", "model"), session, "")
     }
 
     pub(super) async fn before(hook: &PreHook, context: &mut HookContext) -> Result<(), HookError> {
         assert!(hook.guardrail);
-        (hook.function)(context).await
+        hook.execute(context).await
     }
 
     /// Says something to a hook, and returns the context as it left it.

@@ -128,7 +128,7 @@ impl PromptInjection {
     /// Makes the guardrail.
     pub fn pre_hook(self) -> PreHook {
         let this = Arc::new(self);
-        let hook = PreHook::new(this.name.clone(), move |context| {
+        let hook = PreHook::boxed(this.name.clone(), move |context| {
             let found = this.find(&context.user_message);
             Box::pin(async move {
                 match found {

@@ -80,7 +80,7 @@ impl RateLimit {
     /// Makes the guardrail. Each one counts for itself.
     pub fn pre_hook(self) -> PreHook {
         let begun = Mutex::new(HashMap::new());
-        let hook = PreHook::new(self.name.clone(), move |context| {
+        let hook = PreHook::boxed(self.name.clone(), move |context| {
             let key = (self.key)(context);
             let mut begun = begun.lock().unwrap_or_else(PoisonError::into_inner);
             let ended = self.admit(&mut begun, key, Instant::now());
