@@ -5,7 +5,6 @@
 
 mod accepted;
 mod agents;
-mod chart;
 mod commands;
 mod daemon;
 mod downtime;
@@ -13,7 +12,6 @@ mod drawing;
 mod environment;
 mod error;
 mod event_words;
-mod figures;
 mod known_places;
 mod level;
 mod packs;
@@ -26,9 +24,7 @@ mod progress;
 mod runbooks;
 mod servers;
 mod shadow;
-mod since;
 mod target;
-mod ui;
 mod usage;
 mod waiting;
 mod workflow;
@@ -46,6 +42,7 @@ use anyhook_engine::now;
 use anyhook_engine::run::detached;
 use anyhook_hook::{self as hook, fault, starter};
 use anyhook_model::daemon::StartedBy;
+use anyhook_terminal::{self as ui, chart, figures, since};
 
 use crate::commands::manual;
 

@@ -6,6 +6,7 @@ mod session;
 use anyhook_flow::names::Known;
 use anyhook_model::daemon::{AgentView, Request, Response};
 use anyhook_model::{AgentState, exit_code};
+use anyhook_terminal::states::agent_tone;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
@@ -154,7 +155,7 @@ fn show(
     out.line(&[(Tone::Strong, agent.shown_name())])?;
     for (name, value) in rows {
         if let Some(value) = value {
-            let tone = if name == "state" { tone(state) } else { Tone::Plain };
+            let tone = if name == "state" { agent_tone(state) } else { Tone::Plain };
             out.field(name, tone, &value)?;
         }
     }
@@ -194,17 +195,6 @@ fn rank(state: AgentState) -> u8 {
         AgentState::Idle => 2,
         AgentState::Working => 3,
         AgentState::Exited | AgentState::Gone => 4,
-    }
-}
-
-/// Returns the tone of a state.
-pub fn tone(state: AgentState) -> Tone {
-    match state {
-        AgentState::Prompting(_) => Tone::Warn,
-        AgentState::Failed(_) | AgentState::Gone => Tone::Bad,
-        AgentState::Idle => Tone::Hint,
-        AgentState::Working => Tone::Good,
-        AgentState::Exited => Tone::Dim,
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use anyhook_daemon::ClientError;
 use anyhook_model::daemon::{PipelineOrder, Request, Response};
-use anyhook_model::pipeline::{Phase, PipelineView};
+use anyhook_model::pipeline::PipelineView;
 use anyhook_model::{StateDir, exit_code};
 use clap::{Args, Subcommand};
 
@@ -155,17 +155,6 @@ fn find(id: &str, environment: &Environment) -> Result<PipelineView, Trouble> {
     match ask(environment, &Request::Pipeline { id: id.to_owned() })? {
         Response::Pipeline(pipeline) => Ok(*pipeline),
         _ => Err(ClientError::NoAnswer.into()),
-    }
-}
-
-/// Returns the tone of a phase.
-pub fn tone(phase: Phase) -> Tone {
-    match phase {
-        Phase::Running => Tone::Hint,
-        Phase::Waiting => Tone::Warn,
-        Phase::Completed => Tone::Good,
-        Phase::Failed => Tone::Bad,
-        Phase::Cancelled => Tone::Dim,
     }
 }
 

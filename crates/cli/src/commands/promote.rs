@@ -8,16 +8,15 @@ use anyhook_engine::hook::Trust;
 use anyhook_engine::trust::TrustStore;
 use anyhook_engine::{Hook, Level, now};
 use anyhook_model::{Mode, exit_code};
+use anyhook_stats::{Scope, Tally, fails_closed, shadow_of};
 use clap::Args;
 
 use super::Ended;
-use super::stats::page::Page;
-use super::stats::shadow::{shadow_line, shadow_of, show_shadow_blocks};
-use super::stats::{self, Scope};
+use super::stats::shadow::{shadow_line, show_shadow_blocks};
 use crate::environment::{Environment, shown, terminal_width};
 use crate::error::Trouble;
 use crate::target;
-use crate::ui::{Out, Tone};
+use crate::ui::{Out, Page, Tone};
 
 /// So many of the calls it would have blocked are shown.
 const SHOWN: usize = 10;
@@ -73,11 +72,11 @@ pub fn run(arguments: &PromoteArgs, environment: &Environment, out: &mut Out) ->
 fn show_shadow(hook: &str, environment: &Environment, out: &mut Out) -> Result<(), Trouble> {
     let Some(journal) = environment.journal() else { return Ok(()) };
     let scope = Scope {
-        fails_closed: stats::fails_closed(&target::installed(environment)),
+        fails_closed: fails_closed(&target::installed(environment)),
         keep: SHOWN,
         ..Scope::default()
     };
-    let tally = stats::read(&journal, scope)?;
+    let tally = Tally::read(&journal, scope)?;
     let Some(shadow) = shadow_of(&tally, hook) else {
         let text = "it has not run in shadow mode: `anyhook replay` tries it on the past";
         out.line(&[(Tone::Warn, "note: "), (Tone::Plain, text)])?;

@@ -12,6 +12,7 @@ use super::Ended;
 use super::explain;
 use super::fire::EventArgs;
 use crate::environment::Environment;
+use crate::figures::milliseconds;
 use crate::ui::{Cell, Line, Out, Tone, first_line};
 
 /// Fire one event by hand: exit 0 if it goes on, 2 if it is blocked
@@ -195,15 +196,4 @@ pub fn verdict_lines(verdict: &Verdict) -> Vec<Line> {
         lines.push(vec![(Tone::Dim, format!("anyhook log show {id}"))]);
     }
     lines
-}
-
-/// Returns a duration for people.
-#[expect(clippy::cast_precision_loss, reason = "shown with two digits")]
-pub fn milliseconds(microseconds: u64) -> String {
-    match microseconds {
-        0 => String::new(),
-        1..10_000 => format!("{:.1} ms", microseconds as f64 / 1e3),
-        10_000..1_000_000 => format!("{} ms", microseconds / 1000),
-        _ => format!("{:.1} s", microseconds as f64 / 1e6),
-    }
 }

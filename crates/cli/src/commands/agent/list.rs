@@ -6,9 +6,10 @@ use std::time::Duration;
 use anyhook_model::daemon::{AgentView, Request, Response};
 use anyhook_model::exit_code;
 use anyhook_model::json::to_spaced;
+use anyhook_terminal::states::agent_tone;
 use clap::Args;
 
-use super::{about, age, agents, rank, tone};
+use super::{about, age, agents, rank};
 use crate::commands::Ended;
 use crate::commands::watch::source::{Begin, Next, Source, end_by};
 use crate::daemon::connect_if_it_runs;
@@ -105,7 +106,7 @@ fn print(agents: &[AgentView], environment: &Environment, out: &mut Out) -> Resu
         let project = agent.project.as_deref().or(agent.work_dir.as_deref()).unwrap_or("");
         rows.push(vec![
             Cell::new(Tone::Strong, agent.shown_name()),
-            Cell::new(tone(state), state.to_string()),
+            Cell::new(agent_tone(state), state.to_string()),
             Cell::new(Tone::Plain, age(agent.since, now)),
             Cell::new(Tone::Plain, agent.source.name()),
             Cell::new(Tone::Plain, shown(project.as_ref(), &environment.places)),

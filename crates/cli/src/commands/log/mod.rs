@@ -16,11 +16,10 @@ use clap::{Args, Subcommand};
 
 use self::filter::Filter;
 use super::Ended;
-use super::run::milliseconds;
 use crate::environment::Environment;
 use crate::error::Trouble;
 use crate::event_words;
-use crate::figures::second;
+use crate::figures::{milliseconds, second};
 use crate::ui::{Cell, Out, Tone, counted, first_line};
 
 /// How often `-f` looks for new records.

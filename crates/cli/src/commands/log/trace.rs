@@ -7,8 +7,9 @@ use anyhook_model::{AlarmKind, Event, Record, RunRecord, Verdict};
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
-use super::super::run::{milliseconds, said, verdict_lines};
+use super::super::run::{said, verdict_lines};
 use crate::event_words;
+use crate::figures::milliseconds;
 use crate::past;
 use crate::ui::{Line, Tone, counted};
 

@@ -4,9 +4,10 @@ use anyhook_daemon::ClientError;
 use anyhook_model::daemon::{DecisionView, Request, Response, Usage};
 use anyhook_model::pipeline::PipelineView;
 use anyhook_model::{Inquiry, RecordId, exit_code};
+use anyhook_terminal::states::{phase_tone, pipeline_reason};
 
-use super::page::{WIDTH, lines, why};
-use super::{find, pipelines, tone};
+use super::page::{WIDTH, lines};
+use super::{find, pipelines};
 use crate::commands::Ended;
 use crate::commands::agent::age;
 use crate::daemon::ask;
@@ -38,11 +39,11 @@ pub fn list(all: bool, json: bool, environment: &Environment, out: &mut Out) -> 
         rows.push(vec![
             Cell::new(Tone::Strong, pipeline.id.to_string()),
             Cell::new(Tone::Plain, pipeline.run_name.as_ref().unwrap_or(&pipeline.name)),
-            Cell::new(tone(pipeline.phase), pipeline.phase.name()),
+            Cell::new(phase_tone(pipeline.phase), pipeline.phase.name()),
             Cell::new(Tone::Plain, pipeline.step.clone().unwrap_or_default()),
             Cell::new(Tone::Plain, age(pipeline.created, pipeline.ended.unwrap_or(now))),
             Cell::new(Tone::Plain, shown(pipeline.project.as_ref(), &environment.places)),
-            Cell::new(Tone::Plain, why(pipeline, WIDTH)),
+            Cell::new(Tone::Plain, pipeline_reason(pipeline, WIDTH)),
         ]);
     }
     out.table(&rows)?;

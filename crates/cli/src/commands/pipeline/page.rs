@@ -1,14 +1,12 @@
 //! All that is known of a pipeline, for `anyhook pipeline show` and `anyhook top`.
 
-use std::collections::BTreeMap;
-
 use anyhook_engine::Places;
 use anyhook_flow::inquiries::listed;
 use anyhook_model::Inquiry;
-use anyhook_model::pipeline::{PipelineView, VisitState};
+use anyhook_model::pipeline::PipelineView;
+use anyhook_terminal::states::{NOT_VISITED, phase_tone, visit_sign, visited};
 use jiff::Timestamp;
 
-use super::tone;
 use crate::commands::agent::age;
 use crate::environment::shown;
 use crate::figures::{brief, thousands};
@@ -17,8 +15,6 @@ use crate::usage;
 
 /// What a pipeline waits for is told to this width.
 pub const WIDTH: usize = 60;
-/// The sign of a step that was not visited.
-pub const LEFT: &str = ".";
 
 /// Returns all that is known of a pipeline, and what can be chosen where it waits.
 pub fn lines(
@@ -40,7 +36,7 @@ pub fn lines(
     });
     let root = &pipeline.workspace.root;
     let workspace = (*root != pipeline.project).then(|| path(root));
-    lines.extend(field("state", tone(pipeline.phase), pipeline.phase.name()));
+    lines.extend(field("state", phase_tone(pipeline.phase), pipeline.phase.name()));
     let fields = [
         ("pipeline", pipeline.run_name.is_some().then(|| pipeline.name.clone())),
         ("why", pipeline.why.clone()),
@@ -66,35 +62,12 @@ pub fn lines(
     lines
 }
 
-/// Returns what a pipeline waits for or why it ended, on one line; the decision's id first.
-pub fn why(pipeline: &PipelineView, width: usize) -> String {
-    let why = pipeline.why.as_deref().unwrap_or_default();
-    let decision = pipeline.decision.as_ref().map(|id| format!("decision {id}: "));
-    first_line(&format!("{}{why}", decision.unwrap_or_default()), width)
-}
-
-/// Returns the sign of a visit.
-pub fn sign(state: VisitState) -> (&'static str, Tone) {
-    match state {
-        VisitState::Running => (">", Tone::Hint),
-        VisitState::Waiting => ("?", Tone::Warn),
-        VisitState::Completed => ("+", Tone::Good),
-        VisitState::Failed => ("x", Tone::Bad),
-        VisitState::Cancelled => ("-", Tone::Dim),
-    }
-}
-
-/// Returns how the last visit of every step stands that was visited.
-pub fn visited(pipeline: &PipelineView) -> BTreeMap<&str, VisitState> {
-    pipeline.visits.iter().map(|visit| (visit.step.as_str(), visit.state)).collect()
-}
-
 /// Returns every visit, and the steps that are left.
 fn steps(pipeline: &PipelineView, now: Timestamp) -> Vec<Line> {
     let titles = ["", "step", "state", "took", "why"];
     let mut rows = vec![titles.map(|title| Cell::new(Tone::Dim, title)).to_vec()];
     for visit in &pipeline.visits {
-        let (sign, tone) = sign(visit.state);
+        let (sign, tone) = visit_sign(visit.state);
         let why = visit.why.as_deref().unwrap_or_default();
         rows.push(vec![
             Cell::new(tone, sign),
@@ -106,7 +79,7 @@ fn steps(pipeline: &PipelineView, now: Timestamp) -> Vec<Line> {
     }
     let visited = visited(pipeline);
     for step in pipeline.steps.iter().filter(|step| !visited.contains_key(step.as_str())) {
-        let cells = [LEFT, step.as_str(), "", "", ""];
+        let cells = [NOT_VISITED, step.as_str(), "", "", ""];
         rows.push(cells.map(|cell| Cell::new(Tone::Dim, cell)).to_vec());
     }
     columns(&rows)

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use anyhook_model::exit_code;
 use anyhook_model::pipeline::{Phase, PipelineView};
+use anyhook_terminal::states::phase_tone;
 
 use super::logs::{Shower, follow};
-use super::{LOOK_EVERY, find, tone};
+use super::{LOOK_EVERY, find};
 use crate::commands::Ended;
 use crate::environment::Environment;
 use crate::error::Trouble;
@@ -71,7 +72,7 @@ fn tell(views: &[PipelineView], json: bool, out: &mut Out) -> Ended {
             out.line(&[
                 (Tone::Strong, &id),
                 (Tone::Plain, " "),
-                (tone(view.phase), view.phase.name()),
+                (phase_tone(view.phase), view.phase.name()),
                 (Tone::Plain, &why),
             ])?;
         }

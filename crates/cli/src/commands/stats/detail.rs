@@ -5,12 +5,11 @@ use std::io;
 use anyhook_model::report::StatsReport;
 use anyhook_model::report::stats::{HookStats, RunStats};
 
-use super::page::{Column, Page};
 use super::shadow::{shadow_line, show_shadow_blocks};
 use super::view::{run_columns, show_header, show_never_fired};
 use crate::chart::sparkline;
 use crate::figures::{minute, second, span, thousands};
-use crate::ui::Tone;
+use crate::ui::{Column, Page, Tone};
 
 /// Shows the hooks that were asked for in detail.
 pub(super) fn show(report: &StatsReport, asked: &[String], page: &mut Page<'_>) -> io::Result<()> {

@@ -6,20 +6,8 @@ use std::io;
 
 use anyhook_model::report::stats::ShadowStats;
 
-use super::page::{Column, Page};
-use super::tally::Tally;
 use crate::figures::{many, second, thousands};
-use crate::ui::Tone;
-
-/// Returns what a hook would have done, with the records of what it would have blocked.
-///
-/// Nothing if it never ran only to be watched. How many records there are at most was said in
-/// [`super::Scope::keep`].
-pub(crate) fn shadow_of(tally: &Tally, hook: &str) -> Option<ShadowStats> {
-    let all = tally.hook(hook);
-    let last = all.would_block.all().cloned().collect();
-    Some(ShadowStats { last, ..all.shadow }).filter(|shadow| shadow.runs > 0)
-}
+use crate::ui::{Column, Page, Tone};
 
 /// Says it in a line: `would have blocked 14 of 2,310`.
 pub(crate) fn shadow_line(shadow: &ShadowStats) -> String {
@@ -88,4 +76,25 @@ pub(super) fn show_more(
     let indent = " ".repeat(indent);
     let text = format!("{indent}… and {} more; --all shows them", thousands(more));
     page.line(&[(Tone::Dim, &text)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_a_line() {
+        let mut shadow = ShadowStats { runs: 6, would_block: 2, ..ShadowStats::default() };
+        assert_eq!(shadow_line(&shadow), "would have blocked 2 of 6");
+        (shadow.blocked_anyway, shadow.would_ask, shadow.failures) = (1, 1, 1);
+        assert_eq!(
+            shadow_line(&shadow),
+            "would have blocked 2 of 6 (1 blocked anyway), asked 1 time; failed 1 time"
+        );
+        (shadow.would_block, shadow.would_block_by_failure) = (3, 1);
+        assert_eq!(
+            shadow_line(&shadow),
+            "would have blocked 3 of 6 (1 by failing, 1 blocked anyway), asked 1 time; failed 1 time"
+        );
+    }
 }

@@ -5,11 +5,10 @@ use std::io;
 use anyhook_model::report::StatsReport;
 use anyhook_model::report::stats::{HookStats, RunStats, TimeStats};
 
-use super::page::{Column, Page};
 use super::shadow::{shadow_line, show_more, show_shadow_blocks};
 use crate::chart::{bar, sparkline};
 use crate::figures::{apart, many, minute, second, span, thousands};
-use crate::ui::Tone;
+use crate::ui::{Column, Page, Tone};
 
 /// How wide bars and sparklines are.
 const BAR: usize = 8;

@@ -7,8 +7,7 @@ use super::filter::short;
 use super::hooks::Hook;
 use super::sessions::{Activity, Session, SessionKey};
 use super::table::{Column, number, tidy, words};
-use crate::commands::run::milliseconds;
-use crate::figures::brief;
+use crate::figures::{brief, milliseconds};
 use crate::ui::{Line as Row, OwnedPiece as Piece};
 use crate::ui::{Tone, first_line};
 

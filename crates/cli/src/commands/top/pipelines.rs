@@ -4,13 +4,12 @@ use std::cmp::Reverse;
 
 use anyhook_model::RecordId;
 use anyhook_model::pipeline::{Phase, PipelineView};
+use anyhook_terminal::states::{NOT_VISITED, phase_tone, pipeline_reason, visit_sign, visited};
 use jiff::{SignedDuration, Timestamp};
 
 use super::cursor::{Cursor, Move};
 use super::panes::age;
 use super::table::{Column, number, tidy, words};
-use crate::commands::pipeline::page::{LEFT, sign, visited, why};
-use crate::commands::pipeline::tone;
 use crate::ui::Line as Row;
 use crate::ui::{Tone, counted};
 
@@ -120,7 +119,7 @@ impl Pipelines {
 
 fn row(pipeline: &PipelineView, now: Timestamp) -> Row {
     let until = pipeline.ended.unwrap_or(now);
-    let tone = tone(pipeline.phase);
+    let tone = phase_tone(pipeline.phase);
     vec![
         (Tone::Strong, tidy(pipeline.id.as_str())),
         (Tone::Plain, tidy(pipeline.run_name.as_ref().unwrap_or(&pipeline.name))),
@@ -128,14 +127,16 @@ fn row(pipeline: &PipelineView, now: Timestamp) -> Row {
         (Tone::Plain, tidy(pipeline.step.as_deref().unwrap_or("–"))),
         (tone, picture(pipeline)),
         (Tone::Dim, age(until.duration_since(pipeline.created))),
-        (Tone::Plain, tidy(&why(pipeline, 400))),
+        (Tone::Plain, tidy(&pipeline_reason(pipeline, 400))),
     ]
 }
 
 /// Draws every step as one letter; where there are too many, those around the one it is at.
 fn picture(pipeline: &PipelineView) -> String {
     let visited = visited(pipeline);
-    let sign = |step: &String| visited.get(step.as_str()).map_or(LEFT, |state| sign(*state).0);
+    let sign = |step: &String| {
+        visited.get(step.as_str()).map_or(NOT_VISITED, |state| visit_sign(*state).0)
+    };
     let count = pipeline.steps.len();
     if count <= STEPS {
         return pipeline.steps.iter().map(sign).collect();

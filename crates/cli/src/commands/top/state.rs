@@ -3,9 +3,9 @@
 use anyhook_flow::agents::Agent;
 use anyhook_model::AgentState;
 use anyhook_model::daemon::AgentView;
+use anyhook_terminal::states::agent_tone;
 use jiff::SignedDuration;
 
-use crate::commands::agent::tone;
 use crate::ui::Tone;
 
 /// An agent at work that is silent for so long is shown as such.
@@ -52,7 +52,7 @@ impl Doing {
             },
             state => state.to_string(),
         };
-        (tone(self.state), words)
+        (agent_tone(self.state), words)
     }
 }
 

@@ -7,14 +7,14 @@ use anyhook_hosts::happening::OURS;
 use anyhook_model::report::stats::{NamedWaiting, WaitingStats};
 use anyhook_model::{EventKind, Happening, Record};
 
-use super::histogram::Histogram;
+use crate::histogram::Histogram;
 
 /// So many agents and pipelines are told apart; the decisions of more only count among all.
 const NAMES: usize = 1_000;
 
 /// How long decisions waited: all together, and by agent and pipeline.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct WaitTally {
+pub struct WaitTally {
     all: Histogram,
     agents: BTreeMap<String, Histogram>,
     pipelines: BTreeMap<String, Histogram>,

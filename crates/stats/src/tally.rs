@@ -10,14 +10,14 @@ use anyhook_model::report::stats::DeniedButRan;
 use anyhook_model::{EventKind, Outcome, Record, RecordId};
 use jiff::Timestamp;
 
-use super::histogram::Histogram;
-use super::kept::Kept;
-use super::runs::{RunTally, Turn};
-use super::waits::WaitTally;
+use crate::histogram::Histogram;
+use crate::kept::Kept;
+use crate::runs::{RunTally, Turn};
+use crate::waits::WaitTally;
 
 /// Which records count, and how much is kept of them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Scope {
+pub struct Scope {
     /// Records of this time or later; all if absent.
     pub since: Option<Timestamp>,
     /// Records before this time; all if absent.
@@ -32,7 +32,7 @@ pub(crate) struct Scope {
 
 /// What the records that were taken come to.
 #[derive(Clone, Debug)]
-pub(crate) struct Tally {
+pub struct Tally {
     /// Which records count.
     pub scope: Scope,
     /// How many records counted.
@@ -58,7 +58,7 @@ pub(crate) struct Tally {
 
 /// What came from one host, and what it was told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct HostTally {
+pub struct HostTally {
     /// How many verdicts there were of each word.
     pub verdicts: BTreeMap<&'static str, u64>,
     /// How many events there were.
@@ -215,21 +215,21 @@ impl HostTally {
 }
 
 /// Tells whether the host was told not to go on. What follows a stop cannot undo it.
-pub(super) fn is_denied(record: &Record) -> bool {
+pub(crate) fn is_denied(record: &Record) -> bool {
     let follows_stop = record.with.is_some()
         && matches!(record.event, EventKind::AfterAgent | EventKind::AfterStop);
     record.denies() && !follows_stop
 }
 
 /// Returns what a record is about, with the tool.
-pub(super) fn about(record: &Record) -> String {
+pub(crate) fn about(record: &Record) -> String {
     let words: Vec<&str> =
         [record.tool.as_deref(), record.about.as_deref()].into_iter().flatten().collect();
     if words.is_empty() { record.event.to_string() } else { words.join(" ") }
 }
 
 /// Tells whether a run is only the beginning of one whose outcome has a record of its own.
-pub(super) fn is_begun_aside(outcome: Option<&Outcome>) -> bool {
+pub(crate) fn is_begun_aside(outcome: Option<&Outcome>) -> bool {
     outcome == Some(&Outcome::Detached)
 }
 

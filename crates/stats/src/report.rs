@@ -11,9 +11,9 @@ use anyhook_model::report::stats::{
 };
 use jiff::Timestamp;
 
-use super::runs::RunTally;
-use super::shadow::shadow_of;
-use super::tally::{HostTally, Tally};
+use crate::runs::RunTally;
+use crate::shadow::shadow_of;
+use crate::tally::{HostTally, Tally};
 
 /// So many are called the slowest.
 const SLOWEST: usize = 5;
@@ -28,7 +28,8 @@ const HOURS_LIMIT: i64 = 48;
 const STEPS_LIMIT: i64 = 1000;
 
 /// Which hooks are told of.
-pub(super) struct Wanted<'given> {
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'given> {
     /// What is installed.
     pub installed: &'given Installed,
     /// The hooks that were asked for; none means all.
@@ -46,7 +47,7 @@ impl Wanted<'_> {
 }
 
 /// Makes the report.
-pub(super) fn make(tally: &Tally, wanted: &Wanted<'_>, now: Timestamp) -> StatsReport {
+pub fn make(tally: &Tally, wanted: &Wanted<'_>, now: Timestamp) -> StatsReport {
     let until = tally.scope.until.unwrap_or_else(|| now.max(tally.newest.unwrap_or(now)));
     let steps = Steps::of(tally, until);
     let mut hooks: Vec<HookStats> = tally

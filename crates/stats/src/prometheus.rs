@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use super::histogram::Histogram;
-use super::runs::RunTally;
-use super::tally::{HostTally, Tally};
+use crate::histogram::Histogram;
+use crate::runs::RunTally;
+use crate::tally::{HostTally, Tally};
 
 /// Every word for a verdict: a series that is there from the start can be compared.
 const VERDICTS: [&str; 5] = ["allow", "ask", "capped", "deny", "none"];
@@ -49,7 +49,7 @@ const HOST_COUNTERS: [HostCounter; 7] = [
 ];
 
 /// Returns the counts; of all hooks, or only of those named.
-pub(super) fn text(tally: &Tally, hooks: &[String]) -> String {
+pub fn text(tally: &Tally, hooks: &[String]) -> String {
     let mut page = Exposition { text: String::new() };
     page.family("anyhook_journal_records_total", "counter", "Records of the journal.");
     page.sample("anyhook_journal_records_total", &[], &tally.records.to_string());

@@ -35,6 +35,17 @@ pub fn span(microseconds: u64) -> String {
     }
 }
 
+/// Returns a duration in milliseconds, or in seconds from one on; nothing for none.
+#[expect(clippy::cast_precision_loss, reason = "shown with two digits")]
+pub fn milliseconds(microseconds: u64) -> String {
+    match microseconds {
+        0 => String::new(),
+        1..10_000 => format!("{:.1} ms", microseconds as f64 / 1e3),
+        10_000..1_000_000 => format!("{} ms", microseconds / 1000),
+        _ => format!("{:.1} s", microseconds as f64 / 1e6),
+    }
+}
+
 /// Returns a duration in one unit and as few letters as can be: `5s`, `3m`, `2h`, `4d`.
 pub fn brief(long: SignedDuration) -> String {
     match long.as_secs().max(0) {

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, HashSet};
 
 use anyhook_model::report::stats::{FailureGroup, ShadowBlock, ShadowStats, SlowRun};
 use anyhook_model::{Effect, Outcome, Record, RecordId, RunRecord};
+use anyhook_terminal::first_line;
 use jiff::Timestamp;
 
-use super::histogram::Histogram;
-use super::kept::Kept;
-use super::page::cut;
-use super::tally::{about, is_begun_aside, is_denied};
+use crate::histogram::Histogram;
+use crate::kept::Kept;
+use crate::tally::{about, is_begun_aside, is_denied};
 
 /// More different messages of a hook's failures are counted together.
 const MESSAGES: usize = 200;
@@ -22,7 +22,7 @@ const OTHER_MESSAGES: &str = "(other messages)";
 
 /// One hook's turn at one event.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Turn<'record> {
+pub(crate) struct Turn<'record> {
     /// The record.
     pub record: &'record Record,
     /// What became of the hook.
@@ -35,7 +35,7 @@ pub(super) struct Turn<'record> {
 
 /// What a hook's turns come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RunTally {
+pub struct RunTally {
     /// How often its turn came.
     pub runs: u64,
     /// How often it blocked.
@@ -106,7 +106,7 @@ impl RunTally {
     }
 
     /// Counts a turn.
-    pub(super) fn take(&mut self, turn: &Turn<'_>) {
+    pub(crate) fn take(&mut self, turn: &Turn<'_>) {
         let Turn { record, run, session, .. } = turn;
         self.last = self.last.max(Some(record.at));
         self.sessions.extend(session);
@@ -154,7 +154,7 @@ impl RunTally {
         let Some(failure) = &run.failure else { return };
         self.failures += 1;
         self.add_failures(FailureGroup {
-            message: cut(failure, MESSAGE_WIDTH),
+            message: first_line(failure, MESSAGE_WIDTH),
             count: 1,
             last_id: record.id.clone(),
             last_at: record.at,

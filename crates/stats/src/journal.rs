@@ -1,0 +1,104 @@
+//! The journal, read and counted; and names that are neither installed nor in it.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::PathBuf;
+
+use anyhook_engine::discover::Installed;
+use anyhook_engine::journal::Journal;
+use anyhook_engine::problem::nearest;
+use anyhook_model::host::HOST_IDS;
+
+use crate::tally::{Scope, Tally};
+
+/// Why there are no statistics.
+#[derive(Debug, thiserror::Error)]
+pub enum StatsError {
+    /// The journal cannot be read.
+    #[error("`{}` cannot be used: {source}", folder.display())]
+    Journal {
+        /// Where it is.
+        folder: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A host that is neither known nor in the journal.
+    #[error("no host `{name}` is known or in the journal")]
+    UnknownHost {
+        /// Its name.
+        name: String,
+        /// One with a similar name.
+        near: Option<String>,
+    },
+    /// A hook that is neither installed nor in the journal.
+    #[error("no hook `{name}` is installed or in the journal")]
+    UnknownHook {
+        /// Its name.
+        name: String,
+        /// One with a similar name.
+        near: Option<String>,
+    },
+}
+
+impl Tally {
+    /// Reads the journal and counts what is in the scope.
+    pub fn read(journal: &Journal, scope: Scope) -> Result<Self, StatsError> {
+        let mut tally = Self::new(scope);
+        match tally.read_on(journal) {
+            Ok(()) => Ok(tally),
+            Err(source) => Err(StatsError::Journal { folder: journal.folder().to_owned(), source }),
+        }
+    }
+
+    fn read_on(&mut self, journal: &Journal) -> io::Result<()> {
+        let mut reader = match self.scope.since {
+            Some(since) => journal.reader_since(since)?,
+            None => journal.reader(),
+        };
+        let first = journal.segments()?.into_iter().next();
+        self.has_older =
+            reader.position().is_some_and(|position| Some(&position.segment) != first.as_ref());
+        reader.read_on(&mut |record| self.take(&record))?;
+        self.damaged = u64::try_from(reader.damaged()).unwrap_or(u64::MAX);
+        Ok(())
+    }
+
+    /// Refuses names of hooks and hosts that are neither known nor in the journal, whether they are
+    /// in the scope or not.
+    pub fn check_names(
+        &self,
+        hooks: &[String],
+        installed: &Installed,
+        journal: &Journal,
+    ) -> Result<(), StatsError> {
+        let is_installed =
+            |name: &String| installed.hooks.iter().any(|standing| standing.hook.name() == name);
+        let is_hook = |name: &String| self.hooks.contains_key(name) || is_installed(name);
+        let is_host = |name: &String| self.records > 0 || HOST_IDS.contains(&name.as_str());
+        let unknown_host = self.scope.host.iter().find(|name| !is_host(name));
+        if unknown_host.is_none() && hooks.iter().all(is_hook) {
+            return Ok(());
+        }
+        // Not in this period, or not at this host; but perhaps at another time, or elsewhere.
+        let whole = Self::read(journal, Scope::default())?;
+        if let Some(name) = unknown_host.filter(|name| !whole.hosts.contains_key(*name)) {
+            let known = HOST_IDS.into_iter().chain(whole.hosts.keys().map(String::as_str));
+            let near = nearest(name, known).map(str::to_owned);
+            return Err(StatsError::UnknownHost { name: name.clone(), near });
+        }
+        let unknown = |name: &&String| !is_hook(name) && !whole.hooks.contains_key(*name);
+        let Some(name) = hooks.iter().find(unknown) else { return Ok(()) };
+        let installed = installed.hooks.iter().map(|standing| standing.hook.name());
+        let near = nearest(name, installed.chain(whole.hooks.keys().map(String::as_str)));
+        Err(StatsError::UnknownHook { name: name.clone(), near: near.map(str::to_owned) })
+    }
+}
+
+/// Returns the names of the installed hooks whose failure blocks, or would if they counted.
+pub fn fails_closed(installed: &Installed) -> BTreeSet<String> {
+    let hooks = installed.hooks.iter().filter(|standing| standing.out.is_none());
+    hooks
+        .filter(|standing| standing.hook.blocks_on_failure())
+        .map(|standing| standing.hook.name().to_owned())
+        .collect()
+}

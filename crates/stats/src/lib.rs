@@ -1,0 +1,23 @@
+//! Statistics of the journal.
+//!
+//! - [`journal`] reads it; [`tally`], [`runs`] and [`waits`] count records, [`histogram`] and [`kept`]
+//!   keep that small;
+//! - [`report`] makes of it what `anyhook stats --json` prints; [`shadow`] is for hooks that are only
+//!   watched;
+//! - [`prometheus`] writes the counts for machines.
+
+pub mod histogram;
+pub mod journal;
+pub mod kept;
+pub mod prometheus;
+pub mod report;
+pub mod runs;
+pub mod shadow;
+pub mod tally;
+#[cfg(test)]
+mod tests;
+pub mod waits;
+
+pub use journal::{StatsError, fails_closed};
+pub use shadow::shadow_of;
+pub use tally::{Scope, Tally};

@@ -1,0 +1,21 @@
+//! Text for terminals: what pieces of text mean ([`tone`]), where it is written ([`out`], [`page`]),
+//! columns that fit ([`table`]), text that fits ([`text`]), numbers and times ([`figures`],
+//! [`since`]), pictures in letters ([`chart`]), and how states look ([`states`]).
+//!
+//! It knows neither commands nor screens: `anyhook` and `anyhook top` are made of it.
+
+pub mod chart;
+pub mod figures;
+pub mod out;
+pub mod page;
+pub mod since;
+pub mod states;
+pub mod table;
+pub mod text;
+pub mod tone;
+
+pub use out::Out;
+pub use page::{Column, Page};
+pub use table::{Cell, columns, field};
+pub use text::{counted, first_line, printable, tidy};
+pub use tone::{Line, OwnedPiece, Piece, Tone};

@@ -1,0 +1,57 @@
+//! The tones and signs of agents' states, pipelines' phases and visits of steps.
+
+use std::collections::BTreeMap;
+
+use anyhook_model::AgentState;
+use anyhook_model::pipeline::{Phase, PipelineView, VisitState};
+
+use crate::text::first_line;
+use crate::tone::Tone;
+
+/// The sign of a step that was not visited.
+pub const NOT_VISITED: &str = ".";
+
+/// Returns the tone of an agent's state.
+pub fn agent_tone(state: AgentState) -> Tone {
+    match state {
+        AgentState::Prompting(_) => Tone::Warn,
+        AgentState::Failed(_) | AgentState::Gone => Tone::Bad,
+        AgentState::Idle => Tone::Hint,
+        AgentState::Working => Tone::Good,
+        AgentState::Exited => Tone::Dim,
+    }
+}
+
+/// Returns the tone of a pipeline's phase.
+pub fn phase_tone(phase: Phase) -> Tone {
+    match phase {
+        Phase::Running => Tone::Hint,
+        Phase::Waiting => Tone::Warn,
+        Phase::Completed => Tone::Good,
+        Phase::Failed => Tone::Bad,
+        Phase::Cancelled => Tone::Dim,
+    }
+}
+
+/// Returns the sign of a visit, and its tone.
+pub fn visit_sign(state: VisitState) -> (&'static str, Tone) {
+    match state {
+        VisitState::Running => (">", Tone::Hint),
+        VisitState::Waiting => ("?", Tone::Warn),
+        VisitState::Completed => ("+", Tone::Good),
+        VisitState::Failed => ("x", Tone::Bad),
+        VisitState::Cancelled => ("-", Tone::Dim),
+    }
+}
+
+/// Returns how the last visit of every step stands that was visited.
+pub fn visited(pipeline: &PipelineView) -> BTreeMap<&str, VisitState> {
+    pipeline.visits.iter().map(|visit| (visit.step.as_str(), visit.state)).collect()
+}
+
+/// Returns what a pipeline waits for or why it ended, on one line; the decision's id first.
+pub fn pipeline_reason(pipeline: &PipelineView, width: usize) -> String {
+    let why = pipeline.why.as_deref().unwrap_or_default();
+    let decision = pipeline.decision.as_ref().map(|id| format!("decision {id}: "));
+    first_line(&format!("{}{why}", decision.unwrap_or_default()), width)
+}

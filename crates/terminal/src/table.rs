@@ -1,0 +1,149 @@
+//! Text in columns that line up, and columns that fit a width: what is least needed goes first.
+
+use unicode_width::UnicodeWidthStr;
+
+use crate::text::printable;
+use crate::tone::{Line, Tone};
+
+/// What stands between two columns.
+pub const GAP: usize = 2;
+
+/// One field of a table.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    tone: Tone,
+    text: String,
+}
+
+impl Cell {
+    /// Makes a field.
+    pub fn new(tone: Tone, text: impl Into<String>) -> Self {
+        Self { tone, text: printable(&text.into()) }
+    }
+
+    fn width(&self) -> usize {
+        self.text.width()
+    }
+}
+
+/// Returns rows as lines, in columns that line up.
+pub fn columns(rows: &[Vec<Cell>]) -> Vec<Line> {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..count)
+        .map(|column| {
+            rows.iter().filter_map(|row| row.get(column)).map(Cell::width).max().unwrap_or(0)
+        })
+        .collect();
+    let line = |row: &Vec<Cell>| {
+        // Empty fields at the end leave no blanks behind.
+        let filled = row.iter().rposition(|cell| !cell.text.is_empty()).map_or(0, |last| last + 1);
+        let mut line = Line::new();
+        for (column, cell) in row[..filled].iter().enumerate() {
+            line.push((cell.tone, cell.text.clone()));
+            if column + 1 < filled {
+                // Not `{:blanks$}`: a width above 65,535 is refused with a panic.
+                line.push((Tone::Plain, " ".repeat(widths[column] - cell.width() + GAP)));
+            }
+        }
+        line
+    };
+    rows.iter().map(line).collect()
+}
+
+/// Returns a named value as lines, its name in a column that lines up, and so its further lines.
+pub fn field(name: &str, tone: Tone, value: &str) -> Vec<Line> {
+    let names = std::iter::once(name).chain(std::iter::repeat(""));
+    // One that is empty has a line, too.
+    let first = if value.is_empty() { Some("") } else { None };
+    let lines = first.into_iter().chain(value.lines());
+    let line = |(name, value): (&str, &str)| {
+        vec![(Tone::Dim, format!("{name:<10} ")), (tone, value.to_owned())]
+    };
+    names.zip(lines).map(line).collect()
+}
+
+/// What a column needs of the width of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// How wide it is where there is room.
+    pub width: usize,
+    /// It is not made narrower than this as long as another column can go instead.
+    pub least: usize,
+    /// Which column goes first where there is no room for all: the one with the least; one without
+    /// stays.
+    pub weight: Option<u8>,
+}
+
+/// Leaves out columns, then narrows others, until all fit. Returns the width of each; none for one
+/// that is left out.
+pub fn fit(needs: &[Need], available: usize) -> Vec<Option<usize>> {
+    let mut shown: Vec<usize> = (0..needs.len()).collect();
+    let gaps = |shown: &[usize]| shown.len().saturating_sub(1) * GAP;
+    let least = |index: &usize| needs[*index].least.min(needs[*index].width);
+    while shown.iter().map(least).sum::<usize>() + gaps(&shown) > available {
+        let lightest = shown.iter().filter_map(|index| Some((needs[*index].weight?, *index))).min();
+        let Some((_, dropped)) = lightest else { break };
+        shown.retain(|index| *index != dropped);
+    }
+    let (fixed, mut flexible): (Vec<usize>, Vec<usize>) =
+        shown.iter().partition(|index| least(index) == needs[**index].width);
+    let taken: usize = fixed.iter().map(|index| needs[*index].width).sum();
+    let mut room = available.saturating_sub(taken + gaps(&shown));
+    let mut widths = vec![None; needs.len()];
+    for index in fixed {
+        widths[index] = Some(needs[index].width);
+    }
+    // The narrow ones get what they need; what they leave is for the wide ones.
+    flexible.sort_by_key(|index| needs[*index].width);
+    for (place, index) in flexible.iter().enumerate() {
+        let for_others: usize = flexible[place + 1..].iter().map(least).sum();
+        let share = (room / (flexible.len() - place)).max(least(index));
+        let share = share.min(room.saturating_sub(for_others)).max(1);
+        let width = needs[*index].width.min(share);
+        widths[*index] = Some(width);
+        room = room.saturating_sub(width);
+    }
+    widths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn need(width: usize, least: usize, weight: Option<u8>) -> Need {
+        Need { width, least, weight }
+    }
+
+    #[test]
+    fn what_weighs_least_goes_first() {
+        let columns =
+            [need(18, 8, None), need(5, 5, None), need(10, 10, Some(1)), need(5, 5, Some(2))];
+        assert_eq!(fit(&columns, 80), [Some(18), Some(5), Some(10), Some(5)]);
+        assert_eq!(fit(&columns, 34), [Some(8), Some(5), Some(10), Some(5)]);
+        assert_eq!(fit(&columns, 33), [Some(18), Some(5), None, Some(5)]);
+        assert_eq!(fit(&columns, 14), [Some(7), Some(5), None, None]);
+    }
+
+    #[test]
+    fn wide_columns_share_what_narrow_ones_leave() {
+        let columns = [need(50, 5, None), need(4, 5, None), need(50, 5, None)];
+        assert_eq!(fit(&columns, 48), [Some(20), Some(4), Some(20)]);
+    }
+
+    #[test]
+    fn no_column_is_narrower_than_its_least_for_another_to_be_wide() {
+        let columns = [need(50, 30, None), need(40, 5, None), need(30, 5, None)];
+        assert_eq!(fit(&columns, 64), [Some(30), Some(10), Some(20)]);
+    }
+
+    #[test]
+    fn nothing_is_wider_than_what_there_is() {
+        let columns =
+            [need(10, 4, Some(2)), need(6, 4, Some(1)), need(60, 6, Some(3)), need(9, 9, Some(4))];
+        for available in 0..100 {
+            let widths: Vec<usize> = fit(&columns, available).into_iter().flatten().collect();
+            let total = widths.iter().sum::<usize>() + widths.len().saturating_sub(1) * GAP;
+            assert!(total <= available, "{available}: {widths:?}");
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! What pieces of text mean, and the colours that follow.
+
+use anstyle::{AnsiColor, Style};
+
+/// What a piece of text means; its colour follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// Nothing special.
+    Plain,
+    /// A heading, a name.
+    Strong,
+    /// Went well, goes on.
+    Good,
+    /// Blocked, failed.
+    Bad,
+    /// Asks, warns.
+    Warn,
+    /// Beside the point.
+    Dim,
+    /// The next step.
+    Hint,
+}
+
+impl Tone {
+    /// Returns how it looks.
+    pub fn style(self) -> Style {
+        let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
+        match self {
+            Self::Plain => Style::new(),
+            Self::Strong => Style::new().bold(),
+            Self::Good => colour(AnsiColor::Green),
+            Self::Bad => colour(AnsiColor::Red).bold(),
+            Self::Warn => colour(AnsiColor::Yellow),
+            Self::Dim => Style::new().dimmed(),
+            Self::Hint => colour(AnsiColor::Cyan),
+        }
+    }
+}
+
+/// A piece of text with its tone.
+pub type Piece<'text> = (Tone, &'text str);
+
+/// A piece of text that stands by itself.
+pub type OwnedPiece = (Tone, String);
+/// A line of such pieces.
+pub type Line = Vec<OwnedPiece>;
