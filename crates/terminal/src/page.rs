@@ -65,9 +65,8 @@ impl Column {
     }
 
     fn need(&self) -> Need {
-        let width = self.width();
-        let least = self.least.map_or(width, |least| least.max(self.title.width()));
-        Need { width, least, weight: self.weight }
+        let least = self.least.map(|least| least.max(self.title.width()));
+        Need { width: self.width(), least, firm: 1, weight: self.weight }
     }
 }
 

@@ -67,8 +67,10 @@ pub fn field(name: &str, tone: Tone, value: &str) -> Vec<Line> {
 pub struct Need {
     /// How wide it is where there is room.
     pub width: usize,
-    /// It is not made narrower than this as long as another column can go instead.
-    pub least: usize,
+    /// It may be cut, and as long as it can be left out instead, rather not below this.
+    pub least: Option<usize>,
+    /// It is not cut below this for another column to be wider.
+    pub firm: usize,
     /// Which column goes first where there is no room for all: the one with the least; one without
     /// stays.
     pub weight: Option<u8>,
@@ -79,27 +81,30 @@ pub struct Need {
 pub fn fit(needs: &[Need], available: usize) -> Vec<Option<usize>> {
     let mut shown: Vec<usize> = (0..needs.len()).collect();
     let gaps = |shown: &[usize]| shown.len().saturating_sub(1) * GAP;
-    let least = |index: &usize| needs[*index].least.min(needs[*index].width);
+    let least = |index: &usize| {
+        let Need { width, least, .. } = needs[*index];
+        least.map_or(width, |least| least.min(width))
+    };
     while shown.iter().map(least).sum::<usize>() + gaps(&shown) > available {
         let lightest = shown.iter().filter_map(|index| Some((needs[*index].weight?, *index))).min();
         let Some((_, dropped)) = lightest else { break };
         shown.retain(|index| *index != dropped);
     }
-    let (fixed, mut flexible): (Vec<usize>, Vec<usize>) =
-        shown.iter().partition(|index| least(index) == needs[**index].width);
-    let taken: usize = fixed.iter().map(|index| needs[*index].width).sum();
-    let mut room = available.saturating_sub(taken + gaps(&shown));
     let mut widths = vec![None; needs.len()];
-    for index in fixed {
-        widths[index] = Some(needs[index].width);
+    for index in &shown {
+        widths[*index] = Some(needs[*index].width);
     }
+    let (mut flexible, fixed): (Vec<usize>, Vec<usize>) =
+        shown.iter().partition(|index| needs[**index].least.is_some());
+    let fixed: usize = fixed.iter().map(|index| needs[*index].width).sum();
+    let mut room = available.saturating_sub(fixed + gaps(&shown));
     // The narrow ones get what they need; what they leave is for the wide ones.
     flexible.sort_by_key(|index| needs[*index].width);
     for (place, index) in flexible.iter().enumerate() {
-        let for_others: usize = flexible[place + 1..].iter().map(least).sum();
-        let share = (room / (flexible.len() - place)).max(least(index));
-        let share = share.min(room.saturating_sub(for_others)).max(1);
-        let width = needs[*index].width.min(share);
+        let for_others: usize = flexible[place + 1..].iter().map(|other| needs[*other].firm).sum();
+        let share = (room / (flexible.len() - place)).max(needs[*index].firm);
+        let share = share.min(room.saturating_sub(for_others));
+        let width = needs[*index].width.min(share).max(1);
         widths[*index] = Some(width);
         room = room.saturating_sub(width);
     }
@@ -110,14 +115,18 @@ pub fn fit(needs: &[Need], available: usize) -> Vec<Option<usize>> {
 mod tests {
     use super::*;
 
-    fn need(width: usize, least: usize, weight: Option<u8>) -> Need {
-        Need { width, least, weight }
+    fn fixed(width: usize, weight: Option<u8>) -> Need {
+        Need { width, least: None, firm: 1, weight }
+    }
+
+    fn flexible(width: usize, least: usize, weight: Option<u8>) -> Need {
+        Need { width, least: Some(least), firm: 1, weight }
     }
 
     #[test]
     fn what_weighs_least_goes_first() {
         let columns =
-            [need(18, 8, None), need(5, 5, None), need(10, 10, Some(1)), need(5, 5, Some(2))];
+            [flexible(18, 8, None), fixed(5, None), fixed(10, Some(1)), fixed(5, Some(2))];
         assert_eq!(fit(&columns, 80), [Some(18), Some(5), Some(10), Some(5)]);
         assert_eq!(fit(&columns, 34), [Some(8), Some(5), Some(10), Some(5)]);
         assert_eq!(fit(&columns, 33), [Some(18), Some(5), None, Some(5)]);
@@ -126,20 +135,25 @@ mod tests {
 
     #[test]
     fn wide_columns_share_what_narrow_ones_leave() {
-        let columns = [need(50, 5, None), need(4, 5, None), need(50, 5, None)];
+        let columns = [flexible(50, 5, None), flexible(4, 5, None), flexible(50, 5, None)];
         assert_eq!(fit(&columns, 48), [Some(20), Some(4), Some(20)]);
     }
 
     #[test]
-    fn no_column_is_narrower_than_its_least_for_another_to_be_wide() {
-        let columns = [need(50, 30, None), need(40, 5, None), need(30, 5, None)];
+    fn what_is_firm_is_not_cut_for_another_to_be_wide() {
+        let firm = Need { firm: 30, ..flexible(50, 30, None) };
+        let columns = [firm, flexible(40, 5, None), flexible(30, 5, None)];
         assert_eq!(fit(&columns, 64), [Some(30), Some(10), Some(20)]);
     }
 
     #[test]
     fn nothing_is_wider_than_what_there_is() {
-        let columns =
-            [need(10, 4, Some(2)), need(6, 4, Some(1)), need(60, 6, Some(3)), need(9, 9, Some(4))];
+        let columns = [
+            flexible(10, 4, Some(2)),
+            flexible(6, 4, Some(1)),
+            flexible(60, 6, Some(3)),
+            fixed(9, Some(4)),
+        ];
         for available in 0..100 {
             let widths: Vec<usize> = fit(&columns, available).into_iter().flatten().collect();
             let total = widths.iter().sum::<usize>() + widths.len().saturating_sub(1) * GAP;

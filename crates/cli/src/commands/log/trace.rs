@@ -33,20 +33,6 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Takes a record by itself, with what stands in it.
-    #[cfg(test)]
-    pub fn alone(record: Record) -> Self {
-        let event = past::events(&record).ok().and_then(|events| events.into_iter().next());
-        Self {
-            first: record.clone(),
-            record,
-            later: Vec::new(),
-            event,
-            missing: Vec::new(),
-            heard: None,
-        }
-    }
-
     /// Puts a record together with its family, itself among it, in the order of the journal.
     pub fn new(journal: &Journal, record: Record, family: Vec<Record>) -> Self {
         let mut missing = Vec::new();

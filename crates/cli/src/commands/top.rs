@@ -1,0 +1,65 @@
+//! `anyhook top`: watch all agents at work.
+
+use std::io;
+
+use anstream::{AutoStream, ColorChoice};
+use anyhook_engine::journal::Journal;
+use anyhook_engine::{Places, now};
+use anyhook_model::pipeline::PipelineView;
+use anyhook_model::{Inquiry, Record, exit_code};
+use anyhook_top::{Pages, Top};
+use clap::Args;
+
+use super::Ended;
+use super::log::trace::{self, Trace};
+use super::pipeline::page;
+use crate::daemon::folder;
+use crate::environment::{Environment, person, shown};
+use crate::error::Trouble;
+use crate::since::Since;
+use crate::ui::Line;
+
+/// Watch all agents at work: sessions, verdicts as they come, slow and failing hooks
+///
+/// Where the daemon runs, pipelines are shown, too, and what waits for your decision is shown and
+/// answered; `?` in the view explains its keys.
+#[derive(Args)]
+#[command(after_help = "Example: anyhook top --since 8h")]
+pub struct TopArgs {
+    /// Begin with the records since then: how long ago (30m, 8h, 7d), or a time
+    #[arg(long, value_name = "WHEN", default_value = "1h")]
+    since: Since,
+}
+
+pub fn run(arguments: &TopArgs, environment: &Environment) -> Ended {
+    let journal = environment.journal().ok_or_else(Trouble::no_journal)?;
+    let top = Top {
+        journal: journal.clone(),
+        shown_path: shown(journal.folder(), &environment.places),
+        since: arguments.since.moment(now()),
+        daemon: folder(&environment.places)?,
+        person: person(),
+        colours: AutoStream::choice(&io::stdout()) != ColorChoice::Never,
+    };
+    let pages = CommandPages { journal: &journal, places: &environment.places };
+    top.run(&pages).map_err(|error| {
+        Trouble::usage(format!("`anyhook top` needs a terminal: {error}")).hint("anyhook log -f")
+    })?;
+    Ok(exit_code::OK)
+}
+
+/// Pages as `log show` and `pipeline show` have them.
+struct CommandPages<'given> {
+    journal: &'given Journal,
+    places: &'given Places,
+}
+
+impl Pages for CommandPages<'_> {
+    fn record(&self, record: Record, family: Vec<Record>) -> Vec<Line> {
+        trace::lines(&Trace::new(self.journal, record, family))
+    }
+
+    fn pipeline(&self, pipeline: &PipelineView, asks: Option<&Inquiry>) -> Vec<Line> {
+        page::lines(pipeline, asks, now(), self.places)
+    }
+}

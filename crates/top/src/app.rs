@@ -1,0 +1,370 @@
+//! All that the view knows: what came, what is looked at, what keys do.
+
+use anyhook_model::pipeline::PipelineView;
+use anyhook_model::{Inquiry, Record};
+
+use crate::cursor::{Cursor, Move};
+use crate::filter::{Filter, Only};
+use crate::help;
+use crate::hooks::Hooks;
+use crate::key::Key;
+use crate::link::Daemon;
+use crate::pager::Pager;
+use crate::pipelines::Pipelines;
+use crate::rate::Rate;
+use crate::sessions::{RowKey, Sessions};
+use crate::stream::Stream;
+use crate::waiting::{self, Answer, Waiting};
+use anyhook_terminal::Line as Row;
+use anyhook_terminal::{OwnedPiece as Piece, Tone};
+
+#[cfg(test)]
+mod tests;
+
+/// The parts of the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pane {
+    /// What waits for a person; not shown while nothing does.
+    Waiting,
+    /// How far pipelines are; not shown while there are none.
+    Pipelines,
+    /// Who is at work.
+    Sessions,
+    /// The newest records.
+    Stream,
+    /// How hooks do.
+    Hooks,
+}
+
+impl Pane {
+    const ALL: [Self; 5] =
+        [Self::Waiting, Self::Pipelines, Self::Sessions, Self::Stream, Self::Hooks];
+}
+
+/// What a key asks for that is not the view's own business.
+#[derive(Debug, PartialEq)]
+pub enum Step {
+    /// Nothing.
+    Stay,
+    /// To end.
+    Quit,
+    /// To show all that is known of a record; and its family.
+    Open(Box<Record>, Vec<Record>),
+    /// To show all that is known of a pipeline; and what it asks.
+    OpenPipeline(Box<PipelineView>, Option<Inquiry>),
+    /// To make a decision.
+    Answer(Answer),
+}
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Events that were denied.
+    pub denials: usize,
+    /// Runs of hooks that failed.
+    pub failures: usize,
+    /// Calls that ran although they were denied.
+    pub alarms: usize,
+}
+
+/// What is known of the journal itself.
+#[derive(Debug, Default)]
+pub struct Source {
+    /// Where it is.
+    pub path: String,
+    /// Why it cannot be read.
+    pub trouble: Option<String>,
+    /// How many lines were no records.
+    pub damaged: usize,
+    /// Whether all that was there has been read.
+    pub is_read: bool,
+}
+
+/// The state of the view.
+#[derive(Debug)]
+pub struct App {
+    /// The journal.
+    pub source: Source,
+    /// The daemon.
+    pub daemon: Daemon,
+    /// What waits for a person.
+    pub waiting: Waiting,
+    /// How far pipelines are.
+    pub pipelines: Pipelines,
+    /// What is said until the next key.
+    pub status: Option<Piece>,
+    /// Who is at work.
+    pub sessions: Sessions,
+    /// The selected session or subagent.
+    pub session_cursor: Cursor<RowKey>,
+    /// The newest records.
+    pub stream: Stream,
+    /// How hooks do.
+    pub hooks: Hooks,
+    /// The selected hook.
+    pub hook_cursor: Cursor<String>,
+    /// How much comes.
+    pub rate: Rate,
+    /// What is counted.
+    pub totals: Totals,
+    /// The last call that ran although it was denied.
+    pub last_alarm: Option<String>,
+    /// The newest record.
+    pub last: Option<jiff::Timestamp>,
+    /// Which pane the keys are for.
+    pub focus: Pane,
+    /// Whether a text is being typed.
+    pub is_typing: bool,
+    /// What covers the panes.
+    pub pager: Option<Pager>,
+}
+
+impl App {
+    /// Makes the view of a journal, with nothing read yet.
+    pub fn new(path: String) -> Self {
+        Self {
+            source: Source { path, ..Source::default() },
+            daemon: Daemon::default(),
+            waiting: Waiting::default(),
+            pipelines: Pipelines::default(),
+            status: None,
+            sessions: Sessions::default(),
+            session_cursor: Cursor::at_first(),
+            stream: Stream::default(),
+            hooks: Hooks::default(),
+            hook_cursor: Cursor::at_first(),
+            rate: Rate::default(),
+            totals: Totals::default(),
+            last_alarm: None,
+            last: None,
+            focus: Pane::Stream,
+            is_typing: false,
+            pager: None,
+        }
+    }
+
+    /// Takes a record in.
+    pub fn feed(&mut self, record: Record) {
+        self.hooks.feed(&record);
+        let failed = record.runs.iter().filter(|run| run.failure.is_some());
+        self.totals.failures += failed.count();
+        if let Some(denied) = &record.denied_by {
+            self.totals.alarms += 1;
+            let about = [record.tool.as_deref(), record.about.as_deref()];
+            let about = about.into_iter().flatten().collect::<Vec<_>>().join(" ");
+            self.last_alarm = Some(format!("{} `{about}` ({denied})", record.host));
+        }
+        // What ran aside is no event of its own.
+        if record.of.is_none() {
+            self.totals.denials += usize::from(record.denies());
+            self.sessions.feed(&record);
+            self.rate.feed(record.at);
+            self.last = self.last.max(Some(record.at));
+        }
+        self.stream.feed(record);
+    }
+
+    /// Takes in what the daemon says.
+    pub fn hear_daemon(&mut self, daemon: Daemon) {
+        let (agents, decisions, pipelines) = match &daemon {
+            Daemon::Here { agents, decisions, pipelines } => {
+                (Some(&agents[..]), &decisions[..], &pipelines[..])
+            }
+            Daemon::Away(_) | Daemon::Unasked => (None, &[][..], &[][..]),
+        };
+        self.sessions.hear_daemon(agents);
+        self.pipelines.hear(pipelines);
+        if let Some(said) = self.waiting.hear(decisions) {
+            self.status = Some((Tone::Bad, said));
+        }
+        self.daemon = daemon;
+    }
+
+    /// Says what became of a decision, or why it could not be made.
+    pub fn answered(&mut self, answered: Result<String, String>) {
+        self.status = Some(match answered {
+            Ok(made) => (Tone::Good, made),
+            Err(why) => (Tone::Bad, why),
+        });
+    }
+
+    /// Returns the panes that are there.
+    pub fn panes(&self) -> Vec<Pane> {
+        let is_there = |pane: &Pane| {
+            let has_rows = match pane {
+                Pane::Waiting => !self.waiting.is_empty(),
+                Pane::Pipelines => !self.pipelines.is_empty(),
+                Pane::Sessions | Pane::Stream | Pane::Hooks => true,
+            };
+            has_rows || self.focus == *pane
+        };
+        Pane::ALL.into_iter().filter(is_there).collect()
+    }
+
+    /// Returns the pane after the one with the focus, or before it.
+    fn beside(&self, is_before: bool) -> Pane {
+        let panes = self.panes();
+        let place = panes.iter().position(|pane| *pane == self.focus).unwrap_or(0);
+        let by = if is_before { panes.len() - 1 } else { 1 };
+        panes[(place + by) % panes.len()]
+    }
+
+    /// Does what a key asks for.
+    pub fn key(&mut self, key: Key) -> Step {
+        if key == Key::Interrupt {
+            return Step::Quit;
+        }
+        self.status = None;
+        if self.pager.is_some() {
+            self.key_in_pager(key);
+            return Step::Stay;
+        }
+        if self.is_typing {
+            self.key_in_text(key);
+            return Step::Stay;
+        }
+        if let Some(answer) = self.waiting.chosen.take() {
+            return self.key_in_choice(key, answer);
+        }
+        if let Some(to) = key.leads() {
+            self.go(to);
+            return Step::Stay;
+        }
+        match key {
+            Key::Letter('q') => return Step::Quit,
+            Key::Letter(number @ '1'..='9') if self.focus == Pane::Waiting => {
+                self.choose(number);
+            }
+            Key::Escape if matches!(self.focus, Pane::Waiting | Pane::Pipelines) => {
+                self.focus = Pane::Stream;
+            }
+            Key::Escape if self.stream.filter.is_open() => return Step::Quit,
+            Key::Escape | Key::Letter('a') => self.stream.filter = Filter::default(),
+            Key::Enter => return self.enter(),
+            Key::Next => self.focus = self.beside(false),
+            Key::Previous => self.focus = self.beside(true),
+            Key::Letter('w') => self.focus = Pane::Waiting,
+            Key::Letter('l') => self.focus = Pane::Pipelines,
+            Key::Letter('d') => self.stream.filter.only = Only::Denials,
+            Key::Letter('f') => self.stream.filter.only = Only::Failures,
+            Key::Letter('p') => self.stream.pause(),
+            Key::Letter('/') => {
+                self.is_typing = true;
+                self.focus = Pane::Stream;
+            }
+            Key::Letter('?') => self.open("help", help::rows()),
+            _ => {}
+        }
+        Step::Stay
+    }
+
+    /// Covers the panes with a text.
+    pub fn open(&mut self, title: &str, rows: Vec<Row>) {
+        self.pager = Some(Pager::new(title, rows));
+    }
+
+    fn key_in_pager(&mut self, key: Key) {
+        let Some(pager) = &mut self.pager else { return };
+        match (key, key.leads()) {
+            (_, Some(to)) => pager.go(to),
+            (Key::Letter(' '), _) => pager.go(Move::PageDown),
+            (Key::Escape | Key::Enter | Key::Backspace | Key::Letter('q'), _) => self.pager = None,
+            _ => {}
+        }
+    }
+
+    fn key_in_text(&mut self, key: Key) {
+        let text = &mut self.stream.filter.text;
+        match key {
+            Key::Letter(letter) => text.push(letter),
+            Key::Backspace => drop(text.pop()),
+            Key::Enter => self.is_typing = false,
+            Key::Escape => {
+                text.clear();
+                self.is_typing = false;
+            }
+            Key::Move(to) => self.go(to),
+            _ => {}
+        }
+    }
+
+    /// Chooses what the selected decision offers under a number; it must be confirmed.
+    fn choose(&mut self, number: char) {
+        if !self.waiting.choose(number) && !self.waiting.is_empty() {
+            self.status = Some((Tone::Bad, format!("there is no option {number}")));
+        }
+    }
+
+    /// Enter confirms, another number chooses anew, and every other key leaves it.
+    fn key_in_choice(&mut self, key: Key, answer: Answer) -> Step {
+        match key {
+            Key::Enter => {
+                self.status = Some((Tone::Dim, format!("{}: {} …", answer.id, answer.choice)));
+                return Step::Answer(answer);
+            }
+            Key::Letter(number @ '1'..='9') => self.choose(number),
+            _ => {}
+        }
+        Step::Stay
+    }
+
+    fn go(&mut self, to: Move) {
+        match self.focus {
+            Pane::Waiting => self.waiting.go(to),
+            Pane::Pipelines => self.pipelines.go(to),
+            Pane::Sessions => self.session_cursor.go(to, &self.sessions.row_keys()),
+            Pane::Stream => {
+                let keys = self.stream.keys();
+                self.stream.cursor.go(to, &keys);
+            }
+            Pane::Hooks => self.hook_cursor.go(to, &self.hook_keys()),
+        }
+    }
+
+    /// Opens the selected record, decision or pipeline, or shows only those of the selected session or hook.
+    fn enter(&mut self) -> Step {
+        match self.focus {
+            Pane::Waiting => {
+                if let Some(inquiry) = self.waiting.selected() {
+                    let rows = waiting::page(inquiry, anyhook_engine::now());
+                    self.open(&format!("decision {}", inquiry.id.clone()), rows);
+                }
+                return Step::Stay;
+            }
+            Pane::Pipelines => {
+                let Some(pipeline) = self.pipelines.selected() else { return Step::Stay };
+                let asks = pipeline.decision.as_ref().and_then(|id| self.waiting.find(id));
+                return Step::OpenPipeline(Box::new(pipeline.clone()), asks.cloned());
+            }
+            Pane::Stream => {
+                return match self.stream.selected() {
+                    Some((record, family)) => Step::Open(Box::new(record), family),
+                    None => Step::Stay,
+                };
+            }
+            Pane::Sessions => {
+                let mut keys = self.sessions.row_keys();
+                if keys.is_empty() {
+                    return Step::Stay;
+                }
+                let (session, _) = keys.swap_remove(self.session_cursor.row(&keys));
+                self.stream.filter.session = Some(session);
+            }
+            Pane::Hooks => {
+                let mut keys = self.hook_keys();
+                if keys.is_empty() {
+                    return Step::Stay;
+                }
+                self.stream.filter.text = keys.swap_remove(self.hook_cursor.row(&keys));
+            }
+        }
+        self.focus = Pane::Stream;
+        self.stream.cursor = Cursor::at_last();
+        Step::Stay
+    }
+
+    /// Returns the names of the hooks as they are shown.
+    pub fn hook_keys(&self) -> Vec<String> {
+        self.hooks.rows().iter().map(|(name, _)| (*name).to_owned()).collect()
+    }
+}

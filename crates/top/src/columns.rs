@@ -1,0 +1,93 @@
+//! Rows in columns that fit the screen: what is least needed goes first.
+
+use anyhook_terminal::table::{GAP, Need, fit};
+use anyhook_terminal::{Line, OwnedPiece, Tone, first_line};
+use unicode_width::UnicodeWidthStr;
+
+/// A column.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// What stands above it.
+    pub heading: &'static str,
+    /// It is not made narrower than this, rather left out.
+    pub least: usize,
+    /// It is not made wider than this.
+    pub most: usize,
+    /// Whether it is set to the right, as numbers are.
+    pub right: bool,
+    /// Columns with a lower one are left out first.
+    pub keep: u8,
+}
+
+/// Makes a column set to the left.
+pub const fn words(heading: &'static str, least: usize, most: usize, keep: u8) -> Column {
+    Column { heading, least, most, right: false, keep }
+}
+
+/// Makes a column of numbers.
+pub const fn number(heading: &'static str, most: usize, keep: u8) -> Column {
+    Column { heading, least: heading.len(), most, right: true, keep }
+}
+
+/// Returns each column's width for these rows; one that is left out has none.
+pub fn widths(columns: &[Column], rows: &[Line], available: usize) -> Vec<Option<usize>> {
+    let content = |index: usize| {
+        rows.iter().filter_map(|row| row.get(index)).map(|(_, text)| text.width()).max()
+    };
+    let need = |(index, column): (usize, &Column)| {
+        let wanted = content(index).unwrap_or(0).max(column.heading.width());
+        let width = wanted.clamp(column.least, column.most);
+        Need { width, least: Some(column.least), firm: column.least, weight: Some(column.keep) }
+    };
+    let needs: Vec<Need> = columns.iter().enumerate().map(need).collect();
+    fit(&needs, available)
+}
+
+/// Sets cells into their columns.
+pub fn set(cells: &[OwnedPiece], columns: &[Column], widths: &[Option<usize>]) -> Line {
+    let mut row = Line::new();
+    for ((cell, column), width) in cells.iter().zip(columns).zip(widths) {
+        let Some(width) = width else { continue };
+        if !row.is_empty() {
+            row.push((Tone::Plain, " ".repeat(GAP)));
+        }
+        let text = first_line(&cell.1, *width);
+        let blanks = " ".repeat(width.saturating_sub(text.width()));
+        let text = if column.right { blanks + &text } else { text + &blanks };
+        row.push((cell.0, text));
+    }
+    row
+}
+
+/// Returns the row that stands above the others.
+pub fn headings(columns: &[Column]) -> Line {
+    columns.iter().map(|column| (Tone::Dim, column.heading.to_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COLUMNS: [Column; 3] =
+        [words("NAME", 4, 10, 2), number("RUNS", 6, 1), words("ABOUT", 6, usize::MAX, 3)];
+
+    fn shown(cells: [&str; 3], available: usize) -> String {
+        let row: Line = cells.iter().map(|text| (Tone::Plain, (*text).to_owned())).collect();
+        let widths = widths(&COLUMNS, std::slice::from_ref(&row), available);
+        let row = set(&row, &COLUMNS, &widths);
+        row.iter().map(|(_, text)| text.as_str()).collect()
+    }
+
+    #[test]
+    fn columns_yield_and_then_go() {
+        let cells = ["a-long-name", "12", "git push --force"];
+        assert_eq!(shown(cells, 40), "a-long-na…    12  git push --force");
+        assert_eq!(shown(cells, 28), "a-long-na…    12  git push …");
+        assert_eq!(shown(cells, 16), "a-long…  git pu…");
+        assert_eq!(shown(cells, 8), "git pus…");
+        for available in 0..60 {
+            let width = shown(cells, available).width();
+            assert!(width <= available, "{available}: {width}");
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! The sessions of all agents, and the subagents within them.
+//!
+//! What an agent does is told by the daemon where it runs, else by the journal's records. The rule
+//! what an event means is the daemon's own in both cases.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhook_flow::agents::Agents;
+use anyhook_hosts::happening::{self, OURS};
+use anyhook_model::agent::agent_id;
+use anyhook_model::daemon::AgentView;
+use anyhook_model::{EventKind, Happening, Record};
+use jiff::Timestamp;
+
+use crate::state::Doing;
+
+#[cfg(test)]
+mod tests;
+
+/// So many sessions are kept; the one silent for longest goes first.
+const KEEP: usize = 500;
+/// So many subagents of a session are kept.
+const KEEP_AGENTS: usize = 20;
+/// What stands for a host that nobody named.
+const NO_HOST: &str = "–";
+
+/// What tells sessions apart: the host, and its id of the session.
+///
+/// Without an id all that happens in one folder counts as one session.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SessionKey {
+    /// The host.
+    pub host: String,
+    /// The host's id of the session.
+    pub id: Option<String>,
+    /// The folder, where there is no id.
+    folder: Option<String>,
+}
+
+impl SessionKey {
+    /// Returns the session a record belongs to.
+    pub fn of(record: &Record) -> Self {
+        let folder = record.session.is_none().then(|| record.work_dir.clone());
+        Self { host: record.host.clone(), id: record.session.clone(), folder }
+    }
+
+    /// Returns the session of an agent that somebody tells of.
+    fn of_agent(id: &str, host: Option<&str>, session: Option<&str>) -> Self {
+        let host = host.unwrap_or(NO_HOST).to_owned();
+        Self { host, id: Some(session.unwrap_or(id).to_owned()), folder: None }
+    }
+}
+
+/// One session.
+#[derive(Debug)]
+pub struct Session {
+    /// The folder it works in.
+    pub project: String,
+    /// How many events it sent.
+    pub events: usize,
+    /// How many of them were denied.
+    pub denials: usize,
+    /// The main agent, or all there is to know.
+    pub main: Activity,
+    /// Its subagents by id, oldest first.
+    pub agents: Vec<(String, Activity)>,
+    /// The id of its agent.
+    agent: String,
+    /// What the daemon says of it, and when it last heard of it.
+    told: Option<(Doing, Timestamp)>,
+    /// Whether the journal knows it, too.
+    is_journaled: bool,
+    /// The later, the higher.
+    order: u64,
+}
+
+/// What an agent did last.
+#[derive(Clone, Debug)]
+pub struct Activity {
+    /// What it does.
+    pub doing: Doing,
+    /// Whether it is a subagent that is done.
+    pub is_done: bool,
+    /// Its last event.
+    pub event: Option<EventKind>,
+    /// When that was.
+    pub at: Timestamp,
+}
+
+impl Activity {
+    fn new(at: Timestamp) -> Self {
+        Self { doing: Doing::default(), is_done: false, event: None, at }
+    }
+
+    fn feed(&mut self, record: &Record) {
+        self.is_done =
+            record.agent.is_some() && record.event == EventKind::SubagentStop && !record.denies();
+        self.event = Some(record.event.clone());
+        self.at = record.at;
+    }
+}
+
+/// A row of the view: a session, or with an agent's id one of its subagents.
+pub type RowKey = (SessionKey, Option<String>);
+
+/// All sessions.
+#[derive(Debug, Default)]
+pub struct Sessions {
+    by_key: BTreeMap<SessionKey, Session>,
+    /// What the records tell of agents and subagents.
+    agents: Agents,
+    seen: u64,
+}
+
+impl Sessions {
+    /// Takes an event in.
+    pub fn feed(&mut self, record: &Record) {
+        if record.host == OURS {
+            if let Some(happening) = happening::of_record(record) {
+                self.feed_told(&happening, record.at);
+            }
+            return;
+        }
+        let place = record.session.as_deref().unwrap_or(&record.work_dir);
+        let id = record.agent_id.clone().unwrap_or_else(|| agent_id(&record.host, place));
+        let doing = self.hear(record, &id);
+        let doing_of_subagent =
+            record.agent.as_ref().map(|subagent| self.hear(record, &format!("{id} {subagent}")));
+        let project = record.project_dir.as_ref().unwrap_or(&record.work_dir);
+        let session = self.session(SessionKey::of(record), &id, project, record.at);
+        session.feed(record);
+        session.main.doing = doing;
+        if let (Some(subagent), Some(doing)) = (&record.agent, doing_of_subagent)
+            && let Some((_, activity)) = session.agents.iter_mut().find(|(id, _)| id == subagent)
+        {
+            activity.doing = doing;
+        }
+        self.make_room();
+    }
+
+    /// Takes in what a record tells of an agent. Returns what the agent does.
+    fn hear(&mut self, record: &Record, id: &str) -> Doing {
+        if let Some(happening) = happening::of_agent(record, id.to_owned()) {
+            self.agents.hear(&happening, record.at);
+        }
+        self.agents.get(id).map(Doing::from).unwrap_or_default()
+    }
+
+    /// Takes in what somebody said about an agent by `anyhook emit`.
+    fn feed_told(&mut self, happening: &Happening, at: Timestamp) {
+        let Some(report) = happening.report() else { return };
+        self.agents.hear(happening, at);
+        let doing = self.agents.get(&report.agent).map(Doing::from).unwrap_or_default();
+        let key = self.key_of(&report.agent, report.host.as_deref(), report.session.as_deref());
+        let project = report.project.as_ref().or(report.work_dir.as_ref());
+        let project = project.map_or("", String::as_str);
+        let session = self.session(key, &report.agent, project, at);
+        (session.main.doing, session.is_journaled) = (doing, true);
+        session.main.at = session.main.at.max(at);
+        self.make_room();
+    }
+
+    /// Takes in what the daemon says of all agents; none if there is no daemon.
+    pub fn hear_daemon(&mut self, agents: Option<&[AgentView]>) {
+        let mut agents: Vec<&AgentView> = agents.unwrap_or_default().iter().collect();
+        agents.sort_by_key(|agent| agent.seen);
+        let known: BTreeSet<&str> = agents.iter().map(|agent| agent.id.as_str()).collect();
+        self.by_key.retain(|_, session| {
+            session.told = None;
+            session.is_journaled || known.contains(session.agent.as_str())
+        });
+        let newest = agents.len().saturating_sub(KEEP);
+        for agent in agents.split_off(newest) {
+            let doing = Doing::from(agent);
+            let key = self.key_of(&agent.id, agent.host.as_deref(), agent.session.as_deref());
+            // What is over is of interest only where it was seen before.
+            if doing.state.is_over() && !self.by_key.contains_key(&key) {
+                continue;
+            }
+            let project = agent.project.as_ref().or(agent.work_dir.as_ref());
+            let project = project.map_or("", String::as_str);
+            let session = self.session(key, &agent.id, project, agent.seen);
+            session.told = Some((doing, agent.seen));
+        }
+        self.make_room();
+    }
+
+    /// Returns where an agent is, or is to be.
+    fn key_of(&self, id: &str, host: Option<&str>, session: Option<&str>) -> SessionKey {
+        let is_known = |(_, session): &(&SessionKey, &Session)| session.agent == id;
+        let known = self.by_key.iter().find(is_known).map(|(key, _)| key.clone());
+        known.unwrap_or_else(|| SessionKey::of_agent(id, host, session))
+    }
+
+    /// Returns a session, made if it is new.
+    fn session(
+        &mut self,
+        key: SessionKey,
+        agent: &str,
+        project: &str,
+        at: Timestamp,
+    ) -> &mut Session {
+        self.seen += 1;
+        let session = self.by_key.entry(key).or_insert_with(|| Session {
+            project: project.to_owned(),
+            events: 0,
+            denials: 0,
+            main: Activity::new(at),
+            agents: Vec::new(),
+            agent: String::new(),
+            told: None,
+            is_journaled: false,
+            order: self.seen,
+        });
+        agent.clone_into(&mut session.agent);
+        if session.project.is_empty() {
+            project.clone_into(&mut session.project);
+        }
+        session
+    }
+
+    fn make_room(&mut self) {
+        while self.by_key.len() > KEEP {
+            let oldest = self.by_key.iter().min_by_key(|(_, session)| session.last_at());
+            let Some(key) = oldest.map(|(key, _)| key.clone()) else { return };
+            self.by_key.remove(&key);
+        }
+    }
+
+    /// Returns how many sessions have not ended.
+    pub fn open(&self) -> usize {
+        self.by_key.values().filter(|session| !session.doing().state.is_over()).count()
+    }
+
+    /// Returns the sessions by host: those that have ended last, else the newest first.
+    pub fn rows(&self) -> Vec<(&SessionKey, &Session)> {
+        let mut rows: Vec<_> = self.by_key.iter().collect();
+        rows.sort_by_key(|(key, session)| {
+            (&key.host, session.doing().state.is_over(), std::cmp::Reverse(session.order))
+        });
+        rows
+    }
+
+    /// Returns the keys of all rows as they are shown.
+    pub fn row_keys(&self) -> Vec<RowKey> {
+        let with_agents = |(key, session): (&SessionKey, &Session)| {
+            let agents = session.agents.iter().map(|(agent, _)| Some(agent.clone()));
+            let key = key.clone();
+            std::iter::once(None).chain(agents).map(move |agent| (key.clone(), agent)).collect()
+        };
+        self.rows().into_iter().flat_map::<Vec<_>, _>(with_agents).collect()
+    }
+}
+
+impl Session {
+    /// Returns what its agent does.
+    pub fn doing(&self) -> &Doing {
+        self.told.as_ref().map_or(&self.main.doing, |(doing, _)| doing)
+    }
+
+    /// Returns when it was last heard of.
+    pub fn last_at(&self) -> Timestamp {
+        let told = self.told.iter().map(|(_, seen)| *seen);
+        let agents = self.agents.iter().map(|(_, agent)| agent.at);
+        agents.chain(told).fold(self.main.at, Timestamp::max)
+    }
+
+    fn feed(&mut self, record: &Record) {
+        self.is_journaled = true;
+        self.events += 1;
+        self.denials += usize::from(record.denies());
+        let Some(agent) = &record.agent else {
+            self.main.feed(record);
+            match record.event {
+                EventKind::SessionEnd => self.agents.clear(),
+                // A new turn: who was done before is of no interest any more.
+                EventKind::BeforeAgent => self.agents.retain(|(_, activity)| !activity.is_done),
+                _ => {}
+            }
+            return;
+        };
+        match self.agents.iter_mut().find(|(id, _)| id == agent) {
+            Some((_, activity)) => activity.feed(record),
+            None => {
+                let mut activity = Activity::new(record.at);
+                activity.feed(record);
+                self.agents.push((agent.clone(), activity));
+            }
+        }
+        if self.agents.len() > KEEP_AGENTS {
+            let oldest = self.agents.iter().enumerate().min_by_key(|(_, (_, agent))| agent.at);
+            if let Some(index) = oldest.map(|(index, _)| index) {
+                self.agents.remove(index);
+            }
+        }
+    }
+}

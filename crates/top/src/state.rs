@@ -1,0 +1,95 @@
+//! The words for what an agent does: those of `agent list`, notices and JSON.
+
+use anyhook_flow::agents::Agent;
+use anyhook_model::AgentState;
+use anyhook_model::daemon::AgentView;
+use anyhook_terminal::states::agent_tone;
+use jiff::SignedDuration;
+
+use anyhook_terminal::Tone;
+
+/// An agent at work that is silent for so long is shown as such.
+const SILENT_AFTER: SignedDuration = SignedDuration::from_mins(10);
+
+/// What an agent does, as far as it is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Doing {
+    /// Its state.
+    pub state: AgentState,
+    /// The tool it runs or asks about.
+    tool: Option<String>,
+}
+
+impl Default for Doing {
+    /// Whoever sends events works.
+    fn default() -> Self {
+        Self { state: AgentState::Working, tool: None }
+    }
+}
+
+impl From<&Agent> for Doing {
+    fn from(agent: &Agent) -> Self {
+        Self { state: agent.state, tool: agent.tool.clone() }
+    }
+}
+
+impl From<&AgentView> for Doing {
+    fn from(agent: &AgentView) -> Self {
+        Self { state: agent.full_state(), tool: agent.tool.clone() }
+    }
+}
+
+impl Doing {
+    /// Returns the words for it, after so long without an event.
+    pub fn words(&self, silent: SignedDuration) -> (Tone, String) {
+        let words = match self.state {
+            AgentState::Working if silent >= SILENT_AFTER => {
+                return (Tone::Dim, "working (silent)".to_owned());
+            }
+            AgentState::Working => match &self.tool {
+                Some(tool) => format!("running {tool}"),
+                None => "working".to_owned(),
+            },
+            state => state.to_string(),
+        };
+        (agent_tone(self.state), words)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhook_model::{FailureKind, PromptType};
+
+    use super::*;
+
+    fn words(state: AgentState, tool: Option<&str>, silent: SignedDuration) -> String {
+        Doing { state, tool: tool.map(str::to_owned) }.words(silent).1
+    }
+
+    #[test]
+    fn every_state_has_its_words() {
+        for (state, expected) in [
+            (AgentState::Working, "running Shell"),
+            (AgentState::Prompting(PromptType::Permission), "prompting (permission)"),
+            (AgentState::Prompting(PromptType::Question), "prompting (question)"),
+            (AgentState::Prompting(PromptType::PlanApproval), "prompting (plan_approval)"),
+            (AgentState::Prompting(PromptType::Other), "prompting (other)"),
+            (AgentState::Idle, "idle"),
+            (AgentState::Failed(FailureKind::RateLimited), "failed (rate_limited)"),
+            (AgentState::Exited, "exited"),
+            (AgentState::Gone, "gone"),
+        ] {
+            assert_eq!(words(state, Some("Shell"), SignedDuration::ZERO), expected);
+        }
+        assert_eq!(words(AgentState::Working, None, SignedDuration::ZERO), "working");
+    }
+
+    #[test]
+    fn silence_is_said() {
+        assert_eq!(words(AgentState::Working, Some("Shell"), SILENT_AFTER), "working (silent)");
+        assert_eq!(words(AgentState::Working, None, SILENT_AFTER), "working (silent)");
+        assert_eq!(words(AgentState::Idle, None, SILENT_AFTER), "idle");
+        let asks = AgentState::Prompting(PromptType::Permission);
+        assert_eq!(words(asks, None, SILENT_AFTER), "prompting (permission)");
+    }
+}

@@ -1,0 +1,176 @@
+//! The newest records, and which of them are looked at.
+
+use std::collections::VecDeque;
+
+use anyhook_model::Record;
+
+use crate::cursor::Cursor;
+use crate::filter::Filter;
+
+/// So many records are kept.
+const KEEP: usize = 2_000;
+/// So many bytes of them are kept: a record with its payload may be long.
+const KEEP_BYTES: usize = 64 * 1024 * 1024;
+
+/// The newest records.
+#[derive(Debug)]
+pub struct Stream {
+    kept: VecDeque<Kept>,
+    bytes: usize,
+    next: u64,
+    /// Which are shown.
+    pub filter: Filter,
+    /// While paused: the first record that is not shown.
+    paused_at: Option<u64>,
+    /// The selected one.
+    pub cursor: Cursor<u64>,
+}
+
+/// A record and its place among all that came.
+#[derive(Debug)]
+pub struct Kept {
+    /// Its number.
+    pub number: u64,
+    /// The record.
+    pub record: Record,
+    bytes: usize,
+}
+
+impl Default for Stream {
+    fn default() -> Self {
+        Self {
+            kept: VecDeque::new(),
+            bytes: 0,
+            next: 0,
+            filter: Filter::default(),
+            paused_at: None,
+            cursor: Cursor::at_last(),
+        }
+    }
+}
+
+impl Stream {
+    /// Takes a record in; the oldest makes room for it.
+    pub fn feed(&mut self, record: Record) {
+        let kept = Kept { number: self.next, bytes: weight(&record), record };
+        self.next += 1;
+        self.bytes += kept.bytes;
+        self.kept.push_back(kept);
+        while self.kept.len() > KEEP || (self.bytes > KEEP_BYTES && self.kept.len() > 1) {
+            self.bytes -= self.kept.pop_front().map_or(0, |oldest| oldest.bytes);
+        }
+    }
+
+    /// Tells whether nothing came yet.
+    pub fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
+    /// Returns what is shown, oldest first.
+    pub fn shown(&self) -> Vec<&Kept> {
+        let end = self.paused_at.unwrap_or(u64::MAX);
+        let shown = |kept: &&Kept| kept.number < end && self.filter.takes(&kept.record);
+        self.kept.iter().filter(shown).collect()
+    }
+
+    /// Returns the numbers of what is shown.
+    pub fn keys(&self) -> Vec<u64> {
+        self.shown().iter().map(|kept| kept.number).collect()
+    }
+
+    /// Returns the selected record, and all of its family that is kept: itself, the others of the
+    /// same payload, and what was recorded of it later.
+    pub fn selected(&self) -> Option<(Record, Vec<Record>)> {
+        let shown = self.shown();
+        let keys: Vec<u64> = shown.iter().map(|kept| kept.number).collect();
+        let selected = &shown.get(self.cursor.row(&keys))?.record;
+        let first = selected.with.as_ref().unwrap_or(&selected.id);
+        let is_related = |record: &&Record| {
+            record.id == *first
+                || record.with.as_ref() == Some(first)
+                || record.of.as_ref() == Some(&selected.id)
+                || record.id == selected.id
+        };
+        let kept = self.kept.iter().map(|kept| &kept.record);
+        Some((selected.clone(), kept.filter(is_related).cloned().collect()))
+    }
+
+    /// Stops showing what comes, or goes on.
+    pub fn pause(&mut self) {
+        self.paused_at = if self.paused_at.is_some() { None } else { Some(self.next) };
+    }
+
+    /// Returns how many came since the pause.
+    pub fn held_back(&self) -> Option<u64> {
+        self.paused_at.map(|end| self.next - end)
+    }
+}
+
+/// Returns about how many bytes a record takes.
+fn weight(record: &Record) -> usize {
+    let runs: usize = record.runs.iter().map(|run| 512 + run.stdout.len() + run.stderr.len()).sum();
+    let payload = record.payload.as_ref().map_or(0, |payload| payload.as_text().len());
+    let reply = record.reply.as_ref().map_or(0, |reply| reply.stdout.len() + reply.stderr.len());
+    let verdict = [&record.verdict.reason, &record.verdict.context];
+    let verdict: usize = verdict.into_iter().flatten().map(String::len).sum();
+    1024 + runs + payload + reply + verdict
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhook_model::{Payload, RecordId};
+
+    use super::*;
+    use crate::cursor::Move;
+    use crate::examples::{later, record};
+
+    fn stream_of(count: usize) -> Stream {
+        let mut stream = Stream::default();
+        for number in 0..count {
+            let mut record = record("before_tool");
+            record.id = RecordId::from_text(format!("{number:08}"));
+            record.at = later(number);
+            stream.feed(record);
+        }
+        stream
+    }
+
+    #[test]
+    fn memory_is_bounded_by_number_and_by_bytes() {
+        let mut stream = stream_of(KEEP + 10);
+        assert_eq!(stream.keys().first(), Some(&10));
+        assert_eq!(stream.keys().len(), KEEP);
+        let payload = Payload::new(format!("\"{}\"", "x".repeat(KEEP_BYTES / 10)).as_bytes());
+        for _ in 0..20 {
+            let mut long = record("before_tool");
+            long.payload = Some(payload.clone());
+            stream.feed(long);
+        }
+        assert_eq!(stream.keys().len(), 9);
+    }
+
+    #[test]
+    fn a_pause_holds_back_what_comes() {
+        let mut stream = stream_of(3);
+        stream.pause();
+        stream.feed(record("before_tool"));
+        assert_eq!((stream.keys().len(), stream.held_back()), (3, Some(1)));
+        stream.pause();
+        assert_eq!((stream.keys().len(), stream.held_back()), (4, None));
+    }
+
+    #[test]
+    fn what_was_selected_comes_with_what_was_recorded_later() {
+        let mut stream = stream_of(3);
+        let mut aside = record("before_tool");
+        aside.of = Some(RecordId::from_text("00000001"));
+        stream.feed(aside);
+        let keys = stream.keys();
+        stream.cursor.go(Move::Up, &keys);
+        stream.cursor.go(Move::Up, &keys);
+        let (selected, family) = stream.selected().unwrap();
+        assert_eq!(selected.id.as_str(), "00000001");
+        assert_eq!(family.len(), 2);
+        assert!(stream_of(0).selected().is_none());
+    }
+}
