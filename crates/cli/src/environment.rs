@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::env;
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
 
 use anyhook_daemon::caller::{AgentAbove, Recognised};
 use anyhook_daemon::{launch, notice};
@@ -13,6 +11,7 @@ use anyhook_hosts::log::LogHomes;
 use anyhook_hosts::{folder_variables, recognition};
 
 pub use anyhook_hook::environment::{Environment, folder, running_program};
+pub use anyhook_setup::shown;
 
 use crate::known_places::KnownPlaces;
 use crate::passwd;
@@ -36,16 +35,6 @@ const LEFT_OUT: [&str; 11] = [
 /// Returns a variable that a file of a person names; one that is no text does not count.
 pub fn variable(name: &str) -> Option<String> {
     env::var(name).ok()
-}
-
-/// Returns where programs are found, to be recorded for guards.
-pub fn program_path() -> OsString {
-    env::var_os("PATH").unwrap_or_default()
-}
-
-/// Returns the folders in which programs are found.
-pub fn program_folders() -> Vec<PathBuf> {
-    env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default()
 }
 
 /// Returns the address of the desktop's bus, as the session says it.
@@ -93,18 +82,6 @@ pub fn person() -> String {
     name.unwrap_or_else(|| format!("user {}", rustix::process::getuid().as_raw()))
 }
 
-/// In builds for tests, the home folder that the password database names: the tests' own.
-#[cfg(debug_assertions)]
-pub fn passwd_home_of_tests() -> Option<PathBuf> {
-    folder("ANYHOOK_PASSWD_HOME")
-}
-
-/// Only builds for tests have another home.
-#[cfg(not(debug_assertions))]
-pub fn passwd_home_of_tests() -> Option<PathBuf> {
-    None
-}
-
 /// Returns the environment that a pipeline's commands and agents get: ours, without what belongs to
 /// this terminal, or to the agent in whose session we were started.
 ///
@@ -140,12 +117,4 @@ pub fn terminal_width() -> usize {
     let seen = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     // In less nothing can be said.
     told.or_else(seen).unwrap_or(100).max(20)
-}
-
-/// Returns a path as a person would write it: below home with `~`.
-pub fn shown(path: &Path, places: &Places) -> String {
-    match places.home.as_ref().and_then(|home| path.strip_prefix(home).ok()) {
-        Some(inner) if !inner.as_os_str().is_empty() => format!("~/{}", inner.display()),
-        _ => path.display().to_string(),
-    }
 }

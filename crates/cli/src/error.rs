@@ -5,8 +5,12 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
+use anyhook_engine::problem::nearest;
 use anyhook_engine::trust::TrustError;
+use anyhook_hosts::wiring::SettingsError;
 use anyhook_model::exit_code;
+use anyhook_replay::ReplayError;
+use anyhook_setup::{SetupError, settings};
 
 use crate::ui::{Out, Tone};
 
@@ -122,6 +126,84 @@ impl From<TrustError> for Trouble {
             TrustError::Io { .. } => RIGHTS_OR_SPACE,
         };
         Self::problem(error.to_string()).hint(hint)
+    }
+}
+
+impl From<SettingsError> for Trouble {
+    fn from(error: SettingsError) -> Self {
+        let hint = match &error {
+            SettingsError::Broken { .. } => {
+                "nothing was changed; mend the file, or move it away, and try again"
+            }
+            SettingsError::Unexpected { .. } => {
+                "nothing was changed; anyhook does not know what this is, so look at it first"
+            }
+        };
+        Self::problem(error.to_string()).hint(hint)
+    }
+}
+
+impl From<SetupError> for Trouble {
+    fn from(error: SetupError) -> Self {
+        let message = error.to_string();
+        let hint = match error {
+            SetupError::Trust(error) => return error.into(),
+            SetupError::Settings(error) => return error.into(),
+            SetupError::UnknownAgent(_) => {
+                return Self::usage(message).hint(format!("there are: {}", settings::ids()));
+            }
+            SetupError::UnknownPack { name, known } => {
+                return Self::input(message).hint(match nearest(&name, known.iter().copied()) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("there are: {}", known.join(", ")),
+                });
+            }
+            SetupError::UnknownHook(_) => {
+                return Self::input(message).hint("`anyhook list` shows what is installed");
+            }
+            SetupError::NoShadow(_) => {
+                let hint = "write `mode: shadow` into the front matter of its HOOK.md first";
+                return Self::input(message).hint(hint);
+            }
+            SetupError::NoProgram => return Self::problem(message),
+            SetupError::NoHome | SetupError::NoState => "set HOME",
+            SetupError::NoUserLevel => "set HOME, or use --project",
+            SetupError::NotAFile(_) => "nothing was changed; move it away and try again",
+            SetupError::DanglingLink(_) => "mend or remove the link",
+            SetupError::Unreadable { .. } => "nothing was changed; look at the file and its rights",
+            SetupError::Unwritable { .. } => {
+                "nothing in it was changed; look at the rights of the file and its folder"
+            }
+            SetupError::PathNotRecorded { .. } => {
+                "no agent's settings were changed; look at the rights of the state folder"
+            }
+            SetupError::NotAdded { .. } => {
+                "nothing was added; look at the rights of the folder, and whether the disk is full"
+            }
+            SetupError::Unusable { .. } => RIGHTS_OR_SPACE,
+        };
+        Self::problem(message).hint(hint)
+    }
+}
+
+impl From<ReplayError> for Trouble {
+    fn from(error: ReplayError) -> Self {
+        let message = error.to_string();
+        match error {
+            ReplayError::Journal { .. } | ReplayError::Unusable { .. } => {
+                Self::problem(message).hint(RIGHTS_OR_SPACE)
+            }
+            ReplayError::UnreadableTranscript { place, .. }
+            | ReplayError::EmptyTranscript { place, .. } => {
+                Self::input(message).hint(format!("transcripts are in {place}"))
+            }
+            ReplayError::NotProtected(_) => Self::problem(message).hint(
+                "--unprotected tries the hooks nevertheless; they then do for real what they do to \
+                 others",
+            ),
+            ReplayError::LeadsOut(_) | ReplayError::NoTranscripts => Self::input(message),
+            ReplayError::Io(error) => error.into(),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhook_engine::Level;
-use anyhook_engine::places::{HOOKS, PROJECT_LEVEL, find_root};
+use anyhook_setup::hooks::hooks_folder;
 use clap::Args;
 
 use crate::environment::Environment;
@@ -32,22 +32,6 @@ impl LevelArgs {
 
     /// Returns the `hooks` folder of the level; the user's unless the project's was asked for.
     pub fn hooks_folder(self, environment: &Environment) -> Result<PathBuf, Trouble> {
-        hooks_folder(self.asked().unwrap_or(Level::User), environment)
-    }
-}
-
-/// Returns the `hooks` folder of a level.
-pub fn hooks_folder(level: Level, environment: &Environment) -> Result<PathBuf, Trouble> {
-    let places = &environment.places;
-    match level {
-        Level::Managed => Ok(places.managed.join(HOOKS)),
-        Level::User => places.user.as_ref().map(|user| user.join(HOOKS)).ok_or_else(|| {
-            Trouble::problem("there is no user's level: `HOME` is not set")
-                .hint("set HOME, or use --project")
-        }),
-        Level::Project | Level::Program => {
-            let root = find_root(&environment.work_dir, places.home.as_deref());
-            Ok(root.unwrap_or_else(|| environment.work_dir.clone()).join(PROJECT_LEVEL).join(HOOKS))
-        }
+        Ok(hooks_folder(self.asked().unwrap_or(Level::User), environment)?)
     }
 }

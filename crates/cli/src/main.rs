@@ -3,8 +3,6 @@
 //! The hook path ([`anyhook_hook`]) is what an agent waits for: it is taken before anything else is set up.
 //! Everything a person types goes through [`commands`].
 
-mod accepted;
-mod agents;
 mod commands;
 mod daemon;
 mod downtime;
@@ -12,19 +10,13 @@ mod drawing;
 mod environment;
 mod error;
 mod event_words;
-mod known_places;
 mod level;
 mod packs;
-mod passwd;
-mod past;
 mod pattern;
 mod person;
 mod prefix;
 mod progress;
 mod runbooks;
-mod servers;
-mod shadow;
-mod target;
 mod usage;
 mod waiting;
 mod workflow;
@@ -42,6 +34,10 @@ use anyhook_engine::now;
 use anyhook_engine::run::detached;
 use anyhook_hook::{self as hook, fault, starter};
 use anyhook_model::daemon::StartedBy;
+use anyhook_replay::past;
+use anyhook_setup::{
+    accepted, hooks as target, known_places, passwd, servers, settings as agents, shadow,
+};
 use anyhook_terminal::{self as ui, chart, figures, since};
 
 use crate::commands::manual;

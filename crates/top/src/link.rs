@@ -52,7 +52,7 @@ impl Link {
         let (answers, given) = channel();
         // It ends with the process: a daemon that hangs must keep nobody waiting.
         thread::spawn(move || {
-            talk(Connection { folder, person, client: None, events: None }, &news, &given)
+            talk(Connection { folder, person, client: None, events: None }, &news, &given);
         });
         Self { answers }
     }

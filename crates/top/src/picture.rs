@@ -76,7 +76,9 @@ impl Picture {
 
     /// Adds rows.
     pub fn rows(&mut self, rows: &[Line]) {
-        rows.iter().for_each(|pieces| self.row(pieces));
+        for pieces in rows {
+            self.row(pieces);
+        }
     }
 
     /// Makes it so many rows high: what is missing is empty, what is too much goes.

@@ -1,15 +1,15 @@
 //! `anyhook install`: wire into agents, after showing what changes.
 
-use anyhook_engine::run;
+use anyhook_hosts::HostSpec;
 use anyhook_hosts::wiring::{Edits, Scope, Texts};
-use anyhook_hosts::{AGENTS, HostSpec};
 use anyhook_model::exit_code;
+use anyhook_setup::install::{Plan, chosen, record_program_path};
 use clap::Args;
 use similar::{ChangeTag, TextDiff};
 
 use super::Ended;
-use crate::agents::{self, Change, Installation};
-use crate::environment::{Environment, program_path, shown};
+use crate::agents;
+use crate::environment::{Environment, shown};
 use crate::error::Trouble;
 use crate::person::by_a_person;
 use crate::ui::{Out, Tone};
@@ -42,12 +42,9 @@ pub fn run(arguments: &InstallArgs, environment: &Environment, out: &mut Out) ->
     // All are worked out before the first is written: a broken file stops us early.
     let mut plans = Vec::new();
     for agent in chosen {
-        let texts = agents::read(agent, &scope)?;
-        let mut edits = agent.settings.wire(&scope, &texts, &call)?;
-        edits.retain(|path, after| texts.get(path) != after.as_ref());
-        plans.push((agent, texts, edits));
+        plans.push(Plan::wire(agent, &scope, &call)?);
     }
-    let changes = plans.iter().any(|(_, _, edits)| !edits.is_empty())
+    let changes = plans.iter().any(|plan| !plan.edits.is_empty())
         || agents::differs_where_they_stay(environment)?;
     if changes && !arguments.dry_run {
         return by_a_person("install", environment, || {
@@ -56,9 +53,6 @@ pub fn run(arguments: &InstallArgs, environment: &Environment, out: &mut Out) ->
     }
     carry_out(arguments, plans, &scope, environment, out)
 }
-
-/// What is to be done for one agent: its settings as they are, and as they become.
-type Plan = (&'static HostSpec, Texts, Edits);
 
 fn carry_out(
     arguments: &InstallArgs,
@@ -69,15 +63,15 @@ fn carry_out(
 ) -> Ended {
     if !arguments.dry_run {
         agents::put_where_they_stay(environment)?;
-        record_path(environment)?;
+        record_program_path(environment)?;
     }
     // Somebody who stops reading must not stop the installation half-way.
     let mut told = Ok(());
-    for (agent, texts, edits) in plans {
-        if !arguments.dry_run && !edits.is_empty() {
-            apply(agent, scope, &texts, &edits, environment)?;
+    for plan in plans {
+        if !arguments.dry_run {
+            plan.install(scope, environment)?;
         }
-        told = told.and_then(|()| tell(agent, &texts, &edits, arguments.dry_run, environment, out));
+        told = told.and_then(|()| tell(&plan, arguments.dry_run, environment, out));
     }
     told?;
     if arguments.dry_run {
@@ -86,24 +80,13 @@ fn carry_out(
     Ok(exit_code::OK)
 }
 
-/// Records where programs are found now, by which guards find theirs: not by the agent's `PATH`.
-fn record_path(environment: &Environment) -> Result<(), Trouble> {
-    let Some(state) = &environment.places.state else { return Ok(()) };
-    run::environment::record_path(state, &program_path()).map_err(|error| {
-        let file = run::environment::path_file(state);
-        Trouble::problem(format!("`{}` cannot be written: {error}", file.display()))
-            .hint("no agent's settings were changed; look at the rights of the state folder")
-    })
-}
-
 fn tell(
-    agent: &HostSpec,
-    texts: &Texts,
-    edits: &Edits,
+    plan: &Plan,
     dry_run: bool,
     environment: &Environment,
     out: &mut Out,
 ) -> std::io::Result<()> {
+    let Plan { agent, texts, edits } = plan;
     out.line(&[
         (Tone::Strong, agent.title),
         (Tone::Dim, "  tried with "),
@@ -120,52 +103,6 @@ fn tell(
         out.line(&[(Tone::Hint, "  hint: "), (Tone::Plain, &obstacle.way_out)])?;
     }
     show_limits(agent, out)
-}
-
-/// Returns the agents that were named, or those that are here.
-pub fn chosen(names: &[String], scope: &Scope) -> Result<Vec<&'static HostSpec>, Trouble> {
-    if names.is_empty() {
-        return Ok(AGENTS.into_iter().filter(|agent| agents::is_here(*agent, scope)).collect());
-    }
-    let mut chosen: Vec<&'static HostSpec> = Vec::new();
-    for name in names {
-        let agent = agents::find(name)?;
-        if chosen.iter().all(|other| other.id() != agent.id()) {
-            chosen.push(agent);
-        }
-    }
-    Ok(chosen)
-}
-
-fn apply(
-    agent: &HostSpec,
-    scope: &Scope,
-    texts: &Texts,
-    edits: &Edits,
-    environment: &Environment,
-) -> Result<(), Trouble> {
-    let state = environment
-        .places
-        .state
-        .as_ref()
-        .ok_or_else(|| Trouble::problem("there is no state folder").hint("set HOME"))?;
-    // The first installation knows what was there before; a second must not forget it. Where
-    // somebody has edited since, what was there before is their text without what is ours.
-    let without_us = agent.settings.unwire(scope, texts)?;
-    let mut record = Installation::load(state, agent, scope).unwrap_or_default();
-    record.v = 1;
-    record.program = agents::call(environment).ok().map(|call| call.small.unwrap_or(call.binary));
-    for (path, after) in edits {
-        let name = path.to_string_lossy().into_owned();
-        let now = texts.get(path).cloned();
-        let before = match record.files.get(&name) {
-            Some(old) if old.after == now => old.before.clone(),
-            _ => without_us.get(path).cloned().unwrap_or(now),
-        };
-        record.files.insert(name, Change { before, after: after.clone() });
-    }
-    record.keep(state, agent, scope)?;
-    agents::write(edits)
 }
 
 /// Shows what edits change.

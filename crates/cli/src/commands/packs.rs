@@ -4,12 +4,12 @@ use anyhook_engine::Level;
 use anyhook_hosts::AGENTS;
 use anyhook_model::exit_code;
 use anyhook_model::report::packs::{InstalledPack, ListedPack, PackedCommand, PackedHook};
+use anyhook_setup::hooks::hooks_folder;
 use clap::Args;
 
 use super::Ended;
 use crate::agents;
 use crate::environment::{Environment, shown};
-use crate::level::hooks_folder;
 use crate::packs::place::{self, Standing};
 use crate::packs::{self, Pack, PackCommand, PackHook};
 use crate::ui::{Cell, Out, Tone, counted};

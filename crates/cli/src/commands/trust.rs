@@ -382,7 +382,7 @@ pub fn before_it_runs(runbook: Foreign, environment: &Environment) -> Result<(),
     if runbook.is_own || runbook.trust == FileTrust::Trusted {
         return Ok(());
     }
-    let refusal = runbook.refusal(environment);
+    let refusal = runbooks::refusal(&runbook, environment);
     let Some(state) = &environment.places.state else { return Err(refusal) };
     let name = runbook.name(environment);
     only_a_person("pipeline run", environment).map_err(|refused| to_be_trusted(refused, &name))?;
@@ -413,7 +413,7 @@ pub fn before_an_agent_runs_it(
     }
     let name = runbook.name(environment);
     only_a_person(command, environment).map_err(|refused| to_be_trusted(refused, &name))?;
-    Err(runbook.refusal(environment))
+    Err(runbooks::refusal(runbook, environment))
 }
 
 /// Says what a person can do about a runbook that was refused.

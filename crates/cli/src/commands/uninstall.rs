@@ -1,14 +1,13 @@
 //! `anyhook uninstall`: take us out of agents, to the byte where nobody has edited since.
 
-use std::path::PathBuf;
-
 use anyhook_hosts::HostSpec;
-use anyhook_hosts::wiring::{Edits, Scope, Texts};
+use anyhook_hosts::wiring::Scope;
 use anyhook_model::exit_code;
+use anyhook_setup::install::{Plan, chosen, compare_with_record};
 use clap::Args;
 
 use super::Ended;
-use super::install::{chosen, show_diff};
+use super::install::show_diff;
 use crate::agents::{self, Installation};
 use crate::environment::{Environment, shown};
 use crate::error::Trouble;
@@ -47,8 +46,7 @@ pub fn run(arguments: &UninstallArgs, environment: &Environment, out: &mut Out) 
     let mut told = Ok(());
     for agent in chosen {
         let record = Installation::load(state, agent, &scope);
-        let texts = agents::read(agent, &scope)?;
-        let edits = edits(agent, &scope, &texts, record.as_ref())?;
+        let Plan { texts, edits, .. } = Plan::unwire(agent, &scope, record.as_ref())?;
         agents::write(&edits)?;
         let mut lines: Vec<(Tone, String)> = Vec::new();
         if edits.is_empty() {
@@ -71,25 +69,6 @@ pub fn run(arguments: &UninstallArgs, environment: &Environment, out: &mut Out) 
     Ok(exit_code::OK)
 }
 
-/// Works out how to get back: what was there before, or, where somebody has edited since, the text
-/// without what is ours.
-fn edits(
-    agent: &HostSpec,
-    scope: &Scope,
-    texts: &Texts,
-    record: Option<&Installation>,
-) -> Result<Edits, Trouble> {
-    let mut edits = agent.settings.unwire(scope, texts)?;
-    for (name, change) in record.into_iter().flat_map(|record| &record.files) {
-        let path = PathBuf::from(name);
-        if texts.get(&path) == change.after.as_ref() {
-            edits.insert(path, change.before.clone());
-        }
-    }
-    edits.retain(|path, after| texts.get(path) != after.as_ref());
-    Ok(edits)
-}
-
 fn verify(
     agent: &HostSpec,
     scope: &Scope,
@@ -97,16 +76,13 @@ fn verify(
     environment: &Environment,
     lines: &mut Vec<(Tone, String)>,
 ) -> Result<bool, Trouble> {
-    let now = agents::read(agent, scope)?;
     let Some(record) = record else {
         let words = "  not known to be as before: there is no record of an installation";
         lines.push((Tone::Bad, words.to_owned()));
         return Ok(false);
     };
     let mut same = true;
-    for (name, change) in &record.files {
-        let path = PathBuf::from(name);
-        let is_same = now.get(&path) == change.before.as_ref();
+    for (path, is_same) in compare_with_record(agent, scope, record)? {
         same &= is_same;
         let (tone, words) = if is_same {
             (Tone::Good, "as before")

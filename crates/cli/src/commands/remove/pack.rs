@@ -6,12 +6,13 @@ use anyhook_engine::trust::{TrustStore, absolute};
 use anyhook_engine::{Level, now};
 use anyhook_hosts::AGENTS;
 use anyhook_model::{StateDir, exit_code};
+use anyhook_setup::hooks::hooks_folder;
 
 use super::Ended;
 use crate::agents;
 use crate::environment::{Environment, shown};
 use crate::error::Trouble;
-use crate::level::{LevelArgs, hooks_folder};
+use crate::level::LevelArgs;
 use crate::packs::place::{self, CommandPlace, HookPlace, Standing};
 use crate::packs::{Pack, put};
 use crate::ui::{Out, Tone, counted};
@@ -100,7 +101,7 @@ fn find<'pack>(
         });
         let (folder, scope) = match place {
             Ok(place) => place,
-            Err(trouble) if asked.asked().is_some() => return Err(trouble),
+            Err(error) if asked.asked().is_some() => return Err(error.into()),
             Err(_) => continue,
         };
         let hooks = place::hooks(pack, &folder);

@@ -5,15 +5,15 @@ use std::time::Instant;
 
 use anyhook_engine::run::detached;
 use anyhook_engine::{Engine, now};
+use anyhook_hook::environment::{Environment, folder};
+use anyhook_hook::find_host;
+use anyhook_hosts::{AGENTS, HostSpec};
 use anyhook_model::json::{Object, PassedOn};
 use anyhook_model::serve::{About, Answer, Body, Fault, FaultCode, NativeReply, Said};
 use anyhook_model::{Caller, DecodeError, Event, Host, OpenFormat, Reply, ToolCall, Verdict};
 use serde_json::Value;
 
-use super::Begun;
-use crate::agents;
-use crate::environment::{Environment, folder};
-use crate::hook::find_host;
+use crate::answers::Begun;
 
 /// A request that waits for its turn.
 #[derive(Debug)]
@@ -61,10 +61,11 @@ fn dispatch(job: &Job, host: &dyn Host, payload: &str, environment: &Environment
 }
 
 fn unknown_host(host: &str) -> Answer {
+    let host_ids = format!("{}, {}", OpenFormat.id(), AGENTS.map(HostSpec::id).join(", "));
     let error = Fault {
         code: FaultCode::UnknownHost,
         message: format!("unknown host `{host}`"),
-        hint: Some(format!("this version speaks: {}", agents::host_ids())),
+        hint: Some(format!("this version speaks: {host_ids}")),
     };
     Answer { error: Some(error), ..Answer::default() }
 }

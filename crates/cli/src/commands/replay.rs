@@ -1,25 +1,21 @@
 //! `anyhook replay`: what hooks would have said to the events of the past. Nothing is changed.
 
-mod compare;
-mod isolate;
-mod source;
-mod try_out;
-
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use anyhook_engine::hook::Trust;
 use anyhook_engine::{Hook, now};
 use anyhook_model::report::{ReplayReport, ReplayedEvent};
 use anyhook_model::{Mode, exit_code};
+use anyhook_replay::isolate::{self, Leave};
+use anyhook_replay::{replay, source};
 use clap::Args;
 
-use self::isolate::Leave;
-use self::source::Past;
 use super::Ended;
 use crate::environment::Environment;
 use crate::error::Trouble;
 use crate::figures::{second, span};
+use crate::progress::Progress;
 use crate::since::Since;
 use crate::target;
 use crate::ui::{Cell, Out, Tone, counted, first_line};
@@ -76,7 +72,7 @@ pub fn run(arguments: &ReplayArgs, environment: &Environment, out: &mut Out) -> 
         all: arguments.unprotected,
     };
     if !arguments.apart {
-        return isolate::run_again(&arguments.again(&hooks, environment), leave);
+        return Ok(isolate::run_again(&arguments.again(&hooks, environment), leave)?);
     }
     if !leave.all {
         isolate::check(&environment.work_dir)?;
@@ -89,23 +85,12 @@ pub fn run(arguments: &ReplayArgs, environment: &Environment, out: &mut Out) -> 
             source::of_journal(&journal, since, arguments.host.as_deref(), arguments.limit)?
         }
     };
-    let Past { payloads, gone, problems } = past;
     let jobs = arguments
         .jobs
         .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
-    let mut report = ReplayReport {
-        hooks: hooks.iter().map(|hook| hook.name().to_owned()).collect(),
-        network_cut: !leave.network,
-        files_protected: !leave.all,
-        gone,
-        problems,
-        ..ReplayReport::default()
-    };
-    let tried = try_out::all(hooks, &payloads, jobs.max(1), environment)?;
-    for (payload, judged) in payloads.iter().zip(&tried) {
-        report.gone += if judged.is_none() { payload.len() } else { 0 };
-    }
-    compare::sum_up(tried.into_iter().flatten().flatten(), &mut report);
+    let mut bar = Progress::new("replaying", past.payloads.len() as u64);
+    let report = replay(hooks, past, leave, jobs.max(1), environment, &mut |done| bar.at(done))?;
+    drop(bar);
     if arguments.json {
         out.json(&report)?;
     } else {
@@ -146,8 +131,20 @@ impl ReplayArgs {
         ] {
             arguments.extend(is_set.then(|| OsString::from(flag)));
         }
-        arguments.extend(isolate::colours());
+        arguments.extend(colours());
         arguments
+    }
+}
+
+/// Returns the person's choice of colours, to be handed on.
+fn colours() -> Vec<OsString> {
+    let mut arguments = std::env::args_os()
+        .skip_while(|argument| !argument.as_encoded_bytes().starts_with(b"--color"));
+    match arguments.next() {
+        Some(flag) if flag == OsStr::new("--color") => {
+            [Some(flag), arguments.next()].into_iter().flatten().collect()
+        }
+        flag => flag.into_iter().collect(),
     }
 }
 

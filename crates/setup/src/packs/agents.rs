@@ -1,30 +1,30 @@
 //! Which agents a pack's commands are for, and what its hooks cannot do in them.
 
+use anyhook_hook::environment::Environment;
 use anyhook_hosts::facts::Capability;
 use anyhook_hosts::wiring::Scope;
 use anyhook_hosts::{AGENTS, HostSpec};
 use anyhook_model::hook::{FailMode, HookDefinition, StdoutUse};
 
 use super::Pack;
-use crate::agents;
-use crate::environment::Environment;
-use crate::error::Trouble;
+use crate::error::SetupError;
+use crate::settings;
 
 /// Returns the agents that were named, or those that are here or call us.
 pub fn chosen(
     names: &[String],
     scope: &Scope,
     environment: &Environment,
-) -> Result<Vec<&'static HostSpec>, Trouble> {
+) -> Result<Vec<&'static HostSpec>, SetupError> {
     let mut chosen: Vec<&'static HostSpec> = Vec::new();
     if names.is_empty() {
         let is_meant = |agent: &&'static HostSpec| {
-            agents::is_here(*agent, scope) || agents::is_wired(*agent, environment)
+            settings::is_here(*agent, scope) || settings::is_wired(*agent, environment)
         };
         chosen.extend(AGENTS.into_iter().filter(is_meant));
     }
     for name in names {
-        let agent = agents::find(name)?;
+        let agent = settings::find(name)?;
         if chosen.iter().all(|other| other.id() != agent.id()) {
             chosen.push(agent);
         }

@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 
 use super::PackHook;
 use super::place::{CommandPlace, HookPlace, Standing, runs};
-use crate::error::Trouble;
+use crate::error::SetupError;
 use crate::shadow::put_in_shadow;
 
 /// Puts what is absent in place. Everything is made ready aside before the first thing appears, and
@@ -20,21 +20,21 @@ pub fn put(
     hooks: &[HookPlace<'_>],
     commands: &[CommandPlace<'_>],
     shadow: bool,
-) -> Result<(), Trouble> {
+) -> Result<(), SetupError> {
     let mut made = Made::default();
     let absent = hooks.iter().filter(|place| place.standing == Standing::Absent);
     let absent: Vec<&HookPlace<'_>> = absent.collect();
     let aside = if absent.is_empty() {
         None
     } else {
-        made.folders(hooks_folder).map_err(|error| cannot_write(hooks_folder, &error))?;
+        made.folders(hooks_folder).map_err(|error| cannot_write(hooks_folder, error))?;
         // A hidden folder is no hook: an agent at work never meets half of one.
         let aside = tempfile::Builder::new().prefix(".adding-").tempdir_in(hooks_folder);
-        Some(aside.map_err(|error| cannot_write(hooks_folder, &error.kind().into()))?)
+        Some(aside.map_err(|error| cannot_write(hooks_folder, error.kind().into()))?)
     };
     for (place, aside) in absent.iter().zip(aside.iter().cycle()) {
         let folder = aside.path().join(place.hook.name());
-        write_hook(place.hook, &folder).map_err(|error| cannot_write(&place.folder, &error))?;
+        write_hook(place.hook, &folder).map_err(|error| cannot_write(&place.folder, error))?;
         if shadow {
             put_in_shadow(&folder, place.hook.name())?;
         }
@@ -43,16 +43,16 @@ pub fn put(
     for place in commands.iter().filter(|place| place.standing == Standing::Absent) {
         let path = &place.file.path;
         let file = made.stage(path, &place.file.text);
-        staged.push((path, file.map_err(|error| cannot_write(path, &error))?));
+        staged.push((path, file.map_err(|error| cannot_write(path, error))?));
     }
     for (place, aside) in absent.iter().zip(aside.iter().cycle()) {
         fs::rename(aside.path().join(place.hook.name()), &place.folder)
-            .map_err(|error| cannot_write(&place.folder, &error))?;
+            .map_err(|error| cannot_write(&place.folder, error))?;
         made.things.push(Thing::Tree(place.folder.clone()));
     }
     for (path, file) in staged {
         // What somebody put there in the meantime stays.
-        file.persist_noclobber(path).map_err(|error| cannot_write(path, &error.error))?;
+        file.persist_noclobber(path).map_err(|error| cannot_write(path, error.error))?;
         made.things.push(Thing::File(path.clone()));
     }
     made.things.clear();
@@ -130,43 +130,43 @@ impl Drop for Made {
 }
 
 /// Moves folders and files to where they are kept; those that were moved come back if one cannot be.
-pub fn take(moves: &[(PathBuf, PathBuf)]) -> Result<(), Trouble> {
+pub fn take(moves: &[(PathBuf, PathBuf)]) -> Result<(), SetupError> {
     for (index, (from, to)) in moves.iter().enumerate() {
-        if let Err(trouble) = move_away(from, to) {
+        if let Err(error) = move_away(from, to) {
             for (from, to) in moves[..index].iter().rev() {
                 // As well as it goes: what cannot come back is kept where it is.
                 let _ = move_away(to, from);
             }
-            return Err(trouble);
+            return Err(error);
         }
     }
     Ok(())
 }
 
 /// Moves a folder, a file or a link, also onto another disk.
-pub fn move_away(from: &Path, to: &Path) -> Result<(), Trouble> {
+pub fn move_away(from: &Path, to: &Path) -> Result<(), SetupError> {
     let parent = to.parent().unwrap_or(to);
-    fs::create_dir_all(parent).map_err(|error| Trouble::at(parent, error))?;
+    fs::create_dir_all(parent).map_err(SetupError::unusable(parent))?;
     if fs::rename(from, to).is_ok() {
         return Ok(());
     }
     // Out of sight first: what cannot be taken away is not half gone.
     let name = from.file_name().unwrap_or_default().to_string_lossy();
     let leaving = from.with_file_name(format!(".removing-{name}"));
-    fs::rename(from, &leaving).map_err(|error| Trouble::at(from, error))?;
-    if let Err(trouble) = copy(&leaving, to) {
+    fs::rename(from, &leaving).map_err(SetupError::unusable(from))?;
+    if let Err(error) = copy(&leaving, to) {
         let _ = fs::rename(&leaving, from);
-        return Err(trouble);
+        return Err(error);
     }
     let is_folder = leaving.is_dir() && !leaving.is_symlink();
     let gone = if is_folder { fs::remove_dir_all(&leaving) } else { fs::remove_file(&leaving) };
-    gone.map_err(|error| Trouble::at(&leaving, error))
+    gone.map_err(SetupError::unusable(&leaving))
 }
 
-fn copy(from: &Path, to: &Path) -> Result<(), Trouble> {
-    let refused = |error: io::Error| Trouble::at(to, error);
+fn copy(from: &Path, to: &Path) -> Result<(), SetupError> {
+    let refused = SetupError::unusable(to);
     if from.is_symlink() {
-        let target = fs::read_link(from).map_err(|error| Trouble::at(from, error))?;
+        let target = fs::read_link(from).map_err(SetupError::unusable(from))?;
         std::os::unix::fs::symlink(target, to).map_err(refused)
     } else if from.is_file() {
         fs::copy(from, to).map(drop).map_err(refused)
@@ -175,7 +175,6 @@ fn copy(from: &Path, to: &Path) -> Result<(), Trouble> {
     }
 }
 
-fn cannot_write(path: &Path, error: &io::Error) -> Trouble {
-    Trouble::problem(format!("`{}` cannot be written: {error}", path.display()))
-        .hint("nothing was added; look at the rights of the folder, and whether the disk is full")
+fn cannot_write(path: &Path, cause: io::Error) -> SetupError {
+    SetupError::NotAdded { path: path.to_owned(), cause }
 }

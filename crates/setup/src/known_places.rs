@@ -8,12 +8,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhook_engine::Places;
+use anyhook_hook::environment::Environment;
 use anyhook_hosts::AGENTS;
 use anyhook_hosts::wiring::Scope;
 
-use crate::agents;
-use crate::environment::{Environment, passwd_home_of_tests};
-use crate::passwd;
+use crate::{passwd, settings};
 
 /// The folders of one user.
 #[derive(Debug, Default)]
@@ -44,7 +43,7 @@ impl KnownPlaces {
         {
             known.add_installed(&plain_scope(home), false);
         }
-        if let Ok(scope) = agents::scope(environment, false) {
+        if let Ok(scope) = settings::scope(environment, false) {
             known.add_installed(&scope, false);
         }
         known
@@ -65,7 +64,7 @@ impl KnownPlaces {
     /// Adds the folders that `install` wrote into the user's settings of each agent.
     fn add_installed(&mut self, scope: &Scope, is_fixed: bool) {
         // Settings that cannot be read name nothing; `doctor` says what is wrong with them.
-        let found = AGENTS.into_iter().filter_map(|agent| agents::inspect(agent, scope).ok());
+        let found = AGENTS.into_iter().filter_map(|agent| settings::inspect(agent, scope).ok());
         for (option, folder) in found.flat_map(|found| found.folders()) {
             match option {
                 "--config" => add(&mut self.users, folder),
@@ -108,4 +107,16 @@ fn plain_scope(home: &Path) -> Scope {
 /// Returns the home folder that the database of users names.
 fn passwd_home() -> Option<PathBuf> {
     passwd_home_of_tests().or_else(|| passwd::user()?.home)
+}
+
+/// In builds for tests, the home folder that the password database names: the tests' own.
+#[cfg(debug_assertions)]
+fn passwd_home_of_tests() -> Option<PathBuf> {
+    anyhook_hook::environment::folder("ANYHOOK_PASSWD_HOME")
+}
+
+/// Only builds for tests have another home.
+#[cfg(not(debug_assertions))]
+fn passwd_home_of_tests() -> Option<PathBuf> {
+    None
 }

@@ -7,14 +7,15 @@ use std::time::SystemTime;
 
 use anyhook_engine::trust::digest;
 use anyhook_engine::{now, session_guards};
+use anyhook_hook::environment::Environment;
 
-use crate::environment::Environment;
-use crate::target;
+use crate::hooks;
 
 /// When a file was written, and its length.
 type Mark = Option<(SystemTime, u64)>;
 
 /// The hooks and settings files as they were before a command.
+#[derive(Debug)]
 pub struct Before {
     hooks: BTreeMap<PathBuf, (String, String)>,
     /// The settings files and programs, each with its time and length.
@@ -24,7 +25,7 @@ pub struct Before {
 impl Before {
     /// Looks at what is installed.
     pub fn look(environment: &Environment) -> Self {
-        let installed = target::installed(environment).hooks.into_iter();
+        let installed = hooks::installed(environment).hooks.into_iter();
         let hooks = installed.map(|standing| {
             let hook = &standing.hook;
             let content = digest(&hook.folder).ok();

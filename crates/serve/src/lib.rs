@@ -1,4 +1,4 @@
-//! `anyhook serve --stdio`: one process for many events, for programs in any language.
+//! One process for many events, for programs in any language: what `anyhook serve --stdio` does.
 //!
 //! One thread reads lines ([`lines`]) and puts work into a bounded [`queue`]; a pool of threads
 //! decides ([`work`]), each event with an engine of its own; answers go out as they come
@@ -20,21 +20,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhook_engine::run::process::keep_exit_codes;
+use anyhook_hook::environment::Environment;
 use anyhook_hook::fault::survive_panics;
-use anyhook_model::exit_code;
 use anyhook_model::serve::{
     Answer, Fault, FaultCode, Hello, Incoming, LINE_LIMIT, PROTOCOL, Refused, read,
 };
-use clap::Args;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use self::answers::{Answers, Begun};
-use self::lines::{Line, Lines};
-use self::queue::Queue;
-use self::work::Job;
-use super::Ended;
-use crate::environment::Environment;
-use crate::error::Trouble;
+use crate::answers::Answers;
+use crate::lines::{Line, Lines};
+use crate::queue::Queue;
+use crate::work::Job;
 
 /// How long what is in flight may still take when we are told to end, or nobody waits for it.
 const END_WITHIN: Duration = Duration::from_secs(5);
@@ -44,24 +40,6 @@ const WAITING_MOST: usize = 256;
 const BYTES_MOST: usize = LINE_LIMIT * 2;
 /// Pipes are read in pieces of this size.
 const PIECE: usize = 64 * 1024;
-
-/// Decide many events in one process: JSON lines in, verdicts as JSON lines out
-///
-/// For programs in any language: no process is started for an event, only for hooks that run. Many
-/// requests may be in flight; answers come as they are ready, each with its request's id. The end
-/// of standard input ends it, when all is answered.
-#[derive(Args)]
-#[command(
-    after_help = "Example: echo '{\"id\": 1, \"event\": {\"event_type\": \"before_tool\", \"tool_name\": \"Shell\", \"tool_input\": {\"command\": \"ls\"}}}' | anyhook serve --stdio"
-)]
-pub struct ServeArgs {
-    /// Speak through standard input and output; the only way there is
-    #[arg(long)]
-    stdio: bool,
-    /// So many events are decided at once; 4 for each processor if not given
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    jobs: Option<u16>,
-}
 
 /// What the main thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,14 +54,12 @@ enum Notice {
     NobodyListens,
 }
 
-pub fn run(arguments: &ServeArgs, environment: &Environment) -> Ended {
-    if !arguments.stdio {
-        return Err(Trouble::usage("`serve` does not know where to listen")
-            .hint("speak through standard input and output: anyhook serve --stdio"));
-    }
+/// Decides the events that come through standard input, as many at once as said or 4 for each
+/// processor, until all is answered or nobody listens.
+pub fn serve_stdio(jobs: Option<u16>, environment: &Environment) -> io::Result<()> {
     survive_panics();
     keep_exit_codes();
-    let threads = arguments.jobs.map_or_else(default_threads, usize::from);
+    let threads = jobs.map_or_else(default_threads, usize::from);
     let stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let stdout = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     let watched = stdout.try_clone()?;
@@ -120,7 +96,7 @@ pub fn run(arguments: &ServeArgs, environment: &Environment) -> Ended {
         let _ = notify.send(Notice::Done);
     });
     wait_for_the_end(&notices, &queue);
-    Ok(exit_code::OK)
+    Ok(())
 }
 
 fn default_threads() -> usize {
@@ -242,8 +218,8 @@ mod tests {
     use anyhook_model::serve::Said;
     use serde_json::{Value, json};
 
-    use super::answers::tests::Written;
     use super::*;
+    use crate::answers::tests::Written;
 
     /// Takes lines in and decides them with two threads; returns the answers.
     fn serve(lines: &str, decide: impl Fn(&Job) -> Answer + Sync) -> Vec<Value> {

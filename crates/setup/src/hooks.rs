@@ -1,16 +1,16 @@
-//! Hooks named on the command line: by name, by folder, or by a folder of hooks.
+//! Hooks that are installed or named: by name, by folder, or by a folder of hooks.
 
 use std::path::{Path, PathBuf};
 
 use anyhook_engine::discover::{Installed, Reading};
 use anyhook_engine::failure_streak::{self, FailureStreak};
 use anyhook_engine::hook::Hook;
-use anyhook_engine::places::find_root;
+use anyhook_engine::places::{HOOKS, PROJECT_LEVEL, find_root};
 use anyhook_engine::script_check;
 use anyhook_engine::{Level, Problem, Severity};
+use anyhook_hook::environment::Environment;
 
-use crate::environment::{Environment, program_folders};
-use crate::error::Trouble;
+use crate::error::SetupError;
 
 /// Returns all hooks that are installed for work in the current folder.
 pub fn installed(environment: &Environment) -> Installed {
@@ -32,8 +32,28 @@ pub fn findings(hook: &Hook, environment: &Environment) -> Vec<Problem> {
     problems
 }
 
+/// Returns the folders in which programs are found.
+fn program_folders() -> Vec<PathBuf> {
+    std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default()
+}
+
+/// Returns the `hooks` folder of a level.
+pub fn hooks_folder(level: Level, environment: &Environment) -> Result<PathBuf, SetupError> {
+    let places = &environment.places;
+    match level {
+        Level::Managed => Ok(places.managed.join(HOOKS)),
+        Level::User => {
+            places.user.as_ref().map(|user| user.join(HOOKS)).ok_or(SetupError::NoUserLevel)
+        }
+        Level::Project | Level::Program => {
+            let root = find_root(&environment.work_dir, places.home.as_deref());
+            Ok(root.unwrap_or_else(|| environment.work_dir.clone()).join(PROJECT_LEVEL).join(HOOKS))
+        }
+    }
+}
+
 /// Finds the hooks that `names` stand for.
-pub fn find(names: &[PathBuf], environment: &Environment) -> Result<Vec<Hook>, Trouble> {
+pub fn find(names: &[PathBuf], environment: &Environment) -> Result<Vec<Hook>, SetupError> {
     let mut found = Vec::new();
     let installed = installed(environment);
     for name in names {
@@ -47,13 +67,10 @@ pub fn find(names: &[PathBuf], environment: &Environment) -> Result<Vec<Hook>, T
             found.extend(by_name);
             continue;
         }
-        found.extend(at_path(&environment.work_dir.join(name)).ok_or_else(|| {
-            Trouble::input(format!(
-                "`{}` is neither an installed hook nor a folder with one",
-                name.display()
-            ))
-            .hint("`anyhook list` shows what is installed")
-        })?);
+        found.extend(
+            at_path(&environment.work_dir.join(name))
+                .ok_or_else(|| SetupError::UnknownHook(name.clone()))?,
+        );
     }
     Ok(found)
 }

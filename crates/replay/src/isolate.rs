@@ -5,14 +5,14 @@
 //! `/run` with its sockets is empty, and the only network device is a loopback that is down. Of the
 //! environment only what a program needs is left: no tokens, no agents, no desktop.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhook_model::exit_code;
 
-use crate::error::Trouble;
+use crate::ReplayError;
 
 /// How much is left to the hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ exec "$@"
 "#;
 
 /// Runs the command again with these arguments, apart from everything real. Returns its exit code.
-pub fn run_again(arguments: &[OsString], leave: Leave) -> Result<u8, Trouble> {
+pub fn run_again(arguments: &[OsString], leave: Leave) -> Result<u8, ReplayError> {
     let program = std::env::current_exe()?;
     let scratch = tempfile::Builder::new().prefix("anyhook-replay-").tempdir()?;
     let mut command = if leave.all {
@@ -86,7 +86,7 @@ pub fn run_again(arguments: &[OsString], leave: Leave) -> Result<u8, Trouble> {
 }
 
 /// Returns the arguments with which `unshare` works here.
-fn way(leave: Leave) -> Result<Vec<&'static str>, Trouble> {
+fn way(leave: Leave) -> Result<Vec<&'static str>, ReplayError> {
     let mut namespaces = vec!["--mount"];
     if !leave.network {
         namespaces.push("--net");
@@ -104,27 +104,13 @@ fn way(leave: Leave) -> Result<Vec<&'static str>, Trouble> {
 }
 
 /// Makes sure, from the inside, that nothing in a folder can be changed.
-pub fn check(folder: &Path) -> Result<(), Trouble> {
+pub fn check(folder: &Path) -> Result<(), ReplayError> {
     match tempfile::NamedTempFile::new_in(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Ok(()),
         _ => Err(cannot(&format!("`{}` can still be written", folder.display()))),
     }
 }
 
-/// Returns the person's choice of colours, to be handed on.
-pub fn colours() -> Vec<OsString> {
-    let mut arguments = std::env::args_os()
-        .skip_while(|argument| !argument.as_encoded_bytes().starts_with(b"--color"));
-    match arguments.next() {
-        Some(flag) if flag == OsStr::new("--color") => {
-            [Some(flag), arguments.next()].into_iter().flatten().collect()
-        }
-        flag => flag.into_iter().collect(),
-    }
-}
-
-fn cannot(why: &str) -> Trouble {
-    Trouble::problem(format!("what is real cannot be protected on this machine: {why}")).hint(
-        "--unprotected tries the hooks nevertheless; they then do for real what they do to others",
-    )
+fn cannot(why: &str) -> ReplayError {
+    ReplayError::NotProtected(why.to_owned())
 }

@@ -10,7 +10,7 @@ use anyhook_model::json::to_spaced;
 use anyhook_model::serve::{Answer, Id, Refused};
 use serde::Serialize;
 
-use super::{Notice, locked};
+use crate::{Notice, locked};
 
 /// A request in flight. The number tells it from others that had the same id before.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use super::locked;
+use crate::locked;
 
 /// Work that waits, and how much is in memory.
 pub struct Queue<T> {

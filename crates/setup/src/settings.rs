@@ -11,21 +11,21 @@ use std::time::{Duration, Instant};
 use anyhook_engine::Places;
 use anyhook_engine::atomic_file::AtomicFile;
 use anyhook_hook::beside;
+use anyhook_hook::environment::{Environment, folder};
 use anyhook_hosts::wiring::{
-    Call, Edits, Folders, Inspection, Obstacle, PROGRAM, SMALL_PROGRAM, Scope, SettingsError, Texts,
+    Call, Edits, Folders, Inspection, Obstacle, PROGRAM, SMALL_PROGRAM, Scope, Texts,
 };
 use anyhook_hosts::{AGENTS, HostSpec, folder_variables};
 use anyhook_model::{Host, OpenFormat, StateDir};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use crate::environment::{Environment, folder};
-use crate::error::Trouble;
+use crate::error::SetupError;
 
 /// Returns where agents' settings are, the user's or the project's.
-pub fn scope(environment: &Environment, project: bool) -> Result<Scope, Trouble> {
+pub fn scope(environment: &Environment, project: bool) -> Result<Scope, SetupError> {
     let Some(home) = environment.places.home.clone() else {
-        return Err(Trouble::problem("there is no home folder").hint("set HOME"));
+        return Err(SetupError::NoHome);
     };
     let project = project.then(|| environment.project_root());
     let variables = folder_variables().filter_map(|name| Some((name, folder(name)?))).collect();
@@ -45,10 +45,8 @@ pub fn host_ids() -> String {
 }
 
 /// Finds an agent by name.
-pub fn find(name: &str) -> Result<&'static HostSpec, Trouble> {
-    anyhook_hosts::find(name).ok_or_else(|| {
-        Trouble::usage(format!("unknown agent `{name}`")).hint(format!("there are: {}", ids()))
-    })
+pub fn find(name: &str) -> Result<&'static HostSpec, SetupError> {
+    anyhook_hosts::find(name).ok_or_else(|| SetupError::UnknownAgent(name.to_owned()))
 }
 
 /// Returns where an agent's program is, if it is on the `PATH`.
@@ -89,7 +87,7 @@ pub fn is_wired(agent: &HostSpec, environment: &Environment) -> bool {
 }
 
 /// Looks at how we are wired into an agent.
-pub fn inspect(agent: &HostSpec, scope: &Scope) -> Result<Inspection, Trouble> {
+pub fn inspect(agent: &HostSpec, scope: &Scope) -> Result<Inspection, SetupError> {
     let mut texts = read(agent, scope)?;
     let mut unreadable = Vec::new();
     let mut read_further = |paths: Vec<PathBuf>, texts: &mut Texts| {
@@ -190,13 +188,12 @@ pub fn version(program: &Path) -> Option<String> {
 const VERSION_LIMIT: Duration = Duration::from_secs(10);
 
 /// Reads the settings files of an agent.
-pub fn read(agent: &HostSpec, scope: &Scope) -> Result<Texts, Trouble> {
+pub fn read(agent: &HostSpec, scope: &Scope) -> Result<Texts, SetupError> {
     let mut texts = Texts::new();
     for path in agent.settings.files(scope) {
         let is_special = |path: &Path| fs::metadata(path).is_ok_and(|found| !found.is_file());
         if is_special(&path) {
-            return Err(Trouble::problem(format!("`{}` is not a file", path.display()))
-                .hint("nothing was changed; move it away and try again"));
+            return Err(SetupError::NotAFile(path));
         }
         match fs::read_to_string(&path) {
             Ok(text) => {
@@ -204,20 +201,10 @@ pub fn read(agent: &HostSpec, scope: &Scope) -> Result<Texts, Trouble> {
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if path.is_symlink() {
-                    return Err(Trouble::problem(format!(
-                        "`{}` is a link that leads nowhere",
-                        path.display()
-                    ))
-                    .hint("mend or remove the link"));
+                    return Err(SetupError::DanglingLink(path));
                 }
             }
-            Err(error) => {
-                return Err(Trouble::problem(format!(
-                    "`{}` cannot be read: {error}",
-                    path.display()
-                ))
-                .hint("nothing was changed; look at the file and its rights"));
-            }
+            Err(cause) => return Err(SetupError::Unreadable { path, cause }),
         }
     }
     Ok(texts)
@@ -260,10 +247,10 @@ impl Installation {
     }
 
     /// Keeps the record.
-    pub fn keep(&self, state: &Path, agent: &HostSpec, scope: &Scope) -> Result<(), Trouble> {
-        let text = serde_json::to_string_pretty(self)
-            .map_err(|error| Trouble::problem(error.to_string()))?;
+    pub fn keep(&self, state: &Path, agent: &HostSpec, scope: &Scope) -> Result<(), SetupError> {
         let path = Self::path(state, agent, scope);
+        let text = serde_json::to_string_pretty(self)
+            .map_err(|error| cannot_write(&path, error.into()))?;
         // It holds whole settings files, and those may hold keys.
         let staged = Staged::new(&path, &text, 0o600)?;
         staged.put()
@@ -280,7 +267,7 @@ impl Installation {
 ///
 /// Everything is made ready before the first file changes, so that one that cannot be written
 /// leaves the others as they were.
-pub fn write(edits: &Edits) -> Result<(), Trouble> {
+pub fn write(edits: &Edits) -> Result<(), SetupError> {
     let mut staged = Vec::new();
     let mut leaving = Vec::new();
     for (path, text) in edits {
@@ -295,7 +282,7 @@ pub fn write(edits: &Edits) -> Result<(), Trouble> {
     staged.into_iter().try_for_each(Staged::put)?;
     leaving
         .into_iter()
-        .try_for_each(|path| fs::remove_file(path).map_err(|error| cannot_write(path, &error)))
+        .try_for_each(|path| fs::remove_file(path).map_err(|error| cannot_write(path, error)))
 }
 
 /// A file's new text beside it, ready to take its place.
@@ -306,9 +293,9 @@ struct Staged {
 
 impl Staged {
     /// Writes the text beside the file; a new one gets this mode.
-    fn new(path: &Path, text: &str, mode: u32) -> Result<Self, Trouble> {
+    fn new(path: &Path, text: &str, mode: u32) -> Result<Self, SetupError> {
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let refused = |error: io::Error| cannot_write(&path, &error);
+        let refused = |error: io::Error| cannot_write(&path, error);
         let parent = path.parent().unwrap_or(&path);
         fs::create_dir_all(parent).map_err(refused)?;
         refuse_locked(&path)?;
@@ -324,30 +311,29 @@ impl Staged {
         Ok(Self { path, file })
     }
 
-    fn put(self) -> Result<(), Trouble> {
+    fn put(self) -> Result<(), SetupError> {
         let Self { path, file } = self;
-        file.persist(&path).map(drop).map_err(|error| cannot_write(&path, &error.error))
+        file.persist(&path).map(drop).map_err(|error| cannot_write(&path, error.error))
     }
 }
 
 /// Refuses a file its owner has locked, which could be replaced or removed nevertheless.
-fn refuse_locked(path: &Path) -> Result<(), Trouble> {
+fn refuse_locked(path: &Path) -> Result<(), SetupError> {
     match fs::metadata(path) {
         Ok(metadata) if metadata.permissions().mode() & 0o222 == 0 => {
-            Err(cannot_write(path, &io::Error::other("it is read-only")))
+            Err(cannot_write(path, io::Error::other("it is read-only")))
         }
         _ => Ok(()),
     }
 }
 
-fn cannot_write(path: &Path, error: &io::Error) -> Trouble {
-    Trouble::problem(format!("`{}` cannot be written: {error}", path.display()))
-        .hint("nothing in it was changed; look at the rights of the file and its folder")
+fn cannot_write(path: &Path, cause: io::Error) -> SetupError {
+    SetupError::Unwritable { path: path.to_owned(), cause }
 }
 
 /// Returns how agents are to call us: by the programs where they stay. The small one answers, if it
 /// lies beside the running program.
-pub fn call(environment: &Environment) -> Result<Call, Trouble> {
+pub fn call(environment: &Environment) -> Result<Call, SetupError> {
     let binary = stable_path(environment)?;
     let small = small_program(environment).map(|_| binary.with_file_name(SMALL_PROGRAM));
     let Places { home, user, state, .. } = environment.places.clone();
@@ -359,10 +345,10 @@ pub fn call(environment: &Environment) -> Result<Call, Trouble> {
 }
 
 /// Copies the running program, and the small one beside it, to a place that stays.
-pub fn put_where_they_stay(environment: &Environment) -> Result<(), Trouble> {
+pub fn put_where_they_stay(environment: &Environment) -> Result<(), SetupError> {
     let target = stable_path(environment)?;
     let Some(source) = &environment.places.binary else {
-        return Err(Trouble::problem("the running program cannot be found"));
+        return Err(SetupError::NoProgram);
     };
     copy_program(source, &target)?;
     let small_target = target.with_file_name(SMALL_PROGRAM);
@@ -376,7 +362,7 @@ pub fn put_where_they_stay(environment: &Environment) -> Result<(), Trouble> {
 }
 
 /// Tells whether copying the programs to where they stay would change one that is there.
-pub fn differs_where_they_stay(environment: &Environment) -> Result<bool, Trouble> {
+pub fn differs_where_they_stay(environment: &Environment) -> Result<bool, SetupError> {
     let target = stable_path(environment)?;
     let Some(source) = &environment.places.binary else { return Ok(true) };
     let small = small_program(environment).unwrap_or_else(|| source.clone());
@@ -388,15 +374,15 @@ pub fn differs_where_they_stay(environment: &Environment) -> Result<bool, Troubl
     Ok(differs(source, &target) || differs(&small, &target.with_file_name(SMALL_PROGRAM)))
 }
 
-fn copy_program(source: &Path, target: &Path) -> Result<(), Trouble> {
+fn copy_program(source: &Path, target: &Path) -> Result<(), SetupError> {
     if fs::canonicalize(source).ok() == fs::canonicalize(target).ok() && target.exists() {
         return Ok(());
     }
-    let bytes = fs::read(source).map_err(|error| Trouble::at(source, error))?;
+    let bytes = fs::read(source).map_err(SetupError::unusable(source))?;
     if fs::read(target).is_ok_and(|there| there == bytes) {
         return Ok(());
     }
-    let refused = |error: io::Error| cannot_write(target, &error);
+    let refused = |error: io::Error| cannot_write(target, error);
     let parent = target.parent().unwrap_or(target);
     fs::create_dir_all(parent).map_err(refused)?;
     let permissions = fs::Permissions::from_mode(0o755);
@@ -404,28 +390,14 @@ fn copy_program(source: &Path, target: &Path) -> Result<(), Trouble> {
 }
 
 /// Returns where the program is copied to: `~/.local/share/anyhook/bin/anyhook`.
-fn stable_path(environment: &Environment) -> Result<PathBuf, Trouble> {
+fn stable_path(environment: &Environment) -> Result<PathBuf, SetupError> {
     let data = folder("XDG_DATA_HOME")
         .or_else(|| environment.places.home.as_ref().map(|home| home.join(".local/share")));
-    let data = data.ok_or_else(|| Trouble::problem("there is no home folder").hint("set HOME"))?;
+    let data = data.ok_or(SetupError::NoHome)?;
     Ok(data.join("anyhook/bin").join(PROGRAM))
 }
 
 /// Returns the small program beside the running one.
 fn small_program(environment: &Environment) -> Option<PathBuf> {
     beside::found(environment.places.binary.as_deref()?, SMALL_PROGRAM)
-}
-
-impl From<SettingsError> for Trouble {
-    fn from(error: SettingsError) -> Self {
-        let hint = match &error {
-            SettingsError::Broken { .. } => {
-                "nothing was changed; mend the file, or move it away, and try again"
-            }
-            SettingsError::Unexpected { .. } => {
-                "nothing was changed; anyhook does not know what this is, so look at it first"
-            }
-        };
-        Self::problem(error.to_string()).hint(hint)
-    }
 }

@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
+use anyhook_hook::find_host;
 use anyhook_model::{Caller, Event, OpenFormat, Record};
-
-use crate::hook::find_host;
 
 /// Why a journaled event cannot be had again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

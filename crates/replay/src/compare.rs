@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use anyhook_engine::dispatch::Finished;
 use anyhook_model::report::{ReplayCost, ReplayReport, ReplayedEvent};
 use anyhook_model::{Effect, Record, RunRecord, Verdict};
+use anyhook_terminal::figures::percentile;
 
-use super::source::Item;
-use crate::figures::percentile;
+use crate::source::Item;
 
 /// What changes for one event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +20,7 @@ enum Change {
 }
 
 /// What came of one event.
+#[derive(Debug)]
 pub struct Judged {
     event: ReplayedEvent,
     is_due: bool,

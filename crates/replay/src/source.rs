@@ -12,10 +12,10 @@ use anyhook_model::{Caller, Event, Host, Record};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::error::Trouble;
-use crate::past;
+use crate::{ReplayError, past};
 
 /// The events of the past.
+#[derive(Debug)]
 pub struct Past {
     /// What hosts sent, oldest first.
     pub payloads: Vec<Payload>,
@@ -26,6 +26,7 @@ pub struct Past {
 }
 
 /// What a host sent at once: one or more events.
+#[derive(Debug)]
 pub enum Payload {
     /// Its records, in order; the first has the payload.
     Journaled(Vec<Record>),
@@ -34,7 +35,7 @@ pub enum Payload {
 }
 
 /// One event of the past.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Item {
     /// What to call it.
     pub id: String,
@@ -50,8 +51,8 @@ pub fn of_journal(
     since: Timestamp,
     host: Option<&str>,
     limit: usize,
-) -> Result<Past, Trouble> {
-    let at_fault = |error| Trouble::at(journal.folder(), error);
+) -> Result<Past, ReplayError> {
+    let at_fault = |cause| ReplayError::Journal { folder: journal.folder().to_owned(), cause };
     let limit = if limit == 0 { usize::MAX } else { limit };
     // The records of one payload are written at once, so they stand one after another.
     let mut payloads: VecDeque<Vec<Record>> = VecDeque::new();
@@ -81,7 +82,7 @@ pub fn of_journal(
 
 impl Payload {
     /// Returns how many events it is.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         match self {
             Self::Journaled(records) => records.len(),
             Self::Transcribed(items) => items.len(),
@@ -135,17 +136,17 @@ fn transcriber() -> Option<(&'static HostSpec, TranscriptReader)> {
 }
 
 /// Takes the newest events from an agent's transcript, and from those of its subagents.
-pub fn of_transcript(path: &Path, limit: usize) -> Result<Past, Trouble> {
-    let unknown = || Trouble::input("the transcripts of no agent can be read");
-    let (agent, reader) = transcriber().ok_or_else(unknown)?;
-    let place = format!("transcripts are in {}", reader.place);
+pub fn of_transcript(path: &Path, limit: usize) -> Result<Past, ReplayError> {
+    let (agent, reader) = transcriber().ok_or(ReplayError::NoTranscripts)?;
+    let place = reader.place;
     let mut past = Past { payloads: Vec::new(), gone: 0, problems: Vec::new() };
-    add_transcript((agent, reader), path, "", &mut past).map_err(|error| {
-        Trouble::input(format!("`{}` cannot be read: {error}", path.display())).hint(&place)
+    add_transcript((agent, reader), path, "", &mut past).map_err(|cause| {
+        ReplayError::UnreadableTranscript { path: path.to_owned(), cause, place }
     })?;
     if past.payloads.is_empty() && past.gone == 0 {
-        let why = past.problems.first().map_or("it has no events", String::as_str);
-        return Err(Trouble::input(format!("`{}`: {why}", path.display())).hint(place));
+        let why = past.problems.into_iter().next();
+        let why = why.unwrap_or_else(|| "it has no events".to_owned());
+        return Err(ReplayError::EmptyTranscript { path: path.to_owned(), why, place });
     }
     let subagents = path.with_extension("").join("subagents");
     for entry in std::fs::read_dir(subagents).into_iter().flatten().flatten() {

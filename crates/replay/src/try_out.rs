@@ -9,28 +9,27 @@ use std::sync::mpsc;
 use anyhook_engine::discover::Installed;
 use anyhook_engine::dispatch::Finished;
 use anyhook_engine::{Engine, Hook};
+use anyhook_hook::environment::Environment;
+use anyhook_hook::find_host;
 use anyhook_model::OpenFormat;
 
-use super::compare::{Judged, judge};
-use super::source::{Item, Payload};
-use crate::environment::Environment;
-use crate::error::Trouble;
-use crate::hook::find_host;
-use crate::progress::Progress;
+use crate::ReplayError;
+use crate::compare::{Judged, judge};
+use crate::source::{Item, Payload};
 
-/// Tries the hooks on the events of every payload; the results come in the order of the payloads,
+/// Tries the hooks on the events of every payload, and says how many payloads are done; the results come in the order of the payloads,
 /// none for one that cannot be had again.
 pub fn all(
     hooks: Vec<Hook>,
     payloads: &[Payload],
     jobs: usize,
     environment: &Environment,
-) -> Result<Vec<Option<Vec<Judged>>>, Trouble> {
+    progress: &mut dyn FnMut(u64),
+) -> Result<Vec<Option<Vec<Judged>>>, ReplayError> {
     let names: HashSet<String> = hooks.iter().map(|hook| hook.name().to_owned()).collect();
     let installed = Installed::of(hooks);
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::channel();
-    let mut progress = Progress::new("replaying", payloads.len() as u64);
     std::thread::scope(|scope| {
         for _ in 0..jobs.min(payloads.len()) {
             let (installed, names, next, sender) = (&installed, &names, &next, sender.clone());
@@ -57,7 +56,7 @@ pub fn all(
         for (index, result) in receiver {
             results[index] = result?;
             done += 1;
-            progress.at(done);
+            progress(done);
         }
         Ok(results)
     })
@@ -69,7 +68,7 @@ fn one(
     installed: &Installed,
     names: &HashSet<String>,
     item: &Item,
-) -> Result<Judged, Trouble> {
+) -> Result<Judged, ReplayError> {
     let finished = run(engine, installed, names, item)?;
     Ok(judge(item, &finished, names))
 }
@@ -79,7 +78,7 @@ fn run(
     installed: &Installed,
     names: &HashSet<String>,
     item: &Item,
-) -> Result<Finished, Trouble> {
+) -> Result<Finished, ReplayError> {
     let mut event = item.event_at_turn_of(|name| names.contains(name));
     let is_due = installed.hooks.iter().any(|standing| {
         standing.hook.definition.triggers.iter().any(|trigger| trigger.kind == event.kind)

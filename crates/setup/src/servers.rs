@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use anyhook_engine::places::{PROJECT_LEVEL, find_root};
 use anyhook_engine::trust::{FileTrust, TrustStore};
+use anyhook_hook::environment::Environment;
 use anyhook_mcp::config::Note;
 use anyhook_mcp::{Config, Endpoint, Failure, Server};
 
-use crate::environment::{self, Environment, shown};
+use crate::shown;
 
 /// The file that names servers, in the folder of a level.
 pub const FILE: &str = "mcp.json";
@@ -71,7 +72,7 @@ impl Servers {
     /// Returns a server, ready to be connected to. It is started in the project's root, and paths
     /// of its file are meant from there.
     pub fn server(&self, name: &str) -> Result<Server, Failure> {
-        let found = self.config.server(name, &self.files, &environment::variable);
+        let found = self.config.server(name, &self.files, &|name| std::env::var(name).ok());
         if let (None, Some((config, why))) = (self.config.file_of(name), &self.left_out)
             && (config.file_of(name).is_some() || config.names().next().is_none())
         {

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhook_engine::definition;
 use anyhook_model::Mode;
 
-use crate::error::Trouble;
+use crate::error::SetupError;
 
 /// Returns a HOOK.md with `mode: shadow`; none if that cannot be written into it.
 pub fn in_shadow(file: &[u8], name: &str) -> Option<Vec<u8>> {
@@ -36,16 +36,13 @@ pub fn in_shadow(file: &[u8], name: &str) -> Option<Vec<u8>> {
 }
 
 /// Puts the hook in a folder into shadow mode.
-pub fn put_in_shadow(folder: &Path, name: &str) -> Result<(), Trouble> {
+pub fn put_in_shadow(folder: &Path, name: &str) -> Result<(), SetupError> {
     let file = folder.join("HOOK.md");
-    let at_fault = |error| Trouble::at(&file, error);
-    let before = fs::read(&file).map_err(at_fault)?;
-    let after = in_shadow(&before, name).ok_or_else(|| {
-        Trouble::input(format!("`{name}` cannot be put into shadow mode"))
-            .hint("write `mode: shadow` into the front matter of its HOOK.md first")
-    })?;
+    let at_fault = SetupError::unusable(&file);
+    let before = fs::read(&file).map_err(&at_fault)?;
+    let after = in_shadow(&before, name).ok_or_else(|| SetupError::NoShadow(name.to_owned()))?;
     // What a link leads to is not ours to change.
-    fs::remove_file(&file).map_err(at_fault)?;
+    fs::remove_file(&file).map_err(&at_fault)?;
     fs::write(&file, after).map_err(at_fault)
 }
 

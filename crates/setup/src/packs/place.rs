@@ -60,6 +60,17 @@ pub struct CommandPlace<'pack> {
     pub standing: Standing,
 }
 
+impl std::fmt::Debug for CommandPlace<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("CommandPlace");
+        let shown = shown.field("agent", &self.agent.id()).field("command", &self.command.name);
+        shown
+            .field("path", &self.file.path)
+            .field("standing", &self.standing)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Looks for a pack's hooks in a `hooks` folder.
 pub fn hooks<'pack>(pack: &'pack Pack, hooks_folder: &Path) -> Vec<HookPlace<'pack>> {
     let place = |hook: &'pack PackHook| {

@@ -1,0 +1,103 @@
+//! Hooks tried without consequences: on events of the past, and on their test cases.
+//!
+//! - [`past`] and [`source`]: what a journal or a transcript still knows of an event;
+//! - [`isolate`]: a world in which nothing real can be changed; [`try_out`]: the hooks run in it;
+//! - [`compare`]: what would be said against what was said;
+//! - [`cases`]: the cases in a hook's `tests` folder.
+
+pub mod cases;
+mod compare;
+pub mod isolate;
+pub mod past;
+pub mod source;
+mod try_out;
+
+use std::io;
+use std::path::PathBuf;
+
+use anyhook_engine::Hook;
+use anyhook_hook::environment::Environment;
+use anyhook_model::report::ReplayReport;
+
+use crate::isolate::Leave;
+use crate::source::Past;
+
+/// Why hooks could not be tried.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The journal cannot be read.
+    #[error("`{}` cannot be used: {cause}", folder.display())]
+    Journal {
+        /// Where it is.
+        folder: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// A transcript cannot be read.
+    #[error("`{}` cannot be read: {cause}", path.display())]
+    UnreadableTranscript {
+        /// Where it is.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+        /// Where transcripts are.
+        place: &'static str,
+    },
+    /// A transcript has no events.
+    #[error("`{}`: {why}", path.display())]
+    EmptyTranscript {
+        /// Where it is.
+        path: PathBuf,
+        /// Why.
+        why: String,
+        /// Where transcripts are.
+        place: &'static str,
+    },
+    /// No agent writes transcripts that we read.
+    #[error("the transcripts of no agent can be read")]
+    NoTranscripts,
+    /// There is no world apart on this machine.
+    #[error("what is real cannot be protected on this machine: {0}")]
+    NotProtected(String),
+    /// A case names a file outside its scratch project.
+    #[error("`{0}` leads out of the scratch project")]
+    LeadsOut(String),
+    /// A file or folder of a case cannot be used.
+    #[error("`{}` cannot be used: {cause}", path.display())]
+    Unusable {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// A scratch folder cannot be made, or a program not be started.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Tries hooks on the events of the past, so many payloads side by side, and compares. `progress` is
+/// told how many payloads are done.
+pub fn replay(
+    hooks: Vec<Hook>,
+    past: Past,
+    leave: Leave,
+    jobs: usize,
+    environment: &Environment,
+    progress: &mut dyn FnMut(u64),
+) -> Result<ReplayReport, ReplayError> {
+    let Past { payloads, gone, problems } = past;
+    let mut report = ReplayReport {
+        hooks: hooks.iter().map(|hook| hook.name().to_owned()).collect(),
+        network_cut: !leave.network,
+        files_protected: !leave.all,
+        gone,
+        problems,
+        ..ReplayReport::default()
+    };
+    let tried = try_out::all(hooks, &payloads, jobs, environment, progress)?;
+    for (payload, judged) in payloads.iter().zip(&tried) {
+        report.gone += if judged.is_none() { payload.count() } else { 0 };
+    }
+    compare::sum_up(tried.into_iter().flatten().flatten(), &mut report);
+    Ok(report)
+}

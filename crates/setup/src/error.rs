@@ -1,0 +1,99 @@
+//! Why something could not be set up, read or taken away.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhook_engine::trust::TrustError;
+use anyhook_hosts::wiring::SettingsError;
+
+/// Why something could not be set up, read or taken away.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// Settings and programs have no place.
+    #[error("there is no home folder")]
+    NoHome,
+    /// What is remembered has no place.
+    #[error("there is no state folder")]
+    NoState,
+    /// The user's level has no place.
+    #[error("there is no user's level: `HOME` is not set")]
+    NoUserLevel,
+    /// The running program is not known.
+    #[error("the running program cannot be found")]
+    NoProgram,
+    /// No agent has this name.
+    #[error("unknown agent `{0}`")]
+    UnknownAgent(String),
+    /// No pack has this name.
+    #[error("there is no pack `{name}`")]
+    UnknownPack {
+        /// The name.
+        name: String,
+        /// The names there are.
+        known: Vec<&'static str>,
+    },
+    /// A name that is neither an installed hook's nor a folder's.
+    #[error("`{}` is neither an installed hook nor a folder with one", .0.display())]
+    UnknownHook(PathBuf),
+    /// Settings are not in a file.
+    #[error("`{}` is not a file", .0.display())]
+    NotAFile(PathBuf),
+    /// Settings are behind a link that leads nowhere.
+    #[error("`{}` is a link that leads nowhere", .0.display())]
+    DanglingLink(PathBuf),
+    /// Settings cannot be read.
+    #[error("`{}` cannot be read: {cause}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// A settings file or a program cannot be written; it is as it was.
+    #[error("`{}` cannot be written: {cause}", path.display())]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// The record of where programs are found cannot be written.
+    #[error("`{}` cannot be written: {cause}", path.display())]
+    PathNotRecorded {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// A part of a pack cannot be written; nothing of the pack was added.
+    #[error("`{}` cannot be written: {cause}", path.display())]
+    NotAdded {
+        /// The folder or the file.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// A file or folder cannot be read, moved or written.
+    #[error("`{}` cannot be used: {cause}", path.display())]
+    Unusable {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// A HOOK.md is written so that `mode: shadow` cannot be added by a program.
+    #[error("`{0}` cannot be put into shadow mode")]
+    NoShadow(String),
+    /// What was shown cannot be trusted, or a folder not be copied.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
+    /// Settings are not what their agent expects.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+}
+
+impl SetupError {
+    pub(crate) fn unusable(path: &Path) -> impl Fn(io::Error) -> Self {
+        move |cause| Self::Unusable { path: path.to_owned(), cause }
+    }
+}

@@ -1,0 +1,34 @@
+//! What is set up on a machine, for a user and a project; read and written, without a word to anybody.
+//!
+//! - [`settings`] and [`install`]: agents' settings files, and how they come to call us;
+//! - [`packs`]: hooks that belong together, put in place and taken away; [`shadow`]: hooks that are
+//!   only watched;
+//! - [`hooks`], [`runbooks`], [`servers`]: what counts for work in a folder, and what of it is trusted;
+//! - [`known_places`]: where all that is, whatever the caller's environment says;
+//! - [`accepted`]: what a person changed counts at once.
+
+pub mod accepted;
+mod error;
+pub mod hooks;
+pub mod install;
+pub mod known_places;
+pub mod packs;
+pub mod passwd;
+pub mod runbooks;
+pub mod servers;
+pub mod settings;
+pub mod shadow;
+
+use std::path::Path;
+
+use anyhook_engine::Places;
+
+pub use error::SetupError;
+
+/// Returns a path as a person would write it: below home with `~`.
+pub fn shown(path: &Path, places: &Places) -> String {
+    match places.home.as_ref().and_then(|home| path.strip_prefix(home).ok()) {
+        Some(inner) if !inner.as_os_str().is_empty() => format!("~/{}", inner.display()),
+        _ => path.display().to_string(),
+    }
+}

@@ -1,0 +1,151 @@
+//! Packs: hooks that belong together, and the commands for agents that go with them. They come with
+//! the program, and are put in place as ordinary hook folders.
+
+pub mod agents;
+pub mod place;
+pub mod put;
+
+use std::collections::BTreeMap;
+
+use anyhook_engine::definition;
+use anyhook_engine::front_matter::FrontMatter;
+use anyhook_hosts::command::Command;
+use anyhook_model::hook::HookDefinition;
+use serde::Deserialize;
+
+use crate::error::SetupError;
+
+/// What stands before a pack's name on the command line.
+pub const PREFIX: &str = "pack/";
+
+/// Every file of every pack: its path in the folder of packs, and what is in it.
+pub type PackFiles = &'static [(&'static str, &'static [u8])];
+
+/// Hooks that belong together.
+#[derive(Debug)]
+pub struct Pack {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is for.
+    pub description: String,
+    /// What to do once it is in place.
+    pub next: Option<String>,
+    /// Its hooks, those that run first at the front.
+    pub hooks: Vec<PackHook>,
+    /// Its commands.
+    pub commands: Vec<PackCommand>,
+}
+
+/// A hook of a pack.
+#[derive(Debug)]
+pub struct PackHook {
+    /// What its HOOK.md says.
+    pub definition: HookDefinition,
+    /// Its files, by their path in its folder.
+    pub files: BTreeMap<&'static str, &'static [u8]>,
+}
+
+/// A command of a pack.
+#[derive(Debug)]
+pub struct PackCommand {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does.
+    pub description: String,
+    /// What is typed behind its name.
+    pub argument_hint: String,
+    /// What the agent is told.
+    pub prompt: String,
+    /// By which its file is known again.
+    pub mark: String,
+}
+
+/// `pack.toml`.
+#[derive(Deserialize)]
+struct PackFile {
+    description: String,
+    next: Option<String>,
+}
+
+/// Returns every pack, by name.
+pub fn all(files: PackFiles) -> Vec<Pack> {
+    let mut names: Vec<&'static str> =
+        files.iter().filter_map(|(path, _)| Some(path.split_once('/')?.0)).collect();
+    names.dedup();
+    names.into_iter().filter_map(|name| Pack::read(name, files)).collect()
+}
+
+/// Finds a pack by name.
+pub fn find(name: &str, files: PackFiles) -> Result<Pack, SetupError> {
+    let packs = all(files);
+    let known = packs.iter().map(|pack| pack.name).collect();
+    let found = packs.into_iter().find(|pack| pack.name == name);
+    found.ok_or_else(|| SetupError::UnknownPack { name: name.to_owned(), known })
+}
+
+impl Pack {
+    /// Reads a pack; its files are ours, and tests say that each can be read.
+    fn read(name: &'static str, files: PackFiles) -> Option<Self> {
+        let inner = |path: &'static str| path.strip_prefix(name)?.strip_prefix('/');
+        let mut file: Option<PackFile> = None;
+        let mut folders: BTreeMap<&'static str, BTreeMap<_, _>> = BTreeMap::new();
+        let mut commands = Vec::new();
+        for (path, bytes) in files.iter().filter_map(|(path, bytes)| Some((inner(path)?, *bytes))) {
+            if path == "pack.toml" {
+                file = toml::from_slice(bytes).ok();
+            } else if let Some(command) = path.strip_prefix("commands/") {
+                commands.push(PackCommand::read(name, command.strip_suffix(".md")?, bytes)?);
+            } else if let Some((hook, path)) = path.strip_prefix("hooks/")?.split_once('/') {
+                folders.entry(hook).or_default().insert(path, bytes);
+            }
+        }
+        let mut hooks: Vec<PackHook> =
+            folders.into_iter().filter_map(|(name, files)| PackHook::read(name, files)).collect();
+        hooks.sort_by_key(|hook| std::cmp::Reverse(hook.definition.priority));
+        let PackFile { description, next } = file?;
+        Some(Self { name, description, next, hooks, commands })
+    }
+
+    /// Returns the word by which it is named on the command line.
+    pub fn word(&self) -> String {
+        format!("{PREFIX}{}", self.name)
+    }
+}
+
+impl PackHook {
+    fn read(name: &str, files: BTreeMap<&'static str, &'static [u8]>) -> Option<Self> {
+        let definition = definition::read(files.get("HOOK.md")?, name).definition;
+        Some(Self { definition, files })
+    }
+
+    /// Returns its name, which is its folder's.
+    pub fn name(&self) -> &str {
+        &self.definition.name
+    }
+}
+
+impl PackCommand {
+    fn read(pack: &str, name: &'static str, bytes: &[u8]) -> Option<Self> {
+        let matter = FrontMatter::read(bytes).ok()?;
+        let text = |key: &str| matter.root.get(key)?.text().map(str::to_owned);
+        let (_, prompt) = std::str::from_utf8(bytes).ok()?.split_once("\n---\n")?;
+        Some(Self {
+            name,
+            description: text("description")?,
+            argument_hint: text("argument-hint")?,
+            prompt: prompt.to_owned(),
+            mark: format!("Put here by `anyhook add {PREFIX}{pack}`, taken away by `remove`."),
+        })
+    }
+
+    /// Returns it as agents' files are made from it.
+    pub fn command(&self) -> Command<'_> {
+        Command {
+            name: self.name,
+            description: &self.description,
+            argument_hint: &self.argument_hint,
+            prompt: &self.prompt,
+            mark: &self.mark,
+        }
+    }
+}

@@ -1,0 +1,362 @@
+//! Runbooks on the disk: the project's first, then the user's.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhook_engine::places::{PROJECT_LEVEL, find_root};
+use anyhook_engine::problem::Place;
+use anyhook_engine::trust::{FileTrust, TrustStore};
+use anyhook_engine::{Problem, Severity};
+use anyhook_flow::runbook::{self, Finding, Format, PromptDefinition, Runbook};
+use anyhook_hook::environment::Environment;
+use anyhook_model::host::HOST_IDS;
+
+use crate::known_places::KnownPlaces;
+use crate::shown;
+
+/// The part of a level's folder that holds its runbooks.
+const RUNBOOKS: &str = "runbooks";
+/// The project's workflow, in the folder of its level.
+const WORKFLOW: &str = "workflow.toml";
+/// No runbook that people write is so large.
+const SIZE_LIMIT: u64 = 256 * 1024;
+
+/// A runbook on the disk.
+#[derive(Debug)]
+pub struct Found {
+    /// Its file.
+    pub file: PathBuf,
+    /// Its text.
+    pub text: String,
+    /// What it says; of use only if nothing is wrong with it.
+    pub runbook: Runbook,
+    /// What is wrong with it or worth knowing.
+    pub findings: Vec<Finding>,
+}
+
+impl Found {
+    /// Reads a runbook.
+    pub fn read(file: &Path) -> Self {
+        let (text, read) = match read_text(file) {
+            Ok(text) => {
+                let extension = file.extension().and_then(|extension| extension.to_str());
+                match Format::of_extension(extension.unwrap_or_default()) {
+                    Some(format) => {
+                        let read = runbook::read(&text, format);
+                        (text, Ok(read))
+                    }
+                    None => {
+                        (text, Err("its name ends neither with `.hcl` nor with `.toml`".to_owned()))
+                    }
+                }
+            }
+            Err(why) => (String::new(), Err(why)),
+        };
+        let (runbook, findings) = match read {
+            Ok(read) => {
+                let mut findings = read.findings;
+                findings.extend(around(&read.runbook, file));
+                runbook::sort_by_place(&mut findings);
+                (read.runbook, findings)
+            }
+            Err(why) => {
+                let finding = Finding::error("unreadable", format!("it cannot be read: {why}"))
+                    .hint(
+                        "a runbook is a text in UTF-8, named `*.hcl` or `*.toml`, of 256 KiB at most",
+                    );
+                (Runbook::default(), vec![finding])
+            }
+        };
+        Self { file: file.to_owned(), text, runbook, findings }
+    }
+
+    /// Tells whether its pipelines can run.
+    pub fn is_usable(&self) -> bool {
+        self.findings.iter().all(|finding| finding.severity == runbook::Severity::Note)
+    }
+
+    /// Returns the findings as they are drawn and printed.
+    pub fn problems(&self) -> Vec<Problem> {
+        self.findings.iter().map(|finding| problem(finding, &self.text)).collect()
+    }
+}
+
+/// A runbook, or a workflow, that may need trust before what it says is run: always where an agent
+/// wants that, else every runbook but the user's own.
+#[derive(Debug)]
+pub struct Foreign {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it holds: what was shown or checked is what is used.
+    pub text: String,
+    /// How it stands.
+    pub trust: FileTrust,
+    /// Whether it is among the user's own.
+    pub is_own: bool,
+}
+
+impl Foreign {
+    /// Looks at a runbook or workflow whose text was read.
+    pub fn of(path: &Path, text: &str, environment: &Environment) -> Self {
+        let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let user = environment.places.user.as_ref().map(|user| user.join(RUNBOOKS));
+        let is_own = user.is_some_and(|user| real(path).starts_with(real(&user)));
+        let trust = match &environment.places.state {
+            Some(state) => TrustStore::new(state).file_trust(path, text.as_bytes()),
+            None => FileTrust::Never,
+        };
+        Self { path: path.to_owned(), text: text.to_owned(), trust, is_own }
+    }
+
+    /// Tells whether a person has trusted it, where the caller's environment has no say.
+    pub fn is_trusted_for_agents(&self, environment: &Environment) -> bool {
+        KnownPlaces::find(environment).trusted_states().iter().any(|state| {
+            let trust = TrustStore::new(state).file_trust(&self.path, self.text.as_bytes());
+            trust == FileTrust::Trusted
+        })
+    }
+
+    /// Tells whether it is a project's workflow and not a runbook.
+    pub fn is_workflow(&self) -> bool {
+        self.path.ends_with(Path::new(PROJECT_LEVEL).join(WORKFLOW))
+    }
+
+    /// Returns its path as one would write it here.
+    pub fn name(&self, environment: &Environment) -> String {
+        path_from(&self.path, environment)
+    }
+}
+
+/// Returns the project's runbooks, as far as they can be read.
+pub fn of_project(environment: &Environment) -> Vec<Foreign> {
+    let places = &environment.places;
+    let Some(root) = find_root(&environment.work_dir, places.home.as_deref()) else {
+        return Vec::new();
+    };
+    let files = files_in(&root.join(PROJECT_LEVEL).join(RUNBOOKS)).unwrap_or_default();
+    let read = |file: &PathBuf| {
+        let text = read_text(file).ok()?;
+        Some(Foreign::of(file, &text, environment))
+    };
+    files.iter().filter_map(read).collect()
+}
+
+/// Reads the runbook or workflow that a word of the command line means: a file, or the name of one of
+/// the project's. None if it means neither; why it cannot be read, if so.
+pub fn named(word: &Path, environment: &Environment) -> Option<Result<Foreign, String>> {
+    let path = is_name(word).then(|| place(word, environment)).filter(|path| path.is_file())?;
+    Some(read_text(&path).map(|text| Foreign::of(&path, &text, environment)))
+}
+
+/// Tells whether a word may be the name of a runbook.
+pub fn is_name(word: &Path) -> bool {
+    let extension = word.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| Format::of_extension(extension).is_some())
+}
+
+/// Returns the file that a word means: as it is, else in the project, where hints name it from,
+/// else among the project's runbooks.
+pub fn place(word: &Path, environment: &Environment) -> PathBuf {
+    let root = environment.project_root();
+    let inner = root.join(PROJECT_LEVEL).join(RUNBOOKS);
+    let level = root.join(PROJECT_LEVEL).join(word);
+    // Of the project's level only the workflow is meant: `anyhook.toml` is no runbook.
+    let level = if word == Path::new(WORKFLOW) { level } else { inner.join(word) };
+    let places = [environment.work_dir.join(word), root.join(word), inner.join(word), level];
+    let found = places.iter().find(|path| path.is_file()).cloned();
+    found.unwrap_or_else(|| {
+        if word.components().count() == 1 { inner.join(word) } else { root.join(word) }
+    })
+}
+
+/// Reads a file that is meant to be read by people, too.
+fn read_text(file: &Path) -> Result<String, String> {
+    let about = fs::metadata(file).map_err(|error| error.to_string())?;
+    if !about.is_file() {
+        return Err("it is no file".to_owned());
+    }
+    if about.len() > SIZE_LIMIT {
+        return Err(format!("it has more than {SIZE_LIMIT} bytes"));
+    }
+    let bytes = fs::read(file).map_err(|error| error.to_string())?;
+    String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())
+}
+
+/// Reads a file that a runbook names, relative to the runbook's folder.
+pub fn read_beside(runbook: &Path, path: &str) -> Result<String, String> {
+    read_text(&runbook.parent().unwrap_or(Path::new("")).join(path))
+}
+
+/// Finds what a runbook says of its surroundings and is not so.
+fn around(runbook: &Runbook, file: &Path) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for agent in &runbook.agents {
+        if let Some(host) =
+            agent.host.as_ref().filter(|host| !HOST_IDS.contains(&host.text.as_str()))
+        {
+            let finding = Finding::error("unknown-host", format!("unknown host `{}`", host.text));
+            findings.push(finding.at(&host.span).meant(
+                &host.text,
+                HOST_IDS.into_iter(),
+                "known hosts",
+            ));
+        }
+        if let Some(PromptDefinition::File(template)) = &agent.prompt
+            && let Some(path) = template.as_plain()
+            && let Err(why) = read_beside(file, path)
+        {
+            findings.push(
+                Finding::error("prompt-file", format!("`{path}` cannot be read: {why}"))
+                    .at(&template.span)
+                    .hint("its path is relative to the runbook's folder"),
+            );
+        }
+    }
+    findings
+}
+
+/// Returns a finding as one that can be drawn and printed.
+pub fn problem(finding: &Finding, text: &str) -> Problem {
+    let severity = match finding.severity {
+        runbook::Severity::Note => Severity::Note,
+        runbook::Severity::Error => Severity::Error,
+    };
+    Problem {
+        code: finding.code,
+        severity,
+        message: finding.message.clone(),
+        hint: finding.hint.clone(),
+        place: finding.span.as_ref().map(|span| Place::in_text(text, span)),
+    }
+}
+
+/// Returns a file's path as one would write it here.
+pub fn path_from(file: &Path, environment: &Environment) -> String {
+    match file.strip_prefix(&environment.work_dir) {
+        Ok(inner) => inner.display().to_string(),
+        Err(_) => shown(file, &environment.places),
+    }
+}
+
+/// The runbooks for work in the current folder.
+#[derive(Debug, Default)]
+pub struct Installed {
+    /// Those of the project, then those of the user.
+    pub runbooks: Vec<Found>,
+    /// Folders that could not be read, and names that are there twice.
+    pub notes: Vec<String>,
+}
+
+impl Installed {
+    /// Reads all of them.
+    pub fn find(environment: &Environment) -> Self {
+        let places = &environment.places;
+        let project = find_root(&environment.work_dir, places.home.as_deref());
+        let project = project.map(|root| root.join(PROJECT_LEVEL));
+        let mut installed = Self::default();
+        for level in project.iter().chain(&places.user) {
+            let folder = level.join(RUNBOOKS);
+            match files_in(&folder) {
+                Ok(files) => installed.runbooks.extend(files.iter().map(|file| Found::read(file))),
+                Err(error) => {
+                    let folder = shown(&folder, places);
+                    installed.notes.push(format!("`{folder}` cannot be read: {error}"));
+                }
+            }
+        }
+        installed.notes.extend(same_names(&installed.runbooks, environment));
+        installed
+    }
+}
+
+/// Returns the runbooks in a folder, in order; none if there is no folder.
+pub fn files_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let is_runbook = |file: &PathBuf| {
+        let extension = file.extension().and_then(|extension| extension.to_str());
+        extension.is_some_and(|extension| Format::of_extension(extension).is_some())
+    };
+    let mut files: Vec<PathBuf> =
+        entries.flatten().map(|entry| entry.path()).filter(is_runbook).collect();
+    files.sort();
+    Ok(files)
+}
+
+/// Says which pipelines are in more than one runbook.
+fn same_names(runbooks: &[Found], environment: &Environment) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (number, found) in runbooks.iter().enumerate() {
+        // One that could not be read whole may have a name twice, or none.
+        let names = found.runbook.pipelines.iter().map(|pipeline| pipeline.name.text.as_str());
+        for name in names.filter(|name| !name.is_empty()).collect::<BTreeSet<_>>() {
+            let earlier =
+                runbooks[..number].iter().find(|other| other.runbook.pipeline(name).is_some());
+            if let Some(earlier) = earlier {
+                let files = [earlier, found].map(|found| path_from(&found.file, environment));
+                notes.push(format!(
+                    "the pipeline `{name}` is in both `{}` and `{}`",
+                    files[0], files[1]
+                ));
+            }
+        }
+    }
+    notes
+}
+
+/// Finds a pipeline by its name, in one runbook or in all that are installed: the runbook's file,
+/// its text, and what it says, which can be used.
+pub fn find_pipeline(
+    environment: &Environment,
+    name: &str,
+    file: Option<&Path>,
+) -> Result<(PathBuf, String, Runbook), FindError> {
+    let runbooks = match file {
+        Some(file) => vec![Found::read(&environment.work_dir.join(file))],
+        None => Installed::find(environment).runbooks,
+    };
+    let broken: Vec<PathBuf> = runbooks
+        .iter()
+        .filter(|found| !found.is_usable())
+        .map(|found| found.file.clone())
+        .collect();
+    let names: Vec<String> = runbooks
+        .iter()
+        .flat_map(|found| &found.runbook.pipelines)
+        .map(|pipeline| pipeline.name.text.clone())
+        .collect();
+    let of_file = file.is_some();
+    let mut with_it = runbooks
+        .into_iter()
+        // One that was named is looked at in any case: what is wrong with it may be why.
+        .filter(|found| found.runbook.pipeline(name).is_some() || of_file && !found.is_usable());
+    match (with_it.next(), with_it.next()) {
+        (Some(found), None) if found.is_usable() => Ok((found.file, found.text, found.runbook)),
+        (Some(found), None) => Err(FindError::Unusable(Box::new(found))),
+        (Some(one), Some(other)) => Err(FindError::Twice([one.file, other.file])),
+        (None, _) => {
+            let near = anyhook_engine::problem::nearest(name, names.iter().map(String::as_str));
+            Err(FindError::Unknown { near: near.map(str::to_owned), broken })
+        }
+    }
+}
+
+/// Why a pipeline was not found.
+#[derive(Debug)]
+pub enum FindError {
+    /// Its runbook has errors.
+    Unusable(Box<Found>),
+    /// Two runbooks have one of this name.
+    Twice([PathBuf; 2]),
+    /// No runbook has it.
+    Unknown {
+        /// A pipeline with a similar name.
+        near: Option<String>,
+        /// Runbooks that have errors, and may have it.
+        broken: Vec<PathBuf>,
+    },
+}
