@@ -9,6 +9,7 @@ use anyhook_engine::Places;
 use anyhook_engine::run::environment::{Inherits, recorded_path};
 use anyhook_hosts::log::LogHomes;
 use anyhook_hosts::{folder_variables, recognition};
+use anyhook_workflow::caller::{WORKFLOW_AGENT, WORKFLOW_CONTEXT};
 
 pub use anyhook_hook::environment::{Environment, folder, running_program};
 pub use anyhook_setup::shown;
@@ -61,11 +62,6 @@ pub fn agent_around() -> Option<AgentAbove> {
     let given = || env::var(launch::AGENT_ID).ok().filter(|id| !id.is_empty());
     known.or_else(|| given().map(|id| above(&id, launch::AGENT_ID)))
 }
-
-/// The variable that says which agent of a workflow a session is.
-pub const WORKFLOW_AGENT: &str = "ANYHOOK_WORKFLOW_AGENT";
-/// The variable that says that the agent's prompt has its context already.
-pub const WORKFLOW_CONTEXT: &str = "ANYHOOK_WORKFLOW_CONTEXT";
 
 /// Returns the agent of a workflow that this session is, and whether its prompt has its context
 /// already.

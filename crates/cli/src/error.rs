@@ -1,5 +1,7 @@
 //! Words and exit codes: what failed, which input, the cause, then `hint:` with the next step.
 
+pub mod workflow;
+
 use std::fmt::Display;
 use std::io;
 use std::path::Path;

@@ -79,7 +79,7 @@ fn main() -> ExitCode {
             return ExitCode::from(u8::from(!listens.unwrap_or(false)));
         }
         Some(gates::ARGUMENT) => {
-            workflow::watcher::run(&environment::Environment::read());
+            anyhook_workflow::watcher::run(&workflow::caller(&environment::Environment::read()));
             return ExitCode::SUCCESS;
         }
         Some(manual::ARGUMENT) => return manual::main(&arguments[1..]),

@@ -1,27 +1,135 @@
-//! Workflows on the disk: their definition, their state, their artifacts. The rules are in
-//! `anyhook_workflow`; here files are read and written.
-//!
-//! - [`project`]: what the project says, and its files;
-//! - [`store`]: the state file, which is the truth: locked, whole, with a way back;
-//! - [`submission`]: what an agent hands in;
-//! - [`context`]: what an agent is given;
-//! - [`documentation`]: what is new about what the project is made with, for that agent;
-//! - [`opinion`]: what another model thinks of what an agent made;
-//! - [`event`]: which of the workflow's agents an event is about;
-//! - [`gate`]: a person is asked through the daemon;
-//! - [`watcher`]: people are asked at gates that nobody waits at;
-//! - [`registry`]: the workflows of this user, over all projects;
-//! - [`session`]: the sessions of agents that `workflow run` has started.
+//! How commands meet workflows: the project around, the event that a hook is about, and the MCP
+//! servers that count. All else is in `anyhook_workflow`.
 
-pub mod changed;
-pub mod context;
-pub mod documentation;
-pub mod event;
-pub mod gate;
-pub mod opinion;
-pub mod project;
-pub mod registry;
-pub mod session;
-pub mod store;
-pub mod submission;
-pub mod watcher;
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+
+use anyhook_mcp::{Failure, Server, Stop};
+use anyhook_workflow::caller::Caller;
+use anyhook_workflow::definition;
+use anyhook_workflow::error::WorkflowError;
+use anyhook_workflow::event::HookEvent;
+use anyhook_workflow::project::Project;
+use anyhook_workflow::servers::Servers;
+use serde_json::json;
+
+use crate::environment::{Environment, workflow_agent};
+use crate::error::Trouble;
+use crate::ui::{Out, Tone, printable};
+use crate::{daemon, servers, waiting};
+
+/// No event that an agent sends is so large.
+const EVENT_LIMIT: u64 = 64 * 1024 * 1024;
+
+/// Returns what a workflow is to know of this process.
+pub fn caller(environment: &Environment) -> Caller {
+    let (agent, is_started_by_run) = workflow_agent();
+    Caller {
+        places: environment.places.clone(),
+        work_dir: environment.work_dir.clone(),
+        agent,
+        session: environment.agent_id.clone().filter(|_| is_started_by_run),
+        start_daemon: daemon::start,
+    }
+}
+
+/// Finds the project around, with its own workflow, or the one that comes with anyhook.
+pub fn find(environment: &Environment) -> Result<Project, Trouble> {
+    Project::at(environment.project_root(), caller(environment))
+        .map_err(|error| Trouble::of_workflow(error, environment))
+}
+
+/// Reads the event on standard input.
+pub fn read_event() -> Result<HookEvent, Trouble> {
+    let mut bytes = Vec::new();
+    io::stdin().lock().take(EVENT_LIMIT + 1).read_to_end(&mut bytes)?;
+    let value = serde_json::from_slice(&bytes).map_err(|error| {
+        Trouble::input(format!("standard input is no event: {error}"))
+            .hint("a hook's script gets its event there; `--event` is for such scripts")
+    })?;
+    Ok(HookEvent::of(value))
+}
+
+/// Returns the project and the workflow's agent that an event is about. What concerns no workflow is
+/// told before any file is read: whatever is wrong with one, others go on as ever.
+pub fn concerned(
+    event: &HookEvent,
+    environment: &Environment,
+) -> Result<Option<(Project, String)>, Trouble> {
+    let of_session = workflow_agent().0;
+    let of_session = of_session.as_deref();
+    if !event.is_of_subagent() && of_session.is_none() {
+        return Ok(None);
+    }
+    let known = event.agent(&definition::default(), of_session);
+    match find(environment) {
+        Ok(project) => {
+            let agent = event.agent(&project.definition, of_session);
+            Ok(agent.map(|agent| (project, agent)))
+        }
+        // A definition that cannot be read may name any agent; those of the usual one it does.
+        Err(trouble) if known.is_some() || of_session.is_some() => Err(trouble),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Answers a hook's event with something for the model; with nothing, if there is nothing to say.
+///
+/// As an object: a text with JSON in it would be taken for an answer itself.
+pub fn tell_model(text: &str, out: &mut Out) -> io::Result<()> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    out.text(&json!({"additional_context": text}).to_string())
+}
+
+/// Sends the agent of a hook's event back to work.
+pub fn send_back(error: WorkflowError) -> Result<u8, Trouble> {
+    use std::io::Write as _;
+
+    let trouble = Trouble::from(error);
+    let hint = trouble.next_step().unwrap_or_default();
+    writeln!(io::stderr(), "{}\nhint: {hint}", trouble.message())?;
+    Ok(anyhook_model::exit_code::BLOCKED)
+}
+
+/// Says on standard error that something which has happened could not be journaled.
+pub fn warn_of_journal(error: &io::Error) -> io::Result<()> {
+    let why = format!("this could not be journaled: {error}");
+    Out::stderr().line(&[(Tone::Warn, "warning: "), (Tone::Plain, &why)])
+}
+
+/// Returns where a file that a person named is, below the project.
+pub fn path_in_project(
+    project: &Project,
+    named: &Path,
+    environment: &Environment,
+) -> Result<String, Trouble> {
+    let shown = named.display();
+    let resolved = fs::canonicalize(environment.work_dir.join(named)).map_err(|error| {
+        Trouble::input(format!("`{shown}` cannot be read: {error}"))
+            .hint("`anyhook workflow status` shows which artifacts there are")
+    })?;
+    let root = fs::canonicalize(&project.root).unwrap_or_else(|_| project.root.clone());
+    let inner = resolved.strip_prefix(&root).map_err(|_| {
+        Trouble::input(format!("`{shown}` is outside of the project"))
+            .hint(format!("artifacts are below `{}`", project.root.display()))
+    })?;
+    let inner = inner.to_str().filter(|inner| !inner.is_empty());
+    inner.map(str::to_owned).ok_or_else(|| Trouble::input(format!("`{shown}` is no artifact")))
+}
+
+/// The MCP servers that count here; a person who waits for one is told so.
+#[derive(Debug)]
+pub struct ServersAround<'all>(pub &'all Environment);
+
+impl Servers for ServersAround<'_> {
+    fn find(&self, name: &str) -> Result<Server, Failure> {
+        servers::Servers::find(self.0).and_then(|servers| servers.server(name))
+    }
+
+    fn wait(&self, name: &str, stop: &Stop, work: &mut (dyn FnMut() + Send)) {
+        waiting::wait(&format!("asking {}", printable(name)), stop, work);
+    }
+}

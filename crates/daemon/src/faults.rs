@@ -1,10 +1,8 @@
-//! Points at which a test may end the process as `kill -9` would.
-//!
-//! `ANYHOOK_FAULT=store.append.written` ends it when it first comes by that point,
-//! `ANYHOOK_FAULT=store.append.written:3` at the third time. Only builds with debug assertions or the
-//! feature `faults` look at the variable: what is shipped has no such points.
+//! Points at which a test may end the daemon as `kill -9` would: [`anyhook_engine::faults`].
 
-/// Every point there is. A test compares it with the calls in the sources.
+pub use anyhook_engine::faults::{end, is_due, point};
+
+/// Every point of the daemon. A test compares it with the calls in the sources.
 pub const POINTS: &[&str] = &[
     "life.store.opened",
     "life.resumed",
@@ -51,56 +49,7 @@ pub const POINTS: &[&str] = &[
     "store.repair.snapshot_moved",
     "store.repair.segment_moved",
     "store.repair.tail_moved",
-    "workflow.state.begun",
-    "workflow.state.kept",
-    "workflow.state.written",
 ];
-
-/// Ends the process here if `ANYHOOK_FAULT` says so.
-#[inline]
-pub fn point(name: &str) {
-    if is_due(name) {
-        end();
-    }
-}
-
-/// Tells whether the process is to end at this point, and counts that it came by.
-///
-/// For a point in the middle of a system call: the caller does half of it and calls [`end`].
-#[cfg(any(debug_assertions, feature = "faults"))]
-pub fn is_due(name: &str) -> bool {
-    use std::sync::OnceLock;
-    use std::sync::atomic::{AtomicU64, Ordering};
-
-    static FAULT: OnceLock<Option<(String, u64)>> = OnceLock::new();
-    static PASSES: AtomicU64 = AtomicU64::new(0);
-
-    debug_assert!(POINTS.contains(&name), "{name} is not listed");
-    let fault = FAULT.get_or_init(|| parse(&std::env::var("ANYHOOK_FAULT").ok()?));
-    let Some((due, pass)) = fault else { return false };
-    due == name && PASSES.fetch_add(1, Ordering::Relaxed) + 1 == *pass
-}
-
-/// What is shipped ends nowhere.
-#[cfg(not(any(debug_assertions, feature = "faults")))]
-#[inline]
-pub fn is_due(_name: &str) -> bool {
-    false
-}
-
-/// Ends the process as `kill -9` would: no destructor runs, nothing is flushed.
-pub fn end() {
-    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
-}
-
-/// Reads `NAME` or `NAME:PASS`.
-#[cfg(any(debug_assertions, feature = "faults"))]
-fn parse(text: &str) -> Option<(String, u64)> {
-    match text.split_once(':') {
-        Some((name, pass)) => Some((name.to_owned(), pass.parse().ok()?)),
-        None => Some((text.to_owned(), 1)),
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -133,17 +82,9 @@ mod tests {
         let mut found = BTreeMap::new();
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
         points_below(&folder.join("src"), &mut found);
-        points_below(&folder.join("../cli/src/workflow"), &mut found);
         for name in POINTS {
             assert_eq!(found.remove(*name), Some(1), "{name} must be in the code, once");
         }
         assert!(found.is_empty(), "not in the list: {found:?}");
-    }
-
-    #[test]
-    fn a_point_may_have_a_pass() {
-        assert_eq!(parse("a.b"), Some(("a.b".to_owned(), 1)));
-        assert_eq!(parse("a.b:3"), Some(("a.b".to_owned(), 3)));
-        assert_eq!(parse("a.b:x"), None);
     }
 }

@@ -52,6 +52,7 @@ pub mod discover;
 pub mod dispatch;
 pub mod engine;
 pub mod failure_streak;
+pub mod faults;
 pub mod file_forms;
 pub mod front_matter;
 pub mod fuzzing;

@@ -6,7 +6,6 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde_json::Value;
 
-use anyhook_flow::fuzzing::places_are_in;
 use crate::context::context;
 use crate::definition::{default, read};
 use crate::graph::{mermaid, svg};
@@ -18,6 +17,7 @@ use crate::refusal::Refusal;
 use crate::schemas::validate_file;
 use crate::state::State;
 use crate::words::{Decision, StageStatus};
+use anyhook_flow::fuzzing::places_are_in;
 
 /// Reads bytes as a `workflow.toml`; what can be used is begun and drawn.
 pub fn workflow_file(data: &[u8]) {

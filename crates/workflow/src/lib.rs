@@ -6,14 +6,31 @@
 //! signal, artifacts ──schemas──▶ no fault ──┘
 //! ```
 //!
-//! Nothing here reads a file or a clock: whoever asks brings the files' contents and the time.
+//! The rules read neither a file nor a clock: [`context`], [`definition`], [`digest`], [`event`],
+//! [`findings`], [`graph`], [`machine`], [`refusal`], [`schemas`], [`state`], [`ways`], [`words`].
+//!
+//! With the feature `project`, which is on unless it is turned off, there is all that is done with
+//! them in a project:
+//!
+//! - [`project`]: the definition and the files of a project;
+//! - [`store`], [`transaction`]: the state file, which is the truth, and every change of it;
+//! - [`submission`], [`validation`]: what an agent hands in, and what is wrong with it;
+//! - [`briefing`]: what an agent is given, as a text;
+//! - [`documentation`], [`opinion`]: help from MCP servers, found and waited for by [`servers`];
+//! - [`gate`], [`question`], [`watcher`]: people are asked through the daemon;
+//! - [`registry`]: the workflows of this user, over all projects;
+//! - [`supervisor`]: starts the agents, and goes on when they have handed in.
+//!
+//! All of it fails with a [`WorkflowError`](error::WorkflowError), and prints nothing.
 
 #![expect(clippy::similar_names, reason = "a state has stages")]
 
 pub mod context;
 pub mod definition;
 pub mod digest;
+pub mod event;
 pub mod findings;
+pub mod fuzzing;
 pub mod graph;
 pub mod machine;
 pub mod refusal;
@@ -21,3 +38,40 @@ pub mod schemas;
 pub mod state;
 pub mod ways;
 pub mod words;
+
+#[cfg(feature = "project")]
+pub mod briefing;
+#[cfg(feature = "project")]
+pub mod caller;
+#[cfg(feature = "project")]
+pub mod changed;
+#[cfg(feature = "project")]
+pub mod documentation;
+#[cfg(feature = "project")]
+pub mod error;
+#[cfg(feature = "project")]
+pub mod gate;
+#[cfg(feature = "project")]
+pub mod opinion;
+#[cfg(feature = "project")]
+pub mod project;
+#[cfg(feature = "project")]
+pub mod question;
+#[cfg(feature = "project")]
+pub mod registry;
+#[cfg(feature = "project")]
+pub mod servers;
+#[cfg(feature = "project")]
+mod session;
+#[cfg(feature = "project")]
+pub mod store;
+#[cfg(feature = "project")]
+pub mod submission;
+#[cfg(feature = "project")]
+pub mod supervisor;
+#[cfg(feature = "project")]
+pub mod transaction;
+#[cfg(feature = "project")]
+pub mod validation;
+#[cfg(feature = "project")]
+pub mod watcher;

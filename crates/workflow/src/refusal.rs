@@ -157,6 +157,12 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// Tells whether it is about artifacts, and not about what the signal says: who, which stage, who
+    /// comes next.
+    pub fn is_about_artifacts(&self) -> bool {
+        matches!(self, Self::Artifacts(_) | Self::MissingArtifact { .. } | Self::NoSchema { .. })
+    }
+
     /// Returns the next step.
     pub fn hint(&self) -> String {
         match self {

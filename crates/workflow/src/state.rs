@@ -174,6 +174,21 @@ pub struct HistoryLine {
     pub note: Option<String>,
 }
 
+impl HistoryLine {
+    /// Returns it as a sentence: where, what, by whom, why.
+    pub fn sentence(&self) -> String {
+        let stage = self.stage.as_ref().map(|stage| format!("{stage} ")).unwrap_or_default();
+        format!("{stage}{}", self.sentence_without_stage())
+    }
+
+    /// As [`sentence`](Self::sentence), without where it was.
+    pub fn sentence_without_stage(&self) -> String {
+        let by = self.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+        let note = self.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+        format!("{}{by}{note}", self.what)
+    }
+}
+
 impl StageState {
     /// Makes a stage whose turn has not come.
     pub(super) fn new(stage: &StageDefinition) -> Self {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anyhook_mcp::context7::{Report, Status};
 use anyhook_model::exit_code;
+use anyhook_workflow::documentation;
 use clap::Args;
 
 use super::Ended;
@@ -11,9 +12,7 @@ use crate::environment::{Environment, workflow_agent};
 use crate::error::Trouble;
 use crate::ui::{Out, Tone};
 use crate::waiting::limit;
-use crate::workflow::documentation;
-use crate::workflow::event::HookEvent;
-use crate::workflow::project::Project;
+use crate::workflow::{self, ServersAround};
 
 /// Who asks by hand has so much patience, for all topics together.
 const WITHIN: Duration = Duration::from_secs(60);
@@ -49,7 +48,7 @@ pub fn run(arguments: &Context7Args, environment: &Environment, out: &mut Out) -
         return super::in_a_hook(before_work(arguments.timeout, environment));
     }
     let topics = topics(&arguments.topics)?;
-    let project = Project::find(environment)?;
+    let project = workflow::find(environment)?;
     let stage = arguments.stage.as_deref();
     if let Some(stage) = stage
         && project.definition.stage(stage).is_none()
@@ -60,7 +59,8 @@ pub fn run(arguments: &Context7Args, environment: &Environment, out: &mut Out) -
             .hint(format!("it has: {}", names.join(", "))));
     }
     let within = arguments.timeout.unwrap_or(WITHIN);
-    let reports = documentation::refresh(&project, environment, &topics, stage, within)?;
+    let servers = ServersAround(environment);
+    let reports = documentation::refresh(&project, &servers, &topics, stage, within)?;
     if arguments.json {
         out.json(&reports)?;
     } else {
@@ -77,14 +77,15 @@ pub fn run(arguments: &Context7Args, environment: &Environment, out: &mut Out) -
 
 /// Fetches what an agent should know before it works.
 fn before_work(within: Option<Duration>, environment: &Environment) -> Result<(), Trouble> {
-    let event = HookEvent::read()?;
-    let project = Project::find(environment)?;
+    let event = workflow::read_event()?;
+    let project = workflow::find(environment)?;
     let Some(agent) = event.agent(&project.definition, workflow_agent().0.as_deref()) else {
         return Ok(());
     };
     let Some(state) = project.state()? else { return Ok(()) };
     let within = within.unwrap_or(documentation::AT_START);
-    let reports = documentation::refresh_for(&project, environment, &state, &agent, within)?;
+    let servers = ServersAround(environment);
+    let reports = documentation::refresh_for(&project, &servers, &state, &agent, within)?;
     missing(&reports).map(drop)
 }
 

@@ -30,7 +30,7 @@ use crate::person::COMMAND_EVENT;
 use crate::servers::{self, Servers};
 use crate::target;
 use crate::ui::{Out, Tone, counted};
-use crate::workflow::project::Project;
+use crate::workflow;
 
 /// So far back the journal is looked at.
 const RECENT: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -258,8 +258,8 @@ fn look_at_servers(environment: &Environment, ward: &mut Ward<'_>) {
 
 /// Looks at the project's workflow, if it has one.
 fn look_at_workflow(environment: &Environment, ward: &mut Ward<'_>) {
-    let state = Project::find(environment).and_then(|project| match project.state()? {
-        Some(_) => project.begun().map(Some),
+    let state = workflow::find(environment).and_then(|project| match project.state()? {
+        Some(_) => Ok(Some(project.begun()?)),
         None => Ok(None),
     });
     match state {

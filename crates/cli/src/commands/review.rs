@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhook_mcp::second_opinion::{Review, Verdict};
 use anyhook_model::exit_code;
+use anyhook_workflow::opinion;
 use clap::Args;
 
 use super::Ended;
@@ -12,9 +13,7 @@ use crate::environment::{Environment, workflow_agent};
 use crate::error::Trouble;
 use crate::ui::{Out, Tone};
 use crate::waiting::limit;
-use crate::workflow::event::HookEvent;
-use crate::workflow::opinion;
-use crate::workflow::project::Project;
+use crate::workflow::{self, ServersAround, path_in_project};
 
 /// Ask another model for its opinion of an artifact, through its MCP server
 ///
@@ -44,9 +43,9 @@ pub fn run(arguments: &ReviewArgs, environment: &Environment, out: &mut Out) -> 
     let Some(artifact) = &arguments.artifact else {
         return super::in_a_hook(after_work(within, environment));
     };
-    let project = Project::find(environment)?;
-    let path = project.inner_path(artifact, environment)?;
-    let review = opinion::review(&project, environment, &path, within)?;
+    let project = workflow::find(environment)?;
+    let path = path_in_project(&project, artifact, environment)?;
+    let review = opinion::review(&project, &ServersAround(environment), &path, within)?;
     if arguments.json {
         out.json(&review)?;
     } else if review.reason.is_none() {
@@ -62,13 +61,14 @@ pub fn run(arguments: &ReviewArgs, environment: &Environment, out: &mut Out) -> 
 
 /// Asks about what an agent has completed.
 fn after_work(within: Duration, environment: &Environment) -> Result<(), Trouble> {
-    let event = HookEvent::read()?;
-    let project = Project::find(environment)?;
+    let event = workflow::read_event()?;
+    let project = workflow::find(environment)?;
     let Some(agent) = event.agent(&project.definition, workflow_agent().0.as_deref()) else {
         return Ok(());
     };
     let Some(state) = project.state()? else { return Ok(()) };
-    opinion::review_for(&project, environment, &state, &agent, within)
+    let servers = ServersAround(environment);
+    Ok(opinion::review_for(&project, &servers, &state, &agent, within)?)
 }
 
 fn show(review: &Review, out: &mut Out) -> Result<(), Trouble> {

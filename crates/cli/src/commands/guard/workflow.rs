@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use anyhook_model::exit_code;
+use anyhook_workflow::project::Project;
+use anyhook_workflow::question::{Decided, wait_for_person};
 use anyhook_workflow::state::State;
 use anyhook_workflow::words::WorkflowStatus;
 use anyhook_workflow::{definition, machine};
@@ -11,14 +13,12 @@ use crate::commands::Ended;
 use crate::commands::workflow::report::waits;
 use crate::environment::Environment;
 use crate::ui::{Out, Tone};
-use crate::workflow::event::HookEvent;
-use crate::workflow::gate::wait_for_person;
-use crate::workflow::project::Project;
+use crate::workflow;
 
 pub fn run(wait: Option<Duration>, environment: &Environment) -> Ended {
-    let event = HookEvent::read()?;
+    let event = workflow::read_event()?;
     let usual = definition::default();
-    let project = match Project::find(environment) {
+    let project = match workflow::find(environment) {
         Ok(project) => project,
         // A definition that cannot be read may name anybody; those of the usual one it does.
         Err(trouble) if event.called_agent(&usual).is_some() => return Err(trouble),
@@ -29,9 +29,15 @@ pub fn run(wait: Option<Duration>, environment: &Environment) -> Ended {
     if let Some(limit) = wait
         && let Some(stage) = state.paused_at.clone()
         && !is_due(&project, &state, &agent)
-        && let Some(decided) = wait_for_person(&project, environment, &stage, limit)?
     {
-        state = decided;
+        match wait_for_person(&project, &stage, limit)? {
+            Decided::Elsewhere(decided) => state = decided,
+            Decided::Here(changed) => {
+                changed.not_journaled.iter().try_for_each(workflow::warn_of_journal)?;
+                state = changed.state;
+            }
+            Decided::NotInTime => {}
+        }
     }
     let is_over = matches!(state.status, WorkflowStatus::Completed | WorkflowStatus::Aborted);
     if is_over || is_due(&project, &state, &agent) {

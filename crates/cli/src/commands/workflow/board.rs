@@ -1,12 +1,12 @@
 //! The board: where every stage is, for a terminal.
 
 use anyhook_model::report::workflow::{NextAgent, StageReport, Waiting, WorkflowReport};
+use anyhook_workflow::opinion::lines;
 use jiff::Timestamp;
 
 use crate::commands::Ended;
 use crate::commands::agent::age;
 use crate::ui::{Cell, Out, Tone};
-use crate::workflow::opinion::lines;
 
 /// Draws the board.
 pub fn draw(report: &WorkflowReport, now: Timestamp, out: &mut Out) -> Ended {

@@ -7,19 +7,21 @@ use anyhook_engine::{Problem, Severity};
 use anyhook_flow::runbook::{self, Finding, Name};
 use anyhook_model::exit_code;
 use anyhook_model::report::workflow::WorkflowCheckReport;
+use anyhook_workflow::project::{Written, definition_file, schema_files};
 use anyhook_workflow::schemas::Schema;
 
 use crate::commands::Ended;
 use crate::drawing::draw;
 use crate::environment::Environment;
+use crate::error::workflow::WHOLE_SCHEMA;
 use crate::runbooks::{path_from, problem};
 use crate::ui::{Out, Tone, counted};
-use crate::workflow::project::{Project, Written, definition_file, schema_files};
+use crate::workflow::caller;
 
 pub fn run(file: Option<&Path>, json: bool, environment: &Environment, out: &mut Out) -> Ended {
     let named = file.map(|file| environment.work_dir.join(file));
     let is_named = named.is_some();
-    let file = named.unwrap_or_else(|| definition_file(environment));
+    let file = named.unwrap_or_else(|| definition_file(&environment.project_root()));
     if !is_named && file.symlink_metadata().is_err() {
         if json {
             let report =
@@ -62,12 +64,7 @@ pub fn run(file: Option<&Path>, json: bool, environment: &Environment, out: &mut
 
 /// Finds the schemas of the project's own that cannot be used: they are part of it.
 fn schemas(written: &Written, environment: &Environment) -> Vec<Finding> {
-    let project = Project {
-        root: environment.project_root(),
-        definition: written.reading.definition.clone(),
-        file: Some(written.file.clone()),
-        text: Some(written.text.clone()),
-    };
+    let project = written.project(environment.project_root(), caller(environment));
     // Of a path that cannot be one it has been told.
     let is_told = |file: &Name| {
         let place = Some(Range::from(&file.span));
@@ -79,10 +76,7 @@ fn schemas(written: &Written, environment: &Environment) -> Vec<Finding> {
             Err(error) => {
                 (error.to_string(), "write it, or fix the path; it is below the project's root")
             }
-            Ok(text) => (
-                Schema::new(&text).err()?.to_string(),
-                "everything that a schema refers to must be in it; nothing is fetched",
-            ),
+            Ok(text) => (Schema::new(&text).err()?.to_string(), WHOLE_SCHEMA),
         };
         let message = format!("`{}` cannot be used: {why}", file.text);
         Some(Finding::error("schema", message).at(&file.span).hint(hint))

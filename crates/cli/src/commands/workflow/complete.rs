@@ -4,7 +4,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhook_model::exit_code;
-use anyhook_workflow::refusal::Refusal;
+use anyhook_workflow::error::WorkflowError;
+use anyhook_workflow::event::agent_named;
+use anyhook_workflow::transaction::Changed;
 use anyhook_workflow::words::WorkflowStatus;
 use clap::Args;
 use serde_json::Value;
@@ -12,16 +14,11 @@ use serde_json::Value;
 use super::board;
 use super::report::report;
 use super::status::show;
-use super::validate::{SignalOf, block, signal_of};
 use crate::commands::Ended;
-use crate::environment::{Environment, workflow_agent};
+use crate::environment::Environment;
 use crate::error::Trouble;
 use crate::ui::{Out, Tone};
-use crate::workflow::event::{HookEvent, agent_named};
-use crate::workflow::project::Project;
-use crate::workflow::session;
-use crate::workflow::store::words;
-use crate::workflow::submission::HandedIn;
+use crate::workflow;
 
 /// No signal is so large.
 const LIMIT: u64 = 4 * 1024 * 1024;
@@ -46,24 +43,16 @@ pub fn run(arguments: &CompleteArgs, environment: &Environment, out: &mut Out) -
     if arguments.event {
         return of_event(environment);
     }
-    let project = Project::find(environment)?;
+    let project = workflow::find(environment)?;
     let signal = match (&arguments.agent, &arguments.signal) {
         (Some(name), _) => {
             let agent = agent_named(&project.definition, name).unwrap_or_else(|| name.clone());
-            let path = project.signal_path(&agent);
-            project.read_json(&path).map_err(|error| error.trouble(&path))?
+            project.read_signal(&agent)?
         }
         (None, file) => read(file.as_deref().unwrap_or(Path::new("-")), environment)?,
     };
-    project.begun()?;
-    let agent = signal.get("agent").and_then(Value::as_str).unwrap_or_default().to_owned();
-    speaks_for_itself(&project, &agent)?;
-    let handed_in = HandedIn::read(&project, signal, environment)?;
-    let (state, effects) =
-        project.change(environment, |state| handed_in.complete(&project.definition, state))?;
-    if !effects.is_unchanged {
-        session::end_own(&agent, environment);
-    }
+    let Changed { state, effects, not_journaled } = project.submit(signal)?;
+    not_journaled.iter().try_for_each(workflow::warn_of_journal)?;
     if arguments.json {
         return show(&project, &state, true, out);
     }
@@ -71,7 +60,7 @@ pub fn run(arguments: &CompleteArgs, environment: &Environment, out: &mut Out) -
         out.line(&[(Tone::Dim, "this signal is known already; nothing changed")])?;
     }
     for line in &effects.told {
-        out.line(&[(Tone::Good, "• "), (Tone::Plain, &words(line))])?;
+        out.line(&[(Tone::Good, "• "), (Tone::Plain, &line.sentence())])?;
     }
     out.gap()?;
     let mut report = report(&project, &state);
@@ -82,39 +71,22 @@ pub fn run(arguments: &CompleteArgs, environment: &Environment, out: &mut Out) -
     board::draw(&report, anyhook_engine::now(), out)
 }
 
-/// Looks whether a session that is an agent of the workflow hands in its own work.
-fn speaks_for_itself(project: &Project, agent: &str) -> Result<(), Trouble> {
-    let own = workflow_agent().0;
-    let own = own.and_then(|name| agent_named(&project.definition, &name));
-    match own {
-        Some(own) if own != agent => {
-            let why =
-                format!("this is the session of `{own}`, and the signal speaks for `{agent}`");
-            Err(Trouble::input(why).hint(format!("let `{agent}` hand in its own work")))
-        }
-        _ => Ok(()),
-    }
-}
-
 /// Takes in what the agent of an event has made; sends it back if that cannot be.
 fn of_event(environment: &Environment) -> Ended {
-    let event = HookEvent::read()?;
-    let SignalOf { project, signal, .. } = match signal_of(&event, environment)? {
-        Ok(Some(signal)) => signal,
-        Ok(None) => return Ok(exit_code::OK),
-        Err(why) => return block(&why),
+    let event = workflow::read_event()?;
+    let Some((project, agent)) = workflow::concerned(&event, environment)? else {
+        return Ok(exit_code::OK);
     };
-    let handed_in = HandedIn::read(&project, signal, environment)?;
-    let mut refusal: Option<Refusal> = None;
-    let completed = project.change(environment, |state| {
-        handed_in.complete(&project.definition, state).inspect_err(|why| {
-            refusal = Some(why.clone());
-        })
-    });
-    match (completed, refusal) {
-        (Ok(_), _) => Ok(exit_code::OK),
-        (Err(_), Some(refusal)) => block(&format!("{refusal}\nhint: {}", refusal.hint())),
-        (Err(trouble), None) => Err(trouble),
+    match project.submit_of(&agent) {
+        Ok(changed) => {
+            let warning = changed.and_then(|changed| changed.not_journaled);
+            warning.iter().try_for_each(workflow::warn_of_journal)?;
+            Ok(exit_code::OK)
+        }
+        Err(error @ (WorkflowError::Refused(_) | WorkflowError::NoSignal { .. })) => {
+            workflow::send_back(error)
+        }
+        Err(error) => Err(error.into()),
     }
 }
 

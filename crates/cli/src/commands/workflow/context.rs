@@ -1,16 +1,17 @@
 //! `anyhook workflow context`: what an agent is given before it begins.
 
 use anyhook_model::exit_code;
+use anyhook_workflow::briefing::{self, Briefing};
+use anyhook_workflow::event::agent_named;
 use anyhook_workflow::machine;
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::status::warn_of_config;
 use crate::commands::Ended;
 use crate::environment::{Environment, workflow_agent};
+use crate::error::Trouble;
 use crate::ui::{Out, printable};
-use crate::workflow::context::{Given, Part, not_now};
-use crate::workflow::event::{HookEvent, agent_named, tell_model};
-use crate::workflow::project::Project;
+use crate::workflow::{self, tell_model};
 
 #[derive(Args)]
 pub struct ContextArgs {
@@ -28,21 +29,45 @@ pub struct ContextArgs {
     event: bool,
 }
 
+/// A part of what an agent is given. They come in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Who it is, what it is to do, where the workflow is
+    WorkflowState,
+    /// project-config.json
+    ProjectConfig,
+    /// What others have made, and current documentation
+    UpstreamArtifacts,
+    /// What it is to make
+    OutputSchema,
+}
+
+impl From<Part> for briefing::Part {
+    fn from(part: Part) -> Self {
+        match part {
+            Part::WorkflowState => Self::WorkflowState,
+            Part::ProjectConfig => Self::ProjectConfig,
+            Part::UpstreamArtifacts => Self::UpstreamArtifacts,
+            Part::OutputSchema => Self::OutputSchema,
+        }
+    }
+}
+
 pub fn run(arguments: &ContextArgs, environment: &Environment, out: &mut Out) -> Ended {
     if arguments.event {
         return give(arguments.part, environment, out);
     }
-    let project = Project::find(environment)?;
+    let project = workflow::find(environment)?;
     let state = project.begun()?;
     let name = arguments.agent.as_deref().unwrap_or_default();
     let agent = agent_named(&project.definition, name).unwrap_or_else(|| name.to_owned());
-    let given = Given::read(&project, &state, &agent)?;
+    let given = Briefing::read(&project, &state, &agent)?;
     warn_of_config(&project)?;
     if arguments.json {
         out.json(&given.report())?;
         return Ok(exit_code::OK);
     }
-    let text = arguments.part.map_or_else(|| given.text(), |part| given.part(part));
+    let text = text_of(&given, arguments.part);
     // What agents have written may not play with a terminal.
     for line in text.lines() {
         out.text(&printable(line))?;
@@ -52,27 +77,38 @@ pub fn run(arguments: &ContextArgs, environment: &Environment, out: &mut Out) ->
 
 /// Gives the agent of an event what it is to know. Whoever is none of the workflow gets nothing.
 fn give(part: Option<Part>, environment: &Environment, out: &mut Out) -> Ended {
-    let event = HookEvent::read()?;
-    let (of_session, is_given) = workflow_agent();
+    let event = workflow::read_event()?;
+    let (_, is_given) = workflow_agent();
     if is_given && !event.is_of_subagent() {
         return Ok(exit_code::OK);
     }
-    let Some((project, agent)) = event.concerns(of_session.as_deref(), environment)? else {
+    let Some((project, agent)) = workflow::concerned(&event, environment)? else {
         return Ok(exit_code::OK);
     };
     let Some(state) = project.state()? else { return Ok(exit_code::OK) };
     let is_open = machine::next(&project.definition, &state).iter().any(|one| one.agent == agent);
-    let text = match Given::read(&project, &state, &agent) {
-        Ok(given) if is_open => part.map_or_else(|| given.text(), |part| given.part(part)),
+    let text = match Briefing::read(&project, &state, &agent) {
+        Ok(given) if is_open => text_of(&given, part),
         // Said once, whichever parts there are.
         Ok(_) if part.is_none_or(|part| part == Part::WorkflowState) => {
             not_your_turn(&state, &agent)
         }
-        Err(error) if part.is_none_or(|part| part == Part::WorkflowState) => not_now(&error),
+        Err(error) if part.is_none_or(|part| part == Part::WorkflowState) => {
+            not_now(&Trouble::from(error))
+        }
         Ok(_) | Err(_) => String::new(),
     };
     tell_model(&text, out)?;
     Ok(exit_code::OK)
+}
+
+fn text_of(briefing: &Briefing, part: Option<Part>) -> String {
+    part.map_or_else(|| briefing.text(), |part| briefing.part(part.into()))
+}
+
+/// Says that there is nothing for an agent to begin with now, so that it knows.
+fn not_now(trouble: &Trouble) -> String {
+    format!("# The workflow cannot have you begin now\n{}", trouble.message())
 }
 
 fn not_your_turn(state: &anyhook_workflow::state::State, agent: &str) -> String {

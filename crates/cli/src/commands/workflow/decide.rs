@@ -1,6 +1,7 @@
 //! `anyhook workflow approve` and `reject`: what a person says at a gate.
 
 use anyhook_workflow::machine::{self, Choice, Effects};
+use anyhook_workflow::project::Project;
 use anyhook_workflow::refusal::Refusal;
 use anyhook_workflow::state::State;
 use anyhook_workflow::words::{Asks, Decision};
@@ -10,8 +11,7 @@ use super::status::show;
 use crate::commands::Ended;
 use crate::environment::Environment;
 use crate::ui::{Out, Tone};
-use crate::workflow::project::Project;
-use crate::workflow::store::words;
+use crate::workflow;
 
 #[derive(Args)]
 pub struct DecideArgs {
@@ -76,16 +76,17 @@ fn decide(
     out: &mut Out,
     machine: impl FnOnce(&Project, &State, Choice<'_>) -> Result<(State, Effects), Refusal>,
 ) -> Ended {
-    let project = Project::find(environment)?;
-    project.begun()?;
+    let project = workflow::find(environment)?;
     let choice =
         Choice { by: &arguments.by, note: arguments.note.as_deref(), at: anyhook_engine::now() };
-    let (state, effects) = project.change(environment, |state| machine(&project, state, choice))?;
+    let changed = project.change(|state| machine(&project, state, choice))?;
+    changed.not_journaled.iter().try_for_each(workflow::warn_of_journal)?;
+    let (state, effects) = (changed.state, changed.effects);
     if arguments.json {
         return show(&project, &state, true, out);
     }
     for line in &effects.told {
-        out.line(&[(Tone::Good, "• "), (Tone::Plain, &words(line))])?;
+        out.line(&[(Tone::Good, "• "), (Tone::Plain, &line.sentence())])?;
     }
     out.gap()?;
     show(&project, &state, false, out)

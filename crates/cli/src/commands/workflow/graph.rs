@@ -7,7 +7,7 @@ use clap::Args;
 use crate::commands::Ended;
 use crate::environment::Environment;
 use crate::ui::Out;
-use crate::workflow::project::Project;
+use crate::workflow;
 
 #[derive(Args)]
 pub struct GraphArgs {
@@ -20,7 +20,7 @@ pub struct GraphArgs {
 }
 
 pub fn run(arguments: &GraphArgs, environment: &Environment, out: &mut Out) -> Ended {
-    let project = Project::find(environment)?;
+    let project = workflow::find(environment)?;
     let state = if arguments.plain { None } else { project.state()? };
     // A state of another definition says nothing about this one.
     let state = state.filter(|state| state.fits(&project.definition).is_none());

@@ -6,10 +6,10 @@ use anyhook_model::report::workflow::{HistoryReport, WorkflowHistoryReport};
 use crate::commands::Ended;
 use crate::environment::Environment;
 use crate::ui::{Cell, Out, Tone};
-use crate::workflow::project::Project;
+use crate::workflow;
 
 pub fn run(json: bool, environment: &Environment, out: &mut Out) -> Ended {
-    let project = Project::find(environment)?;
+    let project = workflow::find(environment)?;
     let state = project.begun()?;
     if json {
         let lines = state.history.into_iter().map(|line| HistoryReport {

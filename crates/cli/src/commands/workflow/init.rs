@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhook_workflow::definition;
+use anyhook_workflow::project::{CONFIG, definition_file, write_whole};
 use serde_json::json;
 
 use super::status::show;
@@ -11,7 +12,7 @@ use crate::environment::Environment;
 use crate::error::Trouble;
 use crate::runbooks::path_from;
 use crate::ui::{Out, Tone};
-use crate::workflow::project::{CONFIG, Project, definition_file, write_whole};
+use crate::workflow;
 
 /// What `git` need not know of `ARTIFACTS/system`.
 const IGNORED: &str = ".workflow-*.lock\nworkflow-state.*.json\n";
@@ -25,13 +26,13 @@ pub fn run(json: bool, environment: &Environment, out: &mut Out) -> Ended {
     });
     let config = serde_json::to_string_pretty(&config).map_err(std::io::Error::from)? + "\n";
     // What is there is looked at first: nothing is written beside something that cannot be used.
-    let existing = Project::find(environment)?;
+    let existing = workflow::find(environment)?;
     existing.config()?;
     if existing.state()?.is_some() {
         existing.begun()?;
     }
     let wrote =
-        [(definition_file(environment), definition::DEFAULT), (root.join(CONFIG), config.as_str())];
+        [(definition_file(&root), definition::DEFAULT), (root.join(CONFIG), config.as_str())];
     existing.make_folder(&existing.system())?;
     for (file, text) in &wrote {
         let path = path_from(file, environment);
@@ -44,8 +45,10 @@ pub fn run(json: bool, environment: &Environment, out: &mut Out) -> Ended {
     }
     // Locks and states of before are of this machine alone.
     write_new(&existing.system().join(".gitignore"), IGNORED)?;
-    let project = Project::find(environment)?;
-    let (state, is_new) = project.begin(environment)?;
+    let project = workflow::find(environment)?;
+    let (begun, is_new) = project.begin()?;
+    begun.not_journaled.iter().try_for_each(workflow::warn_of_journal)?;
+    let state = begun.state;
     if !json {
         let word = if is_new { "began" } else { "goes on with" };
         out.line(&[

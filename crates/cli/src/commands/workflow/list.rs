@@ -4,17 +4,25 @@ use std::path::Path;
 
 use anyhook_model::exit_code;
 use anyhook_model::report::workflow::{ListedWorkflow, WorkflowListReport};
+use anyhook_workflow::machine::next;
+use anyhook_workflow::project::Project;
+use anyhook_workflow::registry::{self, Found, Listed};
+use anyhook_workflow::state::State;
+use anyhook_workflow::ways::is_stuck;
+use anyhook_workflow::words::{Asks, WorkflowStatus};
+use jiff::Timestamp;
 
 use super::board;
 use crate::commands::Ended;
 use crate::commands::agent::age;
 use crate::environment::{Environment, shown};
+use crate::error::Trouble;
 use crate::ui::{Cell, Out, Tone};
-use crate::workflow::registry;
+use crate::workflow::caller;
 
 pub fn run(json: bool, environment: &Environment, out: &mut Out) -> Ended {
     let now = anyhook_engine::now();
-    let workflows = registry::list(environment, now);
+    let workflows = listed(environment, now);
     if json {
         out.json(&WorkflowListReport { workflows })?;
         return Ok(exit_code::OK);
@@ -46,4 +54,76 @@ pub fn run(json: bool, environment: &Environment, out: &mut Out) -> Ended {
         }
     }
     Ok(exit_code::OK)
+}
+
+/// Returns where every workflow is, the one that changed last first.
+fn listed(environment: &Environment, now: Timestamp) -> Vec<ListedWorkflow> {
+    let all = registry::list(&caller(environment), now).into_iter();
+    let mut listed: Vec<ListedWorkflow> = all.map(|one| report(one, environment)).collect();
+    listed.sort_by_key(|one| std::cmp::Reverse(one.since));
+    listed
+}
+
+fn report(listed: Listed, environment: &Environment) -> ListedWorkflow {
+    let Listed { entry, now } = listed;
+    let known = ListedWorkflow {
+        project: entry.project.display().to_string(),
+        workflow: entry.workflow,
+        id: entry.id,
+        status: "gone".to_owned(),
+        execution_mode: entry.execution_mode,
+        stage: entry.stage,
+        waiting_for: None,
+        since: entry.updated_at,
+        problem: None,
+    };
+    match now {
+        Found::There(found) => {
+            let (project, state) = *found;
+            ListedWorkflow {
+                waiting_for: waiting_for(&project, &state),
+                since: since(&state),
+                status: state.status.name().to_owned(),
+                execution_mode: state.execution_mode.map(|mode| mode.name().to_owned()),
+                workflow: state.workflow,
+                id: state.id,
+                stage: state.current_stage,
+                ..known
+            }
+        }
+        Found::Gone => known,
+        Found::Unreadable(error) => ListedWorkflow {
+            status: "unreadable".to_owned(),
+            problem: Some(Trouble::of_workflow(error, environment).message().to_owned()),
+            ..known
+        },
+    }
+}
+
+/// Says who has to do something.
+fn waiting_for(project: &Project, state: &State) -> Option<String> {
+    if matches!(state.status, WorkflowStatus::Completed | WorkflowStatus::Aborted) {
+        return None;
+    }
+    let stages = project.definition.stages.iter();
+    let of_person = stages.filter_map(|stage| {
+        let name = &stage.name.text;
+        let now = state.stages.get(name)?;
+        match now.asks {
+            Some(Asks::Approval) => Some(format!("a person: approve {name}")),
+            Some(Asks::Choice) => Some(format!("a person: bugs of {name}")),
+            None if is_stuck(now) => Some(format!("a person: {name} is {}", now.status.name())),
+            None => None,
+        }
+    });
+    let agents = next(&project.definition, state).into_iter().map(|one| one.agent);
+    let all: Vec<String> = of_person.chain(agents).collect();
+    (!all.is_empty()).then(|| all.join(", "))
+}
+
+/// Returns since when a workflow is as it is: a person is asked since the stage was completed,
+/// whatever others have done meanwhile.
+fn since(state: &State) -> Timestamp {
+    let paused = state.paused_at.as_ref().and_then(|stage| state.stages.get(stage));
+    paused.and_then(|stage| stage.completed_at).unwrap_or(state.updated_at)
 }

@@ -2,6 +2,7 @@
 
 use anyhook_model::exit_code;
 use anyhook_model::report::workflow::{NextAgent, WorkflowNextReport};
+use anyhook_workflow::project::Project;
 use anyhook_workflow::state::State;
 use anyhook_workflow::ways::{Way, out_of};
 use anyhook_workflow::words::WorkflowStatus;
@@ -13,8 +14,7 @@ use super::status::warn_of_config;
 use crate::commands::Ended;
 use crate::environment::{Environment, workflow_agent};
 use crate::ui::{Out, Tone};
-use crate::workflow::event::{HookEvent, tell_model};
-use crate::workflow::project::Project;
+use crate::workflow::{self, tell_model};
 
 #[derive(Args)]
 pub struct NextArgs {
@@ -33,7 +33,7 @@ pub fn run(arguments: &NextArgs, environment: &Environment, out: &mut Out) -> En
     if arguments.event {
         return tell_orchestrator(arguments.review.as_deref(), environment, out);
     }
-    let project = Project::find(environment)?;
+    let project = workflow::find(environment)?;
     let state = project.begun()?;
     warn_of_config(&project)?;
     let mut next = next(&project, &state);
@@ -59,11 +59,11 @@ pub fn run(arguments: &NextArgs, environment: &Environment, out: &mut Out) -> En
 /// Tells the main agent who comes next, so that it hands on the work. One that is itself an agent
 /// of the workflow hands nothing on.
 fn tell_orchestrator(review: Option<&str>, environment: &Environment, out: &mut Out) -> Ended {
-    let event = HookEvent::read()?;
+    let event = workflow::read_event()?;
     if workflow_agent().0.is_some() || event.is_of_subagent() {
         return Ok(exit_code::OK);
     }
-    let project = Project::find(environment)?;
+    let project = workflow::find(environment)?;
     let is_call = event.value.get("tool_name").is_some();
     let called = event.called_agent(&project.definition);
     if is_call && called.is_none() {

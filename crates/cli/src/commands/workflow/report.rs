@@ -3,15 +3,14 @@
 use anyhook_model::report::workflow::{
     ArtifactReport, NextAgent, ReviewReport, StageReport, Waiting, WorkflowReport,
 };
+use anyhook_workflow::changed::has_changed;
 use anyhook_workflow::definition::{ArtifactDefinition, StageDefinition};
 use anyhook_workflow::machine;
+use anyhook_workflow::opinion::opinion_since;
+use anyhook_workflow::project::Project;
 use anyhook_workflow::state::State;
 use anyhook_workflow::ways::{self, Way};
 use anyhook_workflow::words::Asks;
-
-use crate::workflow::changed::has_changed;
-use crate::workflow::opinion::opinion_since;
-use crate::workflow::project::Project;
 
 /// Returns where a workflow is.
 pub fn report(project: &Project, state: &State) -> WorkflowReport {

@@ -1,22 +1,19 @@
 //! `anyhook workflow reset`: a stage again, the state before, other rules, or all anew. What was
 //! there is kept.
 
-use std::fs;
-
 use anyhook_workflow::machine::{self, Choice, Effects};
+use anyhook_workflow::project::Project;
 use anyhook_workflow::refusal::Refusal;
-use anyhook_workflow::state::{HistoryLine, State};
+use anyhook_workflow::state::State;
+use anyhook_workflow::transaction::Replacement;
 use anyhook_workflow::words::StageStatus;
 use clap::Args;
 
 use super::status::show;
 use crate::commands::Ended;
 use crate::environment::{Environment, person};
-use crate::error::Trouble;
 use crate::ui::{Out, Tone};
-use crate::workflow::project::Project;
-use crate::workflow::store::journal;
-use crate::workflow::watcher;
+use crate::workflow;
 
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option by itself")]
@@ -45,24 +42,24 @@ pub struct ResetArgs {
 }
 
 pub fn run(arguments: &ResetArgs, environment: &Environment, out: &mut Out) -> Ended {
-    let project = Project::find(environment)?;
+    let project = workflow::find(environment)?;
     let by = arguments.by.clone().unwrap_or_else(person);
     let note = arguments.note.as_deref();
-    let state = match &arguments.stage {
-        Some(stage) => {
-            project.begun()?;
-            let choice = Choice { by: &by, note, at: anyhook_engine::now() };
-            let again = |state: &_| again(&project, state, stage, choice);
-            project.change(environment, again)?.0
+    let choice = Choice { by: &by, note, at: anyhook_engine::now() };
+    let changed = match &arguments.stage {
+        Some(stage) => project.change(|state| again(&project, state, stage, choice))?,
+        None if arguments.rules => project.accept_rules(choice)?,
+        None => {
+            let with = if arguments.previous { Replacement::Previous } else { Replacement::Fresh };
+            let replaced = project.replace(with, &by, note)?;
+            if let Some(kept) = replaced.kept.filter(|_| !arguments.json) {
+                out.line(&[(Tone::Dim, "kept as "), (Tone::Dim, &kept)])?;
+            }
+            replaced.changed
         }
-        None if arguments.rules => {
-            let choice = Choice { by: &by, note, at: anyhook_engine::now() };
-            let accept = |state: &_| machine::accept_rules(&project.definition, state, choice);
-            project.change(environment, accept)?.0
-        }
-        None => replace(&project, environment, arguments, &by, out)?,
     };
-    show(&project, &state, arguments.json, out)
+    changed.not_journaled.iter().try_for_each(workflow::warn_of_journal)?;
+    show(&project, &changed.state, arguments.json, out)
 }
 
 fn again(
@@ -78,54 +75,4 @@ fn again(
         }
         _ => machine::rollback(&project.definition, state, stage, choice),
     }
-}
-
-/// Puts the state aside, and another in its place.
-fn replace(
-    project: &Project,
-    environment: &Environment,
-    arguments: &ResetArgs,
-    by: &str,
-    out: &mut Out,
-) -> Result<State, Trouble> {
-    let _lock = project.lock()?;
-    let now = project.state().ok().flatten().map_or(0, |state| state.revision);
-    let (mut state, what) = if arguments.previous {
-        let previous = project.previous_file();
-        let state = project.read_state(&previous)?.ok_or_else(|| {
-            Trouble::input("there is no state before the last change")
-                .hint("`anyhook workflow reset --all` begins anew")
-        })?;
-        (state, "previous state taken")
-    } else {
-        (project.fresh()?.0, "begun anew")
-    };
-    let file = project.state_file();
-    if file.symlink_metadata().is_ok() {
-        let stamp = anyhook_engine::now().strftime("%Y%m%dT%H%M%S%.3f");
-        let kept = file.with_file_name(format!("workflow-state.{stamp}.json"));
-        fs::copy(&file, &kept).map_err(|error| Trouble::at(&kept, error))?;
-        if !arguments.json {
-            let name = kept.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            out.line(&[(Tone::Dim, "kept as "), (Tone::Dim, &project.system_path(&name))])?;
-        }
-    }
-    // It goes on from there: what was decided since then is to be decided again.
-    state.revision = state.revision.max(now) + 1;
-    state.updated_at = anyhook_engine::now();
-    let line = HistoryLine {
-        revision: state.revision,
-        at: state.updated_at,
-        what: what.to_owned(),
-        stage: None,
-        by: Some(by.to_owned()),
-        note: arguments.note.clone(),
-    };
-    state.history.push(line.clone());
-    project.write(environment, &state)?;
-    journal(project, environment, &[line]);
-    if state.stages.values().any(|stage| stage.asks.is_some()) {
-        watcher::announce(environment);
-    }
-    Ok(state)
 }

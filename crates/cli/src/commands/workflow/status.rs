@@ -1,6 +1,8 @@
 //! `anyhook workflow status`: the board.
 
 use anyhook_model::exit_code;
+use anyhook_workflow::briefing::NO_CONFIG;
+use anyhook_workflow::project::{CONFIG, Project};
 use anyhook_workflow::state::State;
 
 use super::board;
@@ -8,11 +10,10 @@ use super::report::report;
 use crate::commands::Ended;
 use crate::environment::Environment;
 use crate::ui::{Out, Tone};
-use crate::workflow::context::NO_CONFIG;
-use crate::workflow::project::{CONFIG, Project};
+use crate::workflow;
 
 pub fn run(json: bool, environment: &Environment, out: &mut Out) -> Ended {
-    let project = Project::find(environment)?;
+    let project = workflow::find(environment)?;
     let state = project.begun()?;
     warn_of_config(&project)?;
     show(&project, &state, json, out)

@@ -1,26 +1,20 @@
 //! `anyhook workflow validate`: what is wrong with artifacts, place by place.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use anyhook_model::exit_code;
 use anyhook_model::report::workflow::{FileFault, ValidateReport, ValidatedFile};
-use anyhook_workflow::definition::{ArtifactDefinition, SchemaChoice};
-use anyhook_workflow::machine;
-use anyhook_workflow::refusal::Refusal;
-use anyhook_workflow::schemas::{Fault, Kind, validate};
-use anyhook_workflow::state::State;
+use anyhook_workflow::error::WorkflowError;
+use anyhook_workflow::project::Project;
+use anyhook_workflow::schemas::Fault;
+use anyhook_workflow::validation::Validated;
 use clap::{Args, ValueEnum};
-use serde_json::Value;
 
 use crate::commands::Ended;
-use crate::environment::{Environment, workflow_agent};
+use crate::environment::Environment;
 use crate::error::Trouble;
 use crate::ui::{Out, Tone, counted};
-use crate::workflow::context::Given;
-use crate::workflow::event::HookEvent;
-use crate::workflow::project::{CONFIG, Project, Unreadable};
-use crate::workflow::submission::HandedIn;
+use crate::workflow::{self, path_in_project};
 
 #[derive(Args)]
 pub struct ValidateArgs {
@@ -53,11 +47,11 @@ pub fn run(arguments: &ValidateArgs, environment: &Environment, out: &mut Out) -
     if arguments.event {
         return of_event(arguments.part, environment);
     }
-    let project = Project::find(environment)?;
-    let named = || arguments.files.iter().map(|file| project.inner_path(file, environment));
+    let project = workflow::find(environment)?;
+    let named = || arguments.files.iter().map(|file| path_in_project(&project, file, environment));
     let paths = if arguments.all { all(&project)? } else { named().collect::<Result<_, _>>()? };
     let files: Result<Vec<ValidatedFile>, Trouble> =
-        paths.iter().map(|path| look(&project, path, environment)).collect();
+        paths.iter().map(|path| look(&project, path)).collect();
     let files = files?;
     let is_valid = files.iter().all(|file| file.valid);
     if arguments.json {
@@ -94,152 +88,37 @@ fn show(files: &[ValidatedFile], out: &mut Out) -> Result<(), Trouble> {
 
 /// Returns the paths of all artifacts that are there, below the project.
 fn all(project: &Project) -> Result<Vec<String>, Trouble> {
-    let definition = &project.definition;
-    let stages = definition.stages.iter().map(|stage| (&stage.agent.text, &stage.artifacts));
-    let reviews = definition.reviews.iter().map(|review| (&review.agent.text, &review.artifacts));
-    let mut paths = vec![CONFIG.to_owned()];
-    for (agent, artifacts) in stages.chain(reviews) {
-        let made = artifacts.iter().map(|artifact| definition.path(agent, &artifact.file.text));
-        paths.extend(made);
-        paths.push(project.signal_path(agent));
-    }
-    for kind in [Kind::STATE, Kind::CONTEXT_REFRESH, Kind::SECOND_OPINION] {
-        paths.push(project.system_path(kind.row().file));
-    }
-    paths.retain(|path| project.root.join(path).symlink_metadata().is_ok());
-    // Several stages may be of one agent.
-    let mut seen = std::collections::BTreeSet::new();
-    paths.retain(|path| seen.insert(path.clone()));
+    let paths = project.artifact_paths();
     if paths.is_empty() {
         return Err(Trouble::input("there is no artifact yet").hint("anyhook workflow next"));
     }
     Ok(paths)
 }
 
-/// Looks at one file, by the schema that the workflow has for it, or by its name.
-fn look(
-    project: &Project,
-    path: &str,
-    environment: &Environment,
-) -> Result<ValidatedFile, Trouble> {
-    let choice = choice(project, path);
-    let schema = choice.as_ref().map(|choice| match choice {
-        SchemaChoice::Kind(kind) => kind.to_string(),
-        SchemaChoice::File(file) => file.text.clone(),
-    });
-    let faults = match (project.read_json(path), &choice) {
-        (Err(error), _) => vec![unreadable(&error)],
-        (Ok(value), Some(SchemaChoice::Kind(kind))) => validate(*kind, &value),
-        (Ok(value), Some(SchemaChoice::File(file))) => {
-            let schemas = project.own_schemas(environment)?;
-            schemas.get(&file.text).map(|schema| schema.validate(&value)).unwrap_or_default()
-        }
-        // What cannot be checked does not pass.
-        (Ok(_), None) => vec![Fault::new("", format!("there is no schema for `{path}`"))],
-    };
+fn look(project: &Project, path: &str) -> Result<ValidatedFile, Trouble> {
+    let Validated { schema, faults } = project.validate_file(path)?;
     let faults =
         faults.into_iter().map(|Fault { pointer, message }| FileFault { pointer, message });
     let faults: Vec<FileFault> = faults.collect();
     Ok(ValidatedFile { path: path.to_owned(), schema, valid: faults.is_empty(), faults })
 }
 
-fn unreadable(error: &Unreadable) -> Fault {
-    Fault::new("", error.to_string())
-}
-
-fn choice(project: &Project, path: &str) -> Option<SchemaChoice> {
-    let definition = &project.definition;
-    let of = |agent: &str, artifacts: &[ArtifactDefinition]| {
-        let is = |one: &&ArtifactDefinition| definition.path(agent, &one.file.text) == path;
-        artifacts.iter().find(is).map(|artifact| artifact.schema.clone())
-    };
-    let stage = definition.stages.iter().find_map(|one| of(&one.agent.text, &one.artifacts));
-    let review = || definition.reviews.iter().find_map(|one| of(&one.agent.text, &one.artifacts));
-    let known = || Kind::of_file(path).map(SchemaChoice::Kind);
-    stage.or_else(review).or_else(known)
-}
-
-/// An agent's signal.
-#[derive(Debug)]
-pub struct SignalOf {
-    /// The project.
-    pub project: Project,
-    /// What it says.
-    pub signal: Value,
-    /// The workflow as it is.
-    pub state: State,
-}
-
-/// Returns the signal of an event's agent: none if it has nothing to hand in, or why there is none.
-pub fn signal_of(
-    event: &HookEvent,
-    environment: &Environment,
-) -> Result<Result<Option<SignalOf>, String>, Trouble> {
-    let concerned = event.concerns(workflow_agent().0.as_deref(), environment)?;
-    let Some((project, agent)) = concerned else { return Ok(Ok(None)) };
-    let Some(state) = project.state()? else { return Ok(Ok(None)) };
-    let is_open = machine::next(&project.definition, &state).iter().any(|one| one.agent == agent);
-    if !is_open {
-        return Ok(Ok(None));
-    }
-    let path = project.signal_path(&agent);
-    let signal = match project.read_json(&path) {
-        Ok(signal) => signal,
-        Err(error) => return Ok(Err(no_signal(&project, &state, &agent, &error.to_string())?)),
-    };
-    let told = signal.get("agent").and_then(Value::as_str).unwrap_or(&agent);
-    if told != agent {
-        let why = format!("it speaks for `{told}`");
-        return Ok(Err(no_signal(&project, &state, &agent, &why)?));
-    }
-    let id = signal.get("id").and_then(Value::as_str).unwrap_or_default();
-    if state.signals.iter().any(|known| known == id) {
-        let why = format!("its id `{id}` is that of a signal that was handed in before");
-        return Ok(Err(no_signal(&project, &state, &agent, &why)?));
-    }
-    Ok(Ok(Some(SignalOf { project, signal, state })))
-}
-
-fn no_signal(project: &Project, state: &State, agent: &str, why: &str) -> Result<String, Trouble> {
-    let given = Given::read(project, state, agent)?;
-    let path = project.signal_path(agent);
-    Ok(format!(
-        "you are not done: `{path}` is to say that you are, and {why}\nhint: write your artifacts, then this:\n{}",
-        given.signal()
-    ))
-}
-
+/// Looks at what the agent of an event would hand in; sends it back if that cannot be.
 fn of_event(part: Option<HandedPart>, environment: &Environment) -> Ended {
-    let event = HookEvent::read()?;
-    let SignalOf { project, signal, state } = match signal_of(&event, environment)? {
-        Ok(Some(signal)) => signal,
-        Ok(None) => return Ok(exit_code::OK),
+    let event = workflow::read_event()?;
+    let Some((project, agent)) = workflow::concerned(&event, environment)? else {
+        return Ok(exit_code::OK);
+    };
+    let Err(error) = project.check_submission_of(&agent) else { return Ok(exit_code::OK) };
+    let is_of_artifacts = match &error {
+        WorkflowError::Refused(refusal) => refusal.is_about_artifacts(),
         // Said once, whichever parts there are.
-        Err(_) if part == Some(HandedPart::Artifacts) => return Ok(exit_code::OK),
-        Err(why) => return block(&why),
+        WorkflowError::NoSignal { .. } => false,
+        _ => return Err(error.into()),
     };
-    let handed_in = HandedIn::read(&project, signal, environment)?;
-    let Err(refusal) = handed_in.complete(&project.definition, &state) else {
-        return Ok(exit_code::OK);
-    };
-    let is_of_artifacts = matches!(
-        refusal,
-        Refusal::Artifacts(_) | Refusal::MissingArtifact { .. } | Refusal::NoSchema { .. }
-    );
-    let is_of_part = match part {
-        None => true,
-        Some(HandedPart::Artifacts) => is_of_artifacts,
-        // All else is about what the signal says: who, which stage, who comes next.
-        Some(HandedPart::Signal) => !is_of_artifacts,
-    };
-    if !is_of_part {
-        return Ok(exit_code::OK);
+    match part {
+        Some(HandedPart::Artifacts) if !is_of_artifacts => Ok(exit_code::OK),
+        Some(HandedPart::Signal) if is_of_artifacts => Ok(exit_code::OK),
+        _ => workflow::send_back(error),
     }
-    block(&format!("{refusal}\nhint: {}", refusal.hint()))
-}
-
-/// Sends the agent back to work.
-pub fn block(why: &str) -> Ended {
-    writeln!(std::io::stderr(), "{why}")?;
-    Ok(exit_code::BLOCKED)
 }

@@ -1,6 +1,8 @@
 //! What is said when nobody works any more, and the way on.
 
 use anyhook_model::exit_code;
+use anyhook_workflow::gate::Gate;
+use anyhook_workflow::project::Project;
 use anyhook_workflow::state::State;
 use anyhook_workflow::ways::{is_stuck, out_of};
 use anyhook_workflow::words::WorkflowStatus;
@@ -8,8 +10,6 @@ use anyhook_workflow::words::WorkflowStatus;
 use crate::commands::Ended;
 use crate::commands::workflow::{board, report};
 use crate::ui::{Out, Tone};
-use crate::workflow::gate::Gate;
-use crate::workflow::project::Project;
 
 /// Says where a workflow is at which nobody works.
 pub fn tell(project: &Project, state: &State, out: &mut Out) -> Ended {

@@ -1,17 +1,17 @@
 //! What is told while a workflow runs: a line for everything that happens.
 
 use std::collections::BTreeSet;
+use std::io;
 
 use anyhook_model::pipeline::{Phase, PipelineView, Plan, Work};
+use anyhook_workflow::gate::Gate;
 use anyhook_workflow::machine::Invocation;
 use anyhook_workflow::state::State;
+use anyhook_workflow::supervisor::{Observer, work_of};
 use jiff::Timestamp;
 
-use super::plan::work_of;
-use crate::error::Trouble;
 use crate::ui::{Out, Tone};
-use crate::workflow::gate::Gate;
-use crate::workflow::store::deed;
+use crate::workflow::warn_of_journal;
 
 /// Tells what happens.
 pub struct Progress<'out> {
@@ -32,13 +32,7 @@ impl<'out> Progress<'out> {
         self.out
     }
 
-    pub fn line(
-        &mut self,
-        at: Timestamp,
-        stage: &str,
-        tone: Tone,
-        text: &str,
-    ) -> Result<(), Trouble> {
+    fn line(&mut self, at: Timestamp, stage: &str, tone: Tone, text: &str) -> io::Result<()> {
         let time = at.strftime("%H:%M:%S").to_string();
         let mut lines = text.lines();
         self.out.line(&[
@@ -50,18 +44,20 @@ impl<'out> Progress<'out> {
             self.out.line(&[(Tone::Plain, &format!("{:34}{more}", ""))])?;
         }
         // Whoever looks sees it at once, also through a pipe.
-        Ok(self.out.flush()?)
+        self.out.flush()
     }
 
     /// Tells the next step about what was told last.
-    pub fn hint(&mut self, text: &str) -> Result<(), Trouble> {
+    fn hint(&mut self, text: &str) -> io::Result<()> {
         self.out.pieces(&[(Tone::Plain, &format!("{:34}", ""))])?;
         self.out.hint(text)?;
-        Ok(self.out.flush()?)
+        self.out.flush()
     }
+}
 
+impl Observer for Progress<'_> {
     /// Tells what happened to the state since it was last told of.
-    pub fn history(&mut self, state: &State) -> Result<(), Trouble> {
+    fn state(&mut self, state: &State) -> io::Result<()> {
         let before = self.revision.replace(state.revision);
         let Some(before) = before else { return Ok(()) };
         for line in state.history.iter().filter(|line| line.revision > before) {
@@ -74,18 +70,23 @@ impl<'out> Progress<'out> {
                 "completed" | "passed" | "approved" => Tone::Good,
                 _ => Tone::Plain,
             };
-            self.line(line.at, line.stage.as_deref().unwrap_or_default(), tone, &deed(line))?;
+            self.line(
+                line.at,
+                line.stage.as_deref().unwrap_or_default(),
+                tone,
+                &line.sentence_without_stage(),
+            )?;
         }
         Ok(())
     }
 
     /// Tells that an agent was started.
-    pub fn started(
+    fn started(
         &mut self,
         work: &Invocation,
         plan: &Plan,
         pipeline: &PipelineView,
-    ) -> Result<(), Trouble> {
+    ) -> io::Result<()> {
         self.known.insert(pipeline.id.to_string());
         let command = plan.steps.iter().find_map(|step| match &step.work {
             Work::Agent(agent) => Some(agent.run.text.as_str()),
@@ -102,7 +103,7 @@ impl<'out> Progress<'out> {
     }
 
     /// Tells of pipelines what is new: that one is at work already, that one waits for a person.
-    pub fn pipelines(&mut self, pipelines: &[&PipelineView]) -> Result<(), Trouble> {
+    fn at_work(&mut self, pipelines: &[&PipelineView]) -> io::Result<()> {
         let now = anyhook_engine::now();
         for pipeline in pipelines {
             let Some((_, work)) = work_of(pipeline) else { continue };
@@ -124,9 +125,21 @@ impl<'out> Progress<'out> {
     }
 
     /// Tells that a person is asked through the daemon.
-    pub fn asked(&mut self, gate: &Gate) -> Result<(), Trouble> {
+    fn asked(&mut self, gate: &Gate) -> io::Result<()> {
         self.line(anyhook_engine::now(), &gate.stage, Tone::Warn, &gate.question)?;
         self.hint("anyhook decision list")
+    }
+
+    fn worked_in_vain(&mut self, pipeline: &PipelineView) -> io::Result<()> {
+        self.hint(&format!("anyhook pipeline logs {}", pipeline.id))
+    }
+
+    fn no_help(&mut self, stage: &str, what: &str, why: &str) -> io::Result<()> {
+        self.line(anyhook_engine::now(), stage, Tone::Warn, &format!("no {what}: {why}"))
+    }
+
+    fn not_journaled(&mut self, error: &io::Error) -> io::Result<()> {
+        warn_of_journal(error)
     }
 }
 

@@ -10,8 +10,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use super::Wish;
-use crate::environment::{Environment, WORKFLOW_AGENT, WORKFLOW_CONTEXT};
-use crate::workflow::project::Project;
+use crate::caller::{WORKFLOW_AGENT, WORKFLOW_CONTEXT};
+use crate::project::Project;
 
 /// They have limits of their own; whoever keeps to none is told to end.
 const LIMIT: Duration = Duration::from_secs(90);
@@ -22,20 +22,16 @@ const LONGEST: u64 = 4 * 1024;
 
 /// A process that helps.
 #[derive(Debug)]
-pub struct Help {
+pub struct HelpProcess {
     child: Child,
     since: Instant,
     /// What it says went wrong. A file: nobody has to read along, and no server can hold it open.
     complaint: File,
 }
 
-impl Help {
-    pub fn begin(
-        project: &Project,
-        environment: &Environment,
-        wish: &Wish<'_>,
-    ) -> io::Result<Self> {
-        let binary = environment.places.binary.as_deref().unwrap_or(Path::new("anyhook"));
+impl HelpProcess {
+    pub fn begin(project: &Project, wish: &Wish<'_>) -> io::Result<Self> {
+        let binary = project.caller.places.binary.as_deref().unwrap_or(Path::new("anyhook"));
         let complaint = tempfile::tempfile()?;
         let mut child = Command::new(binary)
             .args([wish.command, "--event"])

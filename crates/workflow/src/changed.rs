@@ -1,8 +1,9 @@
 //! Artifacts that are others than when their stage was completed.
 
-use anyhook_workflow::state::StageState;
+use crate::state::StageState;
 
-use super::project::{Project, Unreadable};
+use super::error::Unreadable;
+use super::project::Project;
 
 /// Tells whether a stage's artifact is there, and another than when it was completed.
 pub fn has_changed(project: &Project, stage: &StageState, path: &str) -> bool {

@@ -7,19 +7,15 @@ use std::time::Duration;
 
 use anyhook_engine::now;
 use anyhook_mcp::context7::{self, Report, Status, ToolNames};
-use anyhook_mcp::{Limits, Stop};
-use anyhook_workflow::schemas::{Kind, validate};
-use anyhook_workflow::state::State;
-use anyhook_workflow::words::StageStatus;
 use jiff::SignedDuration;
 use serde_json::Value;
 
-use super::project::{Project, Unreadable, invalid};
-use crate::environment::Environment;
-use crate::error::Trouble;
-use crate::servers::Servers;
-use crate::ui::printable;
-use crate::waiting;
+use crate::error::{FileError, FileKind, Unreadable, WorkflowError};
+use crate::project::Project;
+use crate::schemas::{Kind, validate};
+use crate::servers::{self, Servers};
+use crate::state::State;
+use crate::words::StageStatus;
 
 /// The server that is asked where the workflow names none.
 const SERVER: &str = "context7";
@@ -31,14 +27,14 @@ pub const AT_START: Duration = Duration::from_secs(25);
 /// Asks about topics, and keeps what came of it.
 pub fn refresh(
     project: &Project,
-    environment: &Environment,
+    servers: &dyn Servers,
     topics: &[String],
     stage: Option<&str>,
     deadline: Duration,
-) -> Result<Vec<Report>, Trouble> {
+) -> Result<Vec<Report>, WorkflowError> {
     // What could not be kept is not asked for.
     kept(project)?;
-    let mut reports = ask(project, environment, topics, deadline);
+    let mut reports = ask(project, servers, topics, deadline);
     for report in &mut reports {
         report.for_stage = stage.map(str::to_owned);
     }
@@ -50,11 +46,11 @@ pub fn refresh(
 /// project that there is no current report of. Returns what came of it.
 pub fn refresh_for(
     project: &Project,
-    environment: &Environment,
+    servers: &dyn Servers,
     state: &State,
     agent: &str,
     deadline: Duration,
-) -> Result<Vec<Report>, Trouble> {
+) -> Result<Vec<Report>, WorkflowError> {
     let is_worked_on = |stage: &str| {
         state.stages.get(stage).is_some_and(|stage| stage.status == StageStatus::InProgress)
     };
@@ -81,7 +77,7 @@ pub fn refresh_for(
     if topics.is_empty() {
         return Ok(Vec::new());
     }
-    refresh(project, environment, &topics, Some(name), deadline)
+    refresh(project, servers, &topics, Some(name), deadline)
 }
 
 /// Returns what there is for the agent of a stage; nothing, if the file cannot be used.
@@ -110,51 +106,45 @@ fn topics(config: &Value) -> Vec<String> {
 
 fn ask(
     project: &Project,
-    environment: &Environment,
+    servers: &dyn Servers,
     topics: &[String],
     deadline: Duration,
 ) -> Vec<Report> {
     let rule = project.definition.documentation.as_ref();
     let name = rule.map_or(SERVER, |rule| rule.server.as_str());
-    match Servers::find(environment).and_then(|servers| servers.server(name)) {
-        Ok(server) => {
-            let stop = Stop::default();
-            let limits = Limits { deadline, stop: stop.clone(), ..Limits::default() };
-            let names = ToolNames::default();
-            waiting::wait(&format!("asking {}", printable(name)), &stop, || {
-                context7::refresh(&server, &names, topics, &limits, &now)
-            })
-        }
-        Err(failure) => {
-            let failed = Err(failure);
-            topics.iter().map(|topic| context7::report(topic, name, &failed, now())).collect()
-        }
-    }
+    let asked = servers::ask(servers, name, deadline, |server, limits| {
+        context7::refresh(server, &ToolNames::default(), topics, &limits, &now)
+    });
+    asked.unwrap_or_else(|failure| {
+        let failed = Err(failure);
+        topics.iter().map(|topic| context7::report(topic, name, &failed, now())).collect()
+    })
 }
 
 /// Returns the reports that are kept. A file that is not as it must be is refused: it may be
 /// somebody's own.
-fn kept(project: &Project) -> Result<Vec<Report>, Trouble> {
+fn kept(project: &Project) -> Result<Vec<Report>, WorkflowError> {
     let path = path(project);
     let value = match project.read_json(&path) {
         Ok(value) => value,
         Err(Unreadable::Absent) => return Ok(Vec::new()),
-        Err(error) => return Err(error.trouble(&path).hint(MEND)),
+        Err(error) => return Err(WorkflowError::file(FileKind::Documentation, &path, error)),
     };
     let faults = validate(Kind::CONTEXT_REFRESH, &value);
     if !faults.is_empty() {
-        return Err(invalid(&path, &faults).hint(MEND));
+        let why = FileError::Invalid(faults);
+        return Err(WorkflowError::file(FileKind::Documentation, &path, why));
     }
     // One that stands alone is a list of one.
     let value = if value.is_array() { value } else { Value::Array(vec![value]) };
-    serde_json::from_value(value)
-        .map_err(|error| Trouble::input(format!("`{path}` is not valid: {error}")).hint(MEND))
+    serde_json::from_value(value).map_err(|error| {
+        let why = FileError::Unusable(error.to_string());
+        WorkflowError::file(FileKind::Documentation, &path, why)
+    })
 }
 
-const MEND: &str = "mend it or move it away; nothing is written over it";
-
 /// Keeps reports beside those that are there; one of the same topic and stage takes its place.
-fn keep(project: &Project, reports: &[Report]) -> Result<(), Trouble> {
+fn keep(project: &Project, reports: &[Report]) -> Result<(), WorkflowError> {
     let _lock = project.lock()?;
     project.write_json(&path(project), &together(kept(project)?, reports))
 }

@@ -1,20 +1,11 @@
 //! Which of the workflow's agents an event is about.
 
-use std::io::Read;
+use serde_json::Value;
 
-use anyhook_workflow::definition::{self, Definition};
-use serde_json::{Value, json};
-
-use super::project::Project;
-use crate::environment::Environment;
-use crate::error::Trouble;
-use crate::ui::Out;
+use crate::definition::Definition;
 
 /// The tool that starts a subagent.
 pub const SUBAGENT_TOOL: &str = "Subagent";
-
-/// No event that an agent sends is so large.
-const LIMIT: u64 = 64 * 1024 * 1024;
 
 /// An event of a hook.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,17 +17,6 @@ pub struct HookEvent {
 }
 
 impl HookEvent {
-    /// Reads the event on standard input.
-    pub fn read() -> Result<Self, Trouble> {
-        let mut bytes = Vec::new();
-        std::io::stdin().lock().take(LIMIT + 1).read_to_end(&mut bytes)?;
-        let value: Value = serde_json::from_slice(&bytes).map_err(|error| {
-            Trouble::input(format!("standard input is no event: {error}"))
-                .hint("a hook's script gets its event there; `--event` is for such scripts")
-        })?;
-        Ok(Self::of(value))
-    }
-
     /// Takes an event.
     pub fn of(value: Value) -> Self {
         let name = value.get("event_type").and_then(Value::as_str);
@@ -64,28 +44,6 @@ impl HookEvent {
         told.into_iter().flatten().find_map(|name| agent_named(definition, name))
     }
 
-    /// Returns the project and the workflow's agent that it is about. What is nobody's business here
-    /// is told before any file is read: whatever is wrong with one, others go on as ever.
-    pub fn concerns(
-        &self,
-        of_session: Option<&str>,
-        environment: &Environment,
-    ) -> Result<Option<(Project, String)>, Trouble> {
-        if !self.is_of_subagent() && of_session.is_none() {
-            return Ok(None);
-        }
-        let known = self.agent(&definition::default(), of_session);
-        match Project::find(environment) {
-            Ok(project) => {
-                let agent = self.agent(&project.definition, of_session);
-                Ok(agent.map(|agent| (project, agent)))
-            }
-            // A definition that cannot be read may name anybody; those of the usual one it does.
-            Err(trouble) if known.is_some() || of_session.is_some() => Err(trouble),
-            Err(_) => Ok(None),
-        }
-    }
-
     /// Returns the workflow's agent that a call of a tool is to start.
     pub fn called_agent(&self, definition: &Definition) -> Option<String> {
         if self.text("/tool_name") != Some(SUBAGENT_TOOL) {
@@ -95,16 +53,6 @@ impl HookEvent {
         told.iter()
             .find_map(|name| agent_named(definition, self.text(&format!("/tool_input/{name}"))?))
     }
-}
-
-/// Answers a hook's event with something for the model; with nothing, if there is nothing to say.
-///
-/// As an object: a text with JSON in it would be taken for an answer itself.
-pub fn tell_model(text: &str, out: &mut Out) -> std::io::Result<()> {
-    if text.is_empty() {
-        return Ok(());
-    }
-    out.text(&json!({"additional_context": text}).to_string())
 }
 
 /// Finds an agent of a definition, as agents' files may be named: `system-architect` is
@@ -119,7 +67,10 @@ pub fn agent_named(definition: &Definition, name: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::definition;
 
     fn agent(event: Value, of_session: Option<&str>) -> Option<String> {
         HookEvent::of(event).agent(&definition::default(), of_session)

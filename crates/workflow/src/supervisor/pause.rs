@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
-use anyhook_workflow::machine::Invocation;
-use anyhook_workflow::state::State;
 use jiff::Timestamp;
+
+use crate::machine::Invocation;
+use crate::state::State;
 
 /// The pause after the first failure; each further one doubles it.
 const FIRST: Duration = Duration::from_secs(1);

@@ -6,29 +6,28 @@
 
 use anyhook_mcp::context7::Report;
 use anyhook_model::report::workflow::{FindingsReport, WorkflowContextReport};
-use anyhook_workflow::context::{self as rules, Context, Output};
-use anyhook_workflow::definition::SchemaChoice;
-use anyhook_workflow::findings::Findings;
-use anyhook_workflow::machine::{self, Invocation};
-use anyhook_workflow::state::State;
-use clap::ValueEnum;
 use serde_json::{Value, json};
 
-use super::documentation::reports_for;
-use super::opinion::sent_back_with;
-use super::project::{CONFIG, Project, Unreadable};
-use crate::error::Trouble;
+use crate::context::{self as rules, Context, Output};
+use crate::definition::SchemaChoice;
+use crate::documentation::reports_for;
+use crate::error::{FileKind, WorkflowError};
+use crate::findings::Findings;
+use crate::machine::{self, Invocation};
+use crate::opinion::sent_back_with;
+use crate::project::{CONFIG, Project};
+use crate::state::State;
 
 /// A part of what an agent is given. They come in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Who it is, what it is to do, where the workflow is
+    /// Who it is, what it is to do, where the workflow is.
     WorkflowState,
-    /// project-config.json
+    /// `project-config.json`.
     ProjectConfig,
-    /// What others have made, and current documentation
+    /// What others have made, and current documentation.
     UpstreamArtifacts,
-    /// What it is to make
+    /// What it is to make.
     OutputSchema,
 }
 
@@ -58,7 +57,7 @@ const SIGNAL: usize = 500;
 
 /// Everything that an agent is given.
 #[derive(Debug)]
-pub struct Given {
+pub struct Briefing {
     context: Context,
     description: Option<String>,
     state: State,
@@ -71,34 +70,22 @@ pub struct Given {
     mark: String,
 }
 
-impl Given {
+impl Briefing {
     /// Reads what an agent is given.
-    pub fn read(project: &Project, state: &State, agent: &str) -> Result<Self, Trouble> {
-        let mut context = rules::context(&project.definition, state, agent).map_err(|error| {
-            let trouble = Trouble::input(error.to_string());
-            trouble.hint(error.hint())
-        })?;
+    pub fn read(project: &Project, state: &State, agent: &str) -> Result<Self, WorkflowError> {
+        let mut context = rules::context(&project.definition, state, agent)?;
         let mut upstream = Vec::new();
         for made in &context.upstream {
-            let value = project.read_json(&made.path).map_err(|error| {
-                let why = format!(
-                    "`{agent}` needs `{}`, which the stage `{}` made: {error}",
-                    made.path, made.stage
-                );
-                Trouble::input(why)
-                    .hint(format!("have it made again: anyhook workflow reset {}", made.stage))
-            })?;
+            let (agent, path, stage) = (agent.to_owned(), made.path.clone(), made.stage.clone());
+            let value = match project.read_json(&made.path) {
+                Ok(value) => value,
+                Err(why) => {
+                    return Err(WorkflowError::InputUnreadable { agent, path, stage, why });
+                }
+            };
             let maker = state.stages.get(&made.stage);
             if maker.is_some_and(|maker| maker.has_changed(&made.path, &value)) {
-                let why = format!(
-                    "`{agent}` needs `{}`, which has changed since the stage `{}` was completed",
-                    made.path, made.stage
-                );
-                let hint = format!(
-                    "undo the change, or have it made again: anyhook workflow reset {}",
-                    made.stage
-                );
-                return Err(Trouble::input(why).hint(hint));
+                return Err(WorkflowError::InputChanged { agent, path, stage });
             }
             upstream.push((made.path.clone(), value));
         }
@@ -284,7 +271,7 @@ enum Config {
 pub const NO_CONFIG: &str = "project-config.json is not there: agents are told nothing of the project's technology, constraints and risk. Write it anew, or take it back from version control; `anyhook workflow init` writes an empty one.";
 
 impl Config {
-    fn read(project: &Project) -> Result<Self, Trouble> {
+    fn read(project: &Project) -> Result<Self, WorkflowError> {
         Ok(project.config()?.map_or(Self::Absent, Self::Read))
     }
 
@@ -302,8 +289,8 @@ fn found(findings: &Findings) -> FindingsReport {
 }
 
 /// Returns the text that an agent is given, all of it.
-pub fn text(project: &Project, state: &State, agent: &str) -> Result<String, Trouble> {
-    Ok(Given::read(project, state, agent)?.text())
+pub fn text(project: &Project, state: &State, agent: &str) -> Result<String, WorkflowError> {
+    Ok(Briefing::read(project, state, agent)?.text())
 }
 
 /// Says where the stages are.
@@ -312,11 +299,12 @@ fn stages(state: &State) -> String {
     format!("Stages: {}.", each.collect::<Vec<_>>().join(", "))
 }
 
-fn schema(project: &Project, choice: &SchemaChoice) -> Result<Value, Trouble> {
+fn schema(project: &Project, choice: &SchemaChoice) -> Result<Value, WorkflowError> {
     match choice {
         SchemaChoice::Kind(kind) => Ok(serde_json::from_str(kind.row().text).unwrap_or_default()),
         SchemaChoice::File(file) => {
-            project.read_json(&file.text).map_err(|error: Unreadable| error.trouble(&file.text))
+            let schema = project.read_json(&file.text);
+            schema.map_err(|error| WorkflowError::file(FileKind::Other, &file.text, error))
         }
     }
 }
@@ -369,9 +357,4 @@ fn without_descriptions(value: &Value) -> Value {
         Value::Array(elements) => elements.iter().map(without_descriptions).collect(),
         other => other.clone(),
     }
-}
-
-/// Says that there is nothing for an agent to begin with now, so that it knows.
-pub fn not_now(error: &Trouble) -> String {
-    format!("# The workflow cannot have you begin now\n{}", error.message())
 }

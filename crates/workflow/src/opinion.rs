@@ -7,22 +7,19 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhook_engine::now;
+use anyhook_mcp::Failure;
 use anyhook_mcp::second_opinion::{self, Review, Reviewer};
-use anyhook_mcp::{Failure, Limits, Stop};
-use anyhook_workflow::context::Context;
-use anyhook_workflow::findings::Findings;
-use anyhook_workflow::schemas::{Kind, validate};
-use anyhook_workflow::state::{StageState, State};
-use anyhook_workflow::words::ReviewStatus;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::project::Project;
-use crate::environment::Environment;
-use crate::error::Trouble;
-use crate::servers::Servers;
-use crate::ui::printable;
-use crate::waiting;
+use crate::context::Context;
+use crate::error::{FileKind, NotReviewable, WorkflowError};
+use crate::findings::Findings;
+use crate::project::Project;
+use crate::schemas::{Kind, validate};
+use crate::servers::{self, Servers};
+use crate::state::{StageState, State};
+use crate::words::ReviewStatus;
 
 /// The server that is asked where the workflow names none.
 const SERVER: &str = "gemini";
@@ -34,12 +31,12 @@ pub const WITHIN: Duration = Duration::from_secs(60);
 /// Asks about an artifact, a path below the project, and keeps what came of it.
 pub fn review(
     project: &Project,
-    environment: &Environment,
+    servers: &dyn Servers,
     artifact: &str,
     deadline: Duration,
-) -> Result<Review, Trouble> {
+) -> Result<Review, WorkflowError> {
     let text = text(project, artifact)?;
-    let review = ask(project, environment, artifact, &text, deadline);
+    let review = ask(project, servers, artifact, &text, deadline);
     keep(project, artifact, &review)?;
     Ok(review)
 }
@@ -47,11 +44,11 @@ pub fn review(
 /// Asks about what an agent has completed, if somebody else is to look at it and has not yet.
 pub fn review_for(
     project: &Project,
-    environment: &Environment,
+    servers: &dyn Servers,
     state: &State,
     agent: &str,
     deadline: Duration,
-) -> Result<(), Trouble> {
+) -> Result<(), WorkflowError> {
     let Some(done) = last_done(project, state, agent) else { return Ok(()) };
     let Some(first) = done.artifacts.first() else { return Ok(()) };
     if opinions_of(project, agent).is_some_and(|review| done.is_meant_by(&review)) {
@@ -61,10 +58,10 @@ pub fn review_for(
     let reviews = done.artifacts.iter().map(|artifact| match text(project, artifact) {
         Ok(text) => {
             let left = until.saturating_duration_since(Instant::now());
-            ask(project, environment, artifact, &text, left)
+            ask(project, servers, artifact, &text, left)
         }
-        Err(trouble) => {
-            let reason = trouble.message().to_owned();
+        Err(error) => {
+            let reason = error.to_string();
             let failed = Err(Failure { reason, hint: String::new() });
             second_opinion::review(artifact, server_name(project), &failed, now())
         }
@@ -169,45 +166,35 @@ fn server_name(project: &Project) -> &str {
 
 fn ask(
     project: &Project,
-    environment: &Environment,
+    servers: &dyn Servers,
     artifact: &str,
     text: &str,
     deadline: Duration,
 ) -> Review {
     let name = server_name(project);
-    match Servers::find(environment).and_then(|servers| servers.server(name)) {
-        Ok(server) => {
-            let stop = Stop::default();
-            let limits = Limits { deadline, stop: stop.clone(), ..Limits::default() };
-            let rule = project.definition.second_opinion.as_ref();
-            let tool = rule.and_then(|rule| rule.tool.clone());
-            let reviewer = Reviewer { tool, argument: None };
-            waiting::wait(&format!("asking {}", printable(name)), &stop, || {
-                second_opinion::ask(&server, &reviewer, artifact, text, limits, &now)
-            })
-        }
-        Err(failure) => second_opinion::review(artifact, name, &Err(failure), now()),
-    }
+    let rule = project.definition.second_opinion.as_ref();
+    let reviewer = Reviewer { tool: rule.and_then(|rule| rule.tool.clone()), argument: None };
+    let asked = servers::ask(servers, name, deadline, |server, limits| {
+        second_opinion::ask(server, &reviewer, artifact, text, limits, &now)
+    });
+    asked.unwrap_or_else(|failure| second_opinion::review(artifact, name, &Err(failure), now()))
 }
 
 /// Reads an artifact: JSON, and not too long for anybody to look at.
-fn text(project: &Project, artifact: &str) -> Result<String, Trouble> {
-    let text = project.read_text(artifact).map_err(|error| {
-        error.trouble(artifact).hint("an artifact is a JSON file of the project, of 1 MiB at most")
-    })?;
+fn text(project: &Project, artifact: &str) -> Result<String, WorkflowError> {
+    let text = project.read_text(artifact);
+    let text = text.map_err(|error| WorkflowError::file(FileKind::Reviewed, artifact, error))?;
+    let cannot = |why| WorkflowError::NotReviewable { artifact: artifact.to_owned(), why };
     if text.len() > LONGEST {
-        let message = format!("`{artifact}` cannot be reviewed: it is larger than 1 MiB");
-        return Err(Trouble::input(message).hint("no model reads so much with care; review parts"));
+        return Err(cannot(NotReviewable::TooLarge));
     }
-    serde_json::from_str::<serde::de::IgnoredAny>(&text).map_err(|error| {
-        Trouble::input(format!("`{artifact}` cannot be reviewed: it is not JSON: {error}"))
-            .hint("artifacts of a workflow are JSON")
-    })?;
+    serde_json::from_str::<serde::de::IgnoredAny>(&text)
+        .map_err(|error| cannot(NotReviewable::NotJson(error.to_string())))?;
     Ok(text)
 }
 
 /// Keeps a review as the latest, and beside the artifact if that is in the folder of an agent.
-fn keep(project: &Project, artifact: &str, review: &Review) -> Result<(), Trouble> {
+fn keep(project: &Project, artifact: &str, review: &Review) -> Result<(), WorkflowError> {
     let file = Kind::SECOND_OPINION.row().file;
     let _lock = project.lock()?;
     project.write_json(&project.system_path(file), review)?;

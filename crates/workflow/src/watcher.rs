@@ -5,8 +5,6 @@
 //! it begins. It holds every question open, writes answers into the states, and ends when there is
 //! nothing to ask any more or the daemon is gone. There is at most one for each user.
 
-#![expect(clippy::similar_names, reason = "a state has stages")]
-
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::net::UnixStream;
@@ -14,18 +12,18 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhook_daemon::Folder;
 use anyhook_engine::regular_file::open_own;
-use anyhook_workflow::state::State;
+use anyhook_socket::Folder;
 use jiff::SignedDuration;
 use rustix::fs::{FlockOperation, OFlags, flock};
 
-use super::gate::{Gate, Question};
-use super::opinion::{WITHIN, opinion_since};
-use super::project::{FILE, Project};
-use super::registry;
-use crate::daemon::start;
-use crate::environment::Environment;
+use crate::caller::Caller;
+use crate::gate::Gate;
+use crate::opinion::{WITHIN, opinion_since};
+use crate::project::{Project, definition_file};
+use crate::question::Question;
+use crate::registry;
+use crate::state::State;
 
 /// How often states are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -35,8 +33,8 @@ const TURN: Duration = Duration::from_secs(3);
 
 /// Sees to it that a daemon runs, which has people asked. Never waits and never fails: without a
 /// daemon `anyhook workflow status` says what is asked.
-pub fn announce(environment: &Environment) {
-    let Some(state) = environment.places.state.as_deref() else { return };
+pub fn announce(caller: &Caller) {
+    let Some(state) = caller.places.state.as_deref() else { return };
     let folder = Folder::of_state(state);
     // A person stopped it: `workflow status` says what is asked.
     if folder.is_stopped() {
@@ -46,20 +44,20 @@ pub fn announce(environment: &Environment) {
         return;
     }
     // One more than needed ends by itself: the store is of one daemon alone.
-    let _ = start(environment.places.binary.as_deref(), &folder);
+    let _ = (caller.start_daemon)(caller.places.binary.as_deref(), &folder);
 }
 
 /// Is the process that asks.
-pub fn run(environment: &Environment) {
+pub fn run(caller: &Caller) {
     // The daemon's end must not end an answer half-way.
     let _ = rustix::process::setsid();
-    let Some(_turn) = registry::folder(environment).and_then(|folder| take_turn(&folder)) else {
+    let Some(_turn) = registry::folder(caller).and_then(|folder| take_turn(&folder)) else {
         return;
     };
     let mut watched = Watched::default();
     let mut questions: BTreeMap<(PathBuf, String), Question> = BTreeMap::new();
     loop {
-        watched.look(environment);
+        watched.look(caller);
         questions.retain(|(root, _), asked| {
             watched.projects.get(root).is_some_and(|(_, project, state)| {
                 asked.gate.is_still_asked(&project.definition, state)
@@ -74,7 +72,7 @@ pub fn run(environment: &Environment) {
                 match questions.get(&key).map(Question::answer) {
                     Some(Ok(Some(resolution))) => {
                         // What cannot be applied stays answered: it is not asked a second time.
-                        let _ = questions[&key].gate.apply(project, environment, &resolution);
+                        let _ = questions[&key].gate.apply(project, &resolution);
                     }
                     Some(Ok(None)) => {}
                     // The daemon is gone. The next one starts another of us.
@@ -82,7 +80,7 @@ pub fn run(environment: &Environment) {
                     None if awaits_opinion(project, state, name) => {}
                     None => {
                         let gate = Gate::of(project, state, name);
-                        let asked = gate.and_then(|gate| Question::hold(&gate, environment).ok());
+                        let asked = gate.and_then(|gate| Question::hold(&gate, caller).ok());
                         questions.extend(asked.map(|asked| (key, asked)));
                     }
                 }
@@ -132,9 +130,9 @@ struct Watched {
 
 impl Watched {
     /// Reads what has changed since the last look.
-    fn look(&mut self, environment: &Environment) {
+    fn look(&mut self, caller: &Caller) {
         let mut now = BTreeMap::new();
-        for entry in registry::all(environment) {
+        for entry in registry::all(caller) {
             let root = entry.project;
             if let Some((stamp, project, state)) = self.projects.remove(&root)
                 && stamp == stamp_of(&project)
@@ -142,7 +140,7 @@ impl Watched {
                 now.insert(root, (stamp, project, state));
                 continue;
             }
-            let Ok(project) = Project::at(root.clone(), environment) else { continue };
+            let Ok(project) = Project::at(root.clone(), caller.clone()) else { continue };
             // Before it is read: a change meanwhile is seen at the next look.
             let stamp = stamp_of(&project);
             if let Ok(state) = project.begun() {
@@ -154,8 +152,7 @@ impl Watched {
 }
 
 fn stamp_of(project: &Project) -> Stamp {
-    let definition = project.root.join(anyhook_engine::places::PROJECT_LEVEL).join(FILE);
-    [project.state_file(), definition].map(|file| {
+    [project.state_file(), definition_file(&project.root)].map(|file| {
         let about = file.metadata().ok()?;
         Some((about.modified().ok()?, std::os::unix::fs::MetadataExt::ino(&about)))
     })

@@ -5,21 +5,21 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use anyhook_engine::sha256_hex;
-use anyhook_hosts::{in_search_order, launch};
+use anyhook_hosts::launch;
 use anyhook_model::pipeline::{
     AgentPlan, Command, Notify, PIPELINE_VERSION, PipelineView, Plan, Step, Work, Workspace,
     WorkspaceKind,
 };
 use anyhook_model::reaction::{Action, Attempts, Reactions, Verb};
-use anyhook_workflow::definition::DEFAULT;
-use anyhook_workflow::machine::Invocation;
-use anyhook_workflow::state::State;
 
-use crate::agents::program;
-use crate::environment::{Environment, WORKFLOW_AGENT, WORKFLOW_CONTEXT, variables_for_agents};
-use crate::error::Trouble;
-use crate::workflow::context;
-use crate::workflow::project::Project;
+use super::StartOptions;
+use crate::briefing;
+use crate::caller::{WORKFLOW_AGENT, WORKFLOW_CONTEXT};
+use crate::definition::DEFAULT;
+use crate::error::WorkflowError;
+use crate::machine::Invocation;
+use crate::project::Project;
+use crate::state::State;
 
 /// The beginning of the names of a workflow's pipelines.
 const NAME: &str = "workflow/";
@@ -29,38 +29,27 @@ const NUDGES: u32 = 3;
 const PROMPT: &str = "ANYHOOK_PROMPT";
 
 /// Knows how agents are started.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Starter<'all> {
     /// The project.
     pub project: &'all Project,
-    /// What surrounds us.
-    pub environment: &'all Environment,
-    /// The command that starts agents, whatever the workflow says.
-    pub with: Option<&'all str>,
+    /// What the caller says about it.
+    pub options: &'all StartOptions,
 }
 
 impl Starter<'_> {
     /// Returns the command that starts an agent.
-    pub fn command(&self, agent: &str) -> Result<String, Trouble> {
+    pub fn command(&self, agent: &str) -> Result<String, WorkflowError> {
         let definition = &self.project.definition;
-        let own = definition.agent(agent).and_then(|agent| agent.run.as_deref());
-        if let Some(run) = self.with.or(own).or(definition.run.as_deref()) {
-            return Ok(run.to_owned());
-        }
-        let known = in_search_order();
-        let here = known.iter().find(|agent| program(agent).is_some());
-        here.map(|agent| agent.program.to_owned()).ok_or_else(|| {
-            let programs = known.map(|agent| agent.program).join(", ");
-            let why = format!("nobody says how `{agent}` is started, and none of {programs} is on the PATH");
-            Trouble::problem(why).hint(
-                "anyhook workflow run --with COMMAND, or `run = \"COMMAND\"` in .agents/workflow.toml",
-            )
-        })
+        let StartOptions { with, usual, .. } = self.options;
+        let own = definition.agent(agent).and_then(|agent| agent.run.as_ref());
+        let told = with.as_ref().or(own).or(definition.run.as_ref()).or(usual.as_ref());
+        told.cloned().ok_or_else(|| WorkflowError::NoCommand(agent.to_owned()))
     }
 
     /// Looks whether everybody can be started who is still to work. Whether reviewers are depends on
     /// what comes.
-    pub fn check(&self, state: &State) -> Result<(), Trouble> {
+    pub fn check(&self, state: &State) -> Result<(), WorkflowError> {
         let is_to_do = |name: &str| state.stages.get(name).is_some_and(|stage| !stage.is_passed());
         let stages = self.project.definition.stages.iter();
         let mut to_do = stages.filter(|stage| is_to_do(&stage.name.text));
@@ -68,7 +57,7 @@ impl Starter<'_> {
     }
 
     /// Returns the pipeline that has an agent work.
-    pub fn plan(&self, state: &State, work: &Invocation) -> Result<Plan, Trouble> {
+    pub fn plan(&self, state: &State, work: &Invocation) -> Result<Plan, WorkflowError> {
         let run = self.command(&work.agent)?;
         let root = self.project.root.to_string_lossy().into_owned();
         let file = self.project.file.as_ref();
@@ -129,9 +118,9 @@ impl Starter<'_> {
     /// Returns a text in which commands of ours can be run. Where we are not on the `PATH` they have
     /// our whole path: agents' shells may set the variable anew.
     fn runnable(&self, text: &str) -> String {
-        let path = variables_for_agents(self.environment).remove("PATH").unwrap_or_default();
-        let is_there = std::env::split_paths(&path).any(|folder| folder.join("anyhook").is_file());
-        match &self.environment.places.binary {
+        let path = self.options.variables.get("PATH").map_or("", String::as_str);
+        let is_there = std::env::split_paths(path).any(|folder| folder.join("anyhook").is_file());
+        match &self.project.caller.places.binary {
             Some(binary) if !is_there => {
                 text.replace("`anyhook ", &format!("`{} ", binary.display()))
             }
@@ -140,8 +129,8 @@ impl Starter<'_> {
     }
 
     /// Returns what an agent is told.
-    fn prompt(&self, state: &State, work: &Invocation) -> Result<String, Trouble> {
-        let text = context::text(self.project, state, &work.agent)?;
+    fn prompt(&self, state: &State, work: &Invocation) -> Result<String, WorkflowError> {
+        let text = briefing::text(self.project, state, &work.agent)?;
         let signal = self.project.signal_path(&work.agent);
         let more = format!(
             "\n\nThis is attempt {} at `{}`. You work alone: nobody reads what you say before you are done, and what you need is above or in the project. \

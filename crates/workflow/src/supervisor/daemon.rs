@@ -1,44 +1,40 @@
-//! What `workflow run` has the daemon do: begin, end and tell of pipelines.
+//! What the supervisor has the daemon do: begin, end and tell of pipelines.
 //!
 //! The daemon may be away for a moment; what it was told before is then known to the next one.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use anyhook_daemon::{Client, ClientError, Folder};
 use anyhook_model::daemon::{
     DecisionView, PipelineOrder, RefusalCode, Request, Response, RunPipeline,
 };
 use anyhook_model::pipeline::{PipelineView, Plan};
+use anyhook_socket::{ClientError, Folder};
 
-use crate::daemon::{folder, start};
-use crate::environment::{Environment, person, variables_for_agents};
-use crate::error::Trouble;
+use super::StartOptions;
+use crate::caller::Caller;
+use crate::error::WorkflowError;
 
-/// The daemon answers within this time, or is started.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// It may be away for so long before that is told.
 const AWAY: Duration = Duration::from_secs(20);
 
-/// Gives orders to the daemon.
+/// The daemon, as the supervisor uses it.
 #[derive(Debug)]
-pub struct Orders<'all> {
-    environment: &'all Environment,
+pub struct Daemon<'all> {
+    caller: &'all Caller,
+    options: &'all StartOptions,
     folder: Folder,
     away_since: Option<Instant>,
 }
 
-impl<'all> Orders<'all> {
-    pub fn new(environment: &'all Environment) -> Result<Self, Trouble> {
-        Ok(Self { environment, folder: folder(&environment.places)?, away_since: None })
+impl<'all> Daemon<'all> {
+    pub fn new(caller: &'all Caller, options: &'all StartOptions) -> Result<Self, WorkflowError> {
+        Ok(Self { caller, options, folder: caller.daemon_folder()?, away_since: None })
     }
 
     /// Asks the daemon; starts it if it does not run. None if it is away, and only for a moment.
-    fn request(&mut self, request: &Request) -> Result<Option<Response>, Trouble> {
-        let places = &self.environment.places;
-        let client = Client::connect_or(&self.folder, PATIENCE, || {
-            start(places.binary.as_deref(), &self.folder)
-        });
+    fn request(&mut self, request: &Request) -> Result<Option<Response>, WorkflowError> {
+        let client = self.caller.connect(&self.folder);
         match client.and_then(|mut client| client.request(request)) {
             Ok(response) => {
                 self.away_since = None;
@@ -53,7 +49,7 @@ impl<'all> Orders<'all> {
     }
 
     /// Returns every pipeline; none if the daemon is away.
-    pub fn pipelines(&mut self) -> Result<Option<Vec<PipelineView>>, Trouble> {
+    pub fn pipelines(&mut self) -> Result<Option<Vec<PipelineView>>, WorkflowError> {
         match self.request(&Request::Pipelines)? {
             Some(Response::Pipelines(pipelines)) => Ok(Some(pipelines)),
             Some(_) => Err(ClientError::NoAnswer.into()),
@@ -62,7 +58,7 @@ impl<'all> Orders<'all> {
     }
 
     /// Returns every decision; none if the daemon is away.
-    pub fn decisions(&mut self) -> Result<Option<Vec<DecisionView>>, Trouble> {
+    pub fn decisions(&mut self) -> Result<Option<Vec<DecisionView>>, WorkflowError> {
         match self.request(&Request::Decisions)? {
             Some(Response::Decisions(decisions)) => Ok(Some(decisions)),
             Some(_) => Err(ClientError::NoAnswer.into()),
@@ -71,9 +67,9 @@ impl<'all> Orders<'all> {
     }
 
     /// Begins a pipeline. None if the daemon is away: it may have begun all the same.
-    pub fn begin(&mut self, plan: Plan) -> Result<Option<PipelineView>, Trouble> {
-        let environment = variables_for_agents(self.environment);
-        let run = RunPipeline { plan, environment, by: person() };
+    pub fn begin(&mut self, plan: Plan) -> Result<Option<PipelineView>, WorkflowError> {
+        let environment = self.options.variables.clone();
+        let run = RunPipeline { plan, environment, by: self.options.by.clone() };
         match self.request(&Request::RunPipeline(Box::new(run)))? {
             Some(Response::Pipeline(pipeline)) => Ok(Some(*pipeline)),
             Some(_) => Err(ClientError::NoAnswer.into()),
@@ -82,17 +78,14 @@ impl<'all> Orders<'all> {
     }
 
     /// Ends a pipeline before it is done.
-    pub fn cancel(&mut self, pipeline: &PipelineView) -> Result<(), Trouble> {
+    pub fn cancel(&mut self, pipeline: &PipelineView) -> Result<(), WorkflowError> {
         let order = PipelineOrder {
             id: pipeline.id.to_string(),
             step: None,
             environment: BTreeMap::new(),
-            by: format!("{} (workflow run)", person()),
+            by: format!("{} (workflow run)", self.options.by),
         };
-        let places = &self.environment.places;
-        let client = Client::connect_or(&self.folder, PATIENCE, || {
-            start(places.binary.as_deref(), &self.folder)
-        });
+        let client = self.caller.connect(&self.folder);
         let request = Request::CancelPipeline(order);
         match client.and_then(|mut client| client.request(&request)) {
             // It is over, or is being cancelled.

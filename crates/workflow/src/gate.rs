@@ -4,38 +4,20 @@
 //! question is withdrawn. A question's id follows from what is asked: whoever asks the same asks it
 //! together with us, and an answer that nobody lived to apply is found again.
 
-#![expect(clippy::similar_names, reason = "a state has stages")]
-
-use std::io::{self, Read};
-use std::os::unix::net::UnixStream;
-use std::sync::mpsc::{self, Receiver, TryRecvError};
-use std::thread;
-use std::time::{Duration, Instant};
-
-use anyhook_daemon::{Client, ClientError};
 use anyhook_engine::{now, sha256_hex};
-use anyhook_model::bus::AgentReport;
-use anyhook_model::daemon::{Ask, DecisionView};
+use anyhook_model::daemon::DecisionView;
 use anyhook_model::inquiry::{Choice, Ending, InquiryKind};
 use anyhook_model::{Inquiry, RecordId, Resolution};
-use anyhook_workflow::definition::Definition;
-use anyhook_workflow::machine::{self, Effects};
-use anyhook_workflow::state::{HistoryLine, StageState, State};
-use anyhook_workflow::words::{Asks, Decision};
 
-use super::changed::has_changed;
-use super::opinion::{self, opinion_since};
-use super::project::Project;
-use crate::daemon::{folder, start};
-use crate::environment::Environment;
-use crate::error::Trouble;
-
-/// How often whoever waits looks at the state file.
-pub const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// The daemon answers within this time, or is started.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// A question without a limit is asked again after so long, which nobody notices.
-const LONG: Duration = Duration::from_secs(24 * 60 * 60);
+use crate::changed::has_changed;
+use crate::definition::Definition;
+use crate::error::WorkflowError;
+use crate::machine::{self, Effects};
+use crate::opinion::{self, opinion_since};
+use crate::project::Project;
+use crate::state::{HistoryLine, StageState, State};
+use crate::transaction::Changed;
+use crate::words::{Asks, Decision};
 
 /// The words of an approval.
 const APPROVE: &str = "approve";
@@ -116,7 +98,7 @@ impl Gate {
             && basis(definition, state, &self.stage, self.asks) == self.basis
     }
 
-    fn inquiry(&self, time: u32) -> Inquiry {
+    pub(crate) fn inquiry(&self, time: u32) -> Inquiry {
         Inquiry {
             id: self.id(time),
             kind: InquiryKind::Gate,
@@ -137,14 +119,13 @@ impl Gate {
     pub fn apply(
         &self,
         project: &Project,
-        environment: &Environment,
         resolution: &Resolution,
-    ) -> Result<State, Trouble> {
+    ) -> Result<Changed, WorkflowError> {
         let definition = &project.definition;
         let answer = self.answer(resolution)?;
         let choice =
             machine::Choice { by: &resolution.by, note: resolution.message.as_deref(), at: now() };
-        let (state, _) = project.change(environment, |state| {
+        project.change(|state| {
             if !self.is_still_asked(definition, state) {
                 // Somebody was quicker.
                 return Ok((state.clone(), Effects { is_unchanged: true, ..Effects::default() }));
@@ -156,12 +137,11 @@ impl Gate {
                     machine::choose(definition, state, &self.stage, decision, choice)
                 }
             }
-        })?;
-        Ok(state)
+        })
     }
 
     /// Returns what was chosen. Whatever was not to choose from is refused, and not guessed.
-    fn answer(&self, resolution: &Resolution) -> Result<Answer, Trouble> {
+    fn answer(&self, resolution: &Resolution) -> Result<Answer, WorkflowError> {
         let told = resolution.choice.as_deref().unwrap_or_default();
         let answer = match told {
             APPROVE => Some(Answer::Approve),
@@ -169,12 +149,11 @@ impl Gate {
             other => Decision::find(other).map(Answer::Choose),
         };
         let is_offered = self.options.iter().any(|option| option.name == told);
-        answer.filter(|_| is_offered).ok_or_else(|| {
-            let offered: Vec<&str> = self.options.iter().map(|one| one.name.as_str()).collect();
-            let (stage, by) = (&self.stage, &resolution.by);
-            let offered = offered.join(", ");
-            Trouble::problem(format!("`{told}`, which {by} chose about `{stage}`, is none of {offered}"))
-                .hint(format!("anyhook workflow approve {stage} --by NAME, or anyhook workflow reject {stage} --by NAME"))
+        answer.filter(|_| is_offered).ok_or_else(|| WorkflowError::NotOffered {
+            told: told.to_owned(),
+            by: resolution.by.clone(),
+            stage: self.stage.clone(),
+            offered: self.options.iter().map(|one| one.name.clone()).collect(),
         })
     }
 }
@@ -238,162 +217,10 @@ pub fn about(project: &Project, stage: &StageState) -> Vec<String> {
     lines
 }
 
-/// Which daemon is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Daemon {
-    /// The one that runs, or one that is started for it.
-    Started,
-    /// The one that runs.
-    AsItIs,
-}
-
-/// A daemon that is started again is there within this time.
-const COMES_BACK: Duration = Duration::from_secs(15);
-
-/// A question that is being asked. It is withdrawn when dropped.
-#[derive(Debug)]
-pub struct Question {
-    /// What is asked.
-    pub gate: Gate,
-    answer: Receiver<Result<Option<Resolution>, Trouble>>,
-    /// Whoever asks sees that this is gone.
-    _withdrawn: UnixStream,
-}
-
-impl Question {
-    /// Asks a person, for so long at most.
-    pub fn ask(
-        gate: &Gate,
-        environment: &Environment,
-        limit: Option<Duration>,
-    ) -> Result<Self, Trouble> {
-        Self::with(gate, environment, limit, Daemon::Started)
-    }
-
-    /// Asks a person for as long as the daemon that runs goes on. Another one is not started: a
-    /// person may have stopped it.
-    pub fn hold(gate: &Gate, environment: &Environment) -> Result<Self, Trouble> {
-        Self::with(gate, environment, None, Daemon::AsItIs)
-    }
-
-    fn with(
-        gate: &Gate,
-        environment: &Environment,
-        limit: Option<Duration>,
-        daemon: Daemon,
-    ) -> Result<Self, Trouble> {
-        let (ours, theirs) = UnixStream::pair()?;
-        theirs.set_read_timeout(Some(LOOK_EVERY))?;
-        let (sender, answer) = mpsc::channel();
-        let (asked, around) = (gate.clone(), environment.clone());
-        thread::Builder::new().spawn(move || {
-            // Whoever does not wait any more needs no answer.
-            let _ = sender.send(ask(&asked, &around, limit, daemon, &theirs));
-        })?;
-        Ok(Self { gate: gate.clone(), answer, _withdrawn: ours })
-    }
-
-    /// Returns the answer, if there is one.
-    pub fn answer(&self) -> Result<Option<Resolution>, Trouble> {
-        match self.answer.try_recv() {
-            Ok(answer) => answer,
-            Err(TryRecvError::Empty | TryRecvError::Disconnected) => Ok(None),
-        }
-    }
-}
-
-/// Asks until somebody chooses, the time is over or the question is withdrawn.
-fn ask(
-    gate: &Gate,
-    environment: &Environment,
-    limit: Option<Duration>,
-    daemon: Daemon,
-    mut withdrawn: &UnixStream,
-) -> Result<Option<Resolution>, Trouble> {
-    let folder = folder(&environment.places)?;
-    let end = limit.map(|limit| Instant::now() + limit);
-    let mut time = 0;
-    let mut seen = Instant::now();
-    loop {
-        let left = end.map_or(LONG, |end| end.saturating_duration_since(Instant::now()));
-        if left.is_zero() {
-            return Ok(None);
-        }
-        let report = AgentReport::default();
-        let ask = Ask { inquiry: gate.inquiry(time), report };
-        let client = match daemon {
-            Daemon::Started => Client::connect_or(&folder, PATIENCE, || {
-                start(environment.places.binary.as_deref(), &folder)
-            }),
-            Daemon::AsItIs => Client::connect(&folder),
-        };
-        if client.is_ok() {
-            seen = Instant::now();
-        }
-        match client.and_then(|mut client| client.ask(&ask, left, withdrawn)) {
-            Ok(resolution) if resolution.ending == Ending::Chosen => return Ok(Some(resolution)),
-            // Whoever asked it before us is gone, and it is still to be decided.
-            Ok(_) => time += 1,
-            Err(ClientError::NoAnswer) => {}
-            // It may come back, and then it still knows what was asked.
-            Err(error)
-                if error.may_pass()
-                    && (daemon == Daemon::Started || seen.elapsed() < COMES_BACK) => {}
-            Err(error) => return Err(error.into()),
-        }
-        if is_withdrawn(&mut withdrawn) {
-            return Ok(None);
-        }
-    }
-}
-
-/// Waits a moment; tells whether the question was withdrawn.
-fn is_withdrawn(line: &mut &UnixStream) -> bool {
-    match line.read_exact(&mut [0]) {
-        Ok(()) => true,
-        Err(error) => !matches!(
-            error.kind(),
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
-        ),
-    }
-}
-
-/// Waits until a person has decided about a stage, through the daemon or by `anyhook workflow
-/// approve`. Returns the state then; none if nobody has in time.
-pub fn wait_for_person(
-    project: &Project,
-    environment: &Environment,
-    stage: &str,
-    limit: Duration,
-) -> Result<Option<State>, Trouble> {
-    let end = Instant::now() + limit;
-    let mut question: Option<Question> = None;
-    loop {
-        let state = project.begun()?;
-        let Some(gate) = Gate::of(project, &state, stage) else { return Ok(Some(state)) };
-        match &question {
-            Some(asked) if asked.gate.is_same(&gate) => {
-                if let Some(resolution) = asked.answer()? {
-                    return asked.gate.apply(project, environment, &resolution).map(Some);
-                }
-            }
-            _ => {
-                let left = end.saturating_duration_since(Instant::now());
-                question = Some(Question::ask(&gate, environment, Some(left))?);
-            }
-        }
-        if Instant::now() >= end {
-            return Ok(None);
-        }
-        thread::sleep(LOOK_EVERY);
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use anyhook_workflow::definition;
-
     use super::*;
+    use crate::definition;
 
     fn answer(asks: Asks, choice: Option<&str>) -> Result<Answer, String> {
         let (state, _) = machine::start(&definition::default(), machine::Start::default(), now());
@@ -423,7 +250,7 @@ mod tests {
             again: false,
             follows: None,
         };
-        gate.answer(&resolution).map_err(|trouble| trouble.message().to_owned())
+        gate.answer(&resolution).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -4,34 +4,31 @@
 //! Each is a process of its own, called as a hook's script calls it: agents that already work, time
 //! limits and signals do not wait for a server.
 
-mod help;
+mod process;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhook_workflow::machine::Invocation;
-use anyhook_workflow::state::{StageState, State};
-use anyhook_workflow::words::ReviewStatus;
 use jiff::Timestamp;
 
-use self::help::{GRACE, Help};
-use super::progress::Progress;
-use crate::environment::Environment;
-use crate::error::Trouble;
-use crate::ui::Tone;
-use crate::workflow::project::Project;
+use self::process::{GRACE, HelpProcess};
+use super::Observer;
+use crate::error::WorkflowError;
+use crate::machine::Invocation;
+use crate::project::Project;
+use crate::state::{StageState, State};
+use crate::words::ReviewStatus;
 
 /// How often we look whether those who were told to end have.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Help that is asked for.
 #[derive(Debug)]
-pub struct Asides<'all> {
+pub struct Help<'all> {
     project: &'all Project,
-    environment: &'all Environment,
     since: Timestamp,
-    running: BTreeMap<String, Help>,
+    running: BTreeMap<String, HelpProcess>,
     done: BTreeSet<String>,
 }
 
@@ -54,18 +51,18 @@ impl<'all> Wish<'all> {
     }
 }
 
-impl<'all> Asides<'all> {
-    pub fn new(project: &'all Project, environment: &'all Environment) -> Self {
+impl<'all> Help<'all> {
+    pub fn new(project: &'all Project) -> Self {
         let (running, done) = (BTreeMap::new(), BTreeSet::new());
-        Self { project, environment, since: anyhook_engine::now(), running, done }
+        Self { project, since: anyhook_engine::now(), running, done }
     }
 
     /// Has documentation fetched for an agent that is to begin; tells whether it may.
     pub fn is_documented(
         &mut self,
         work: &Invocation,
-        progress: &mut Progress<'_>,
-    ) -> Result<bool, Trouble> {
+        observer: &mut dyn Observer,
+    ) -> Result<bool, WorkflowError> {
         if work.reviewed.is_some() || !self.project.definition.wants_documentation(&work.stage) {
             return Ok(true);
         }
@@ -77,20 +74,20 @@ impl<'all> Asides<'all> {
             event: "before_agent",
             agent: &work.agent,
         };
-        self.is_done(wish, progress)
+        self.is_done(wish, observer)
     }
 
     /// Has another model asked about what was completed; tells whether nobody is being asked.
     pub fn is_reviewed(
         &mut self,
         state: &State,
-        progress: &mut Progress<'_>,
-    ) -> Result<bool, Trouble> {
+        observer: &mut dyn Observer,
+    ) -> Result<bool, WorkflowError> {
         let mut all_done = true;
         for (name, stage) in &state.stages {
             if self.is_news(stage, stage.completed_at) && self.is_wanted(name, state) {
                 let opinion = format!("opinion of {name}, attempt {}", stage.attempts);
-                all_done &= self.is_done(Wish::opinion(opinion, name, &stage.agent), progress)?;
+                all_done &= self.is_done(Wish::opinion(opinion, name, &stage.agent), observer)?;
             }
             for (review, one) in &stage.reviews {
                 if one.status == ReviewStatus::Completed
@@ -98,7 +95,7 @@ impl<'all> Asides<'all> {
                     && self.is_wanted(review, state)
                 {
                     let opinion = format!("opinion of {review} of {name}, {}", one.attempts);
-                    all_done &= self.is_done(Wish::opinion(opinion, name, &one.agent), progress)?;
+                    all_done &= self.is_done(Wish::opinion(opinion, name, &one.agent), observer)?;
                 }
             }
         }
@@ -116,13 +113,17 @@ impl<'all> Asides<'all> {
     }
 
     /// Begins something, once; tells whether it is over. What went wrong is told, and stops nobody.
-    fn is_done(&mut self, wish: Wish<'_>, progress: &mut Progress<'_>) -> Result<bool, Trouble> {
+    fn is_done(
+        &mut self,
+        wish: Wish<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<bool, WorkflowError> {
         if self.done.contains(&wish.name) {
             return Ok(true);
         }
         let told = match self.running.get_mut(&wish.name) {
             Some(help) => help.ended(),
-            None => match Help::begin(self.project, self.environment, &wish) {
+            None => match HelpProcess::begin(self.project, &wish) {
                 Ok(help) => {
                     self.running.insert(wish.name.clone(), help);
                     None
@@ -132,8 +133,7 @@ impl<'all> Asides<'all> {
         };
         let Some(told) = told else { return Ok(false) };
         if !told.is_empty() {
-            let text = format!("no {}: {told}", wish.what);
-            progress.line(anyhook_engine::now(), wish.stage, Tone::Warn, &text)?;
+            observer.no_help(wish.stage, wish.what, &told)?;
         }
         self.running.remove(&wish.name);
         self.done.insert(wish.name);
@@ -141,15 +141,15 @@ impl<'all> Asides<'all> {
     }
 }
 
-impl Drop for Asides<'_> {
+impl Drop for Help<'_> {
     fn drop(&mut self) {
-        self.running.values().for_each(Help::tell_to_end);
+        self.running.values().for_each(HelpProcess::tell_to_end);
         let until = Instant::now() + GRACE;
         self.running.retain(|_, help| !help.is_over());
         while !self.running.is_empty() && Instant::now() < until {
             thread::sleep(LOOK_EVERY);
             self.running.retain(|_, help| !help.is_over());
         }
-        self.running.values_mut().for_each(Help::kill);
+        self.running.values_mut().for_each(HelpProcess::kill);
     }
 }

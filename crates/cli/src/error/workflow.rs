@@ -1,0 +1,155 @@
+//! The next step after an error of a workflow, and its exit code.
+
+use anyhook_hosts::in_search_order;
+use anyhook_workflow::error::{
+    FileError, FileKind, NotReviewable, Unreadable, UnusableDefinition, WorkflowError,
+};
+
+use super::Trouble;
+
+/// What a person is told about a state file that cannot be used.
+const WAY_BACK: &str = "`anyhook workflow reset --previous` takes the state before it, `anyhook workflow reset --all` begins anew; both keep this file";
+/// What a schema of the project's own must be.
+pub const WHOLE_SCHEMA: &str =
+    "everything that a schema refers to must be in it; nothing is fetched";
+
+impl From<WorkflowError> for Trouble {
+    fn from(error: WorkflowError) -> Self {
+        match error {
+            WorkflowError::Io(error) => error.into(),
+            WorkflowError::Daemon(error) => error.into(),
+            WorkflowError::At { path, error } => Self::at(&path, error),
+            WorkflowError::NoJournal => Self::no_journal(),
+            error => {
+                let trouble = if is_about_input(&error) {
+                    Self::input(message(&error))
+                } else {
+                    Self::problem(message(&error))
+                };
+                match hint(&error) {
+                    Some(hint) => trouble.hint(hint),
+                    None => trouble,
+                }
+            }
+        }
+    }
+}
+
+/// Tells whether it is about what was typed, or about a file that somebody else wrote.
+fn is_about_input(error: &WorkflowError) -> bool {
+    !matches!(
+        error,
+        WorkflowError::LockUnusable { .. }
+            | WorkflowError::Locked(_)
+            | WorkflowError::AlreadyRunning(_)
+            | WorkflowError::NotOffered { .. }
+            | WorkflowError::NoCommand(_)
+            | WorkflowError::NoDaemonFolder
+    )
+}
+
+fn message(error: &WorkflowError) -> String {
+    match error {
+        WorkflowError::NoCommand(agent) => format!(
+            "nobody says how `{agent}` is started, and none of {} is on the PATH",
+            in_search_order().map(|agent| agent.program).join(", ")
+        ),
+        other => other.to_string(),
+    }
+}
+
+fn hint(error: &WorkflowError) -> Option<String> {
+    let hint = match error {
+        WorkflowError::Refused(refusal) => return Some(refusal.hint()),
+        WorkflowError::Context(error) => return Some(error.hint()),
+        WorkflowError::File { kind, why, .. } => return file_hint(*kind, why).map(str::to_owned),
+        WorkflowError::NotBegun => "anyhook workflow init",
+        WorkflowError::NoPreviousState => "`anyhook workflow reset --all` begins anew",
+        WorkflowError::DefinitionUnreadable { error, .. } => match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                "there is no such file; `anyhook workflow init` writes the project's own"
+            }
+            _ => "a workflow is a text in UTF-8, of 256 KiB at most",
+        },
+        WorkflowError::NotReviewable { why: NotReviewable::TooLarge, .. } => {
+            "no model reads so much with care; review parts"
+        }
+        WorkflowError::NotReviewable { why: NotReviewable::NotJson(_), .. } => {
+            "artifacts of a workflow are JSON"
+        }
+        WorkflowError::Schema { .. } => WHOLE_SCHEMA,
+        WorkflowError::LinkOut(_) => "put a folder of the project in the link's place",
+        WorkflowError::LockUnusable { .. } => "remove it: the lock is an empty file of its own",
+        WorkflowError::Locked(path) => {
+            return Some(format!("`fuser {}` says which", path.display()));
+        }
+        WorkflowError::AlreadyRunning(process) => {
+            let how = process.map(|id| format!(" with `kill {id}`")).unwrap_or_default();
+            return Some(format!("wait for it, or end it{how}: its agents go on"));
+        }
+        WorkflowError::SpeaksForAnother { agent, .. } => {
+            return Some(format!("let `{agent}` hand in its own work"));
+        }
+        WorkflowError::NoSignal { example, .. } => {
+            return Some(format!("write your artifacts, then this:\n{example}"));
+        }
+        WorkflowError::InputUnreadable { stage, .. } => {
+            return Some(format!("have it made again: anyhook workflow reset {stage}"));
+        }
+        WorkflowError::InputChanged { stage, .. } => {
+            return Some(format!(
+                "undo the change, or have it made again: anyhook workflow reset {stage}"
+            ));
+        }
+        WorkflowError::NotOffered { stage, .. } => {
+            return Some(format!(
+                "anyhook workflow approve {stage} --by NAME, or anyhook workflow reject {stage} --by NAME"
+            ));
+        }
+        WorkflowError::NoCommand(_) => {
+            "anyhook workflow run --with COMMAND, or `run = \"COMMAND\"` in .agents/workflow.toml"
+        }
+        WorkflowError::NoDaemonFolder => "set HOME",
+        WorkflowError::Definition(_)
+        | WorkflowError::At { .. }
+        | WorkflowError::NoJournal
+        | WorkflowError::Daemon(_)
+        | WorkflowError::Io(_) => return None,
+    };
+    Some(hint.to_owned())
+}
+
+fn file_hint(kind: FileKind, why: &FileError) -> Option<&'static str> {
+    match (kind, why) {
+        (FileKind::State, _) => Some(WAY_BACK),
+        (FileKind::Documentation, _) => Some("fix it or move it away; nothing is written over it"),
+        (FileKind::Reviewed, _) => {
+            Some("an artifact is a JSON file of the project, of 1 MiB at most")
+        }
+        (_, FileError::Unreadable(why)) => Some(match why {
+            Unreadable::Absent => "write it, or fix the path; it is below the project's root",
+            Unreadable::Outside => "put the file itself into the project",
+            Unreadable::NotJson(_) => "fix it there",
+            Unreadable::Io(_) => "it is to be a file in UTF-8 of 4 MiB at most that can be read",
+        }),
+        (FileKind::Config, FileError::Invalid(_)) => Some("anyhook schema project-config"),
+        (_, FileError::Invalid(_) | FileError::Unusable(_)) => None,
+    }
+}
+
+impl Trouble {
+    /// As [`From`], of a project for work in the current folder: findings about its definition are
+    /// drawn.
+    pub fn of_workflow(
+        error: WorkflowError,
+        environment: &crate::environment::Environment,
+    ) -> Self {
+        match error {
+            WorkflowError::Definition(unusable) => {
+                let UnusableDefinition { file, text, findings } = *unusable;
+                crate::runbooks::unusable(&file, &text, &findings, environment)
+            }
+            error => error.into(),
+        }
+    }
+}

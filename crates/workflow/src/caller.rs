@@ -1,0 +1,51 @@
+//! The process that works on a workflow: where things are for it, and which agent it is.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::Duration;
+
+use anyhook_engine::Places;
+use anyhook_socket::{Client, ClientError, Folder};
+
+use crate::error::WorkflowError;
+
+/// The variable that says which agent of a workflow a session is.
+pub const WORKFLOW_AGENT: &str = "ANYHOOK_WORKFLOW_AGENT";
+/// The variable that says that the agent's prompt has its context already.
+pub const WORKFLOW_CONTEXT: &str = "ANYHOOK_WORKFLOW_CONTEXT";
+/// The daemon answers within this time, or is started.
+const DAEMON_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Starts the daemon, whose program and folder these are, and does not wait for it.
+pub type StartDaemon = fn(Option<&Path>, &Folder) -> io::Result<Child>;
+
+/// The process that works on a workflow.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// Where things are.
+    pub places: Places,
+    /// The folder that it was started in.
+    pub work_dir: PathBuf,
+    /// The agent of a workflow that it is, or that it was started by.
+    pub agent: Option<String>,
+    /// The id of the session that it is part of, if a supervisor has started that for the agent.
+    pub session: Option<String>,
+    /// How the daemon is started where one is needed.
+    pub start_daemon: StartDaemon,
+}
+
+impl Caller {
+    /// Returns the daemon's folder.
+    pub(crate) fn daemon_folder(&self) -> Result<Folder, WorkflowError> {
+        let state = self.places.state.as_deref().ok_or(WorkflowError::NoDaemonFolder)?;
+        Ok(Folder::of_state(state))
+    }
+
+    /// Connects to the daemon; starts it if it does not run.
+    pub(crate) fn connect(&self, folder: &Folder) -> Result<Client, ClientError> {
+        Client::connect_or(folder, DAEMON_PATIENCE, || {
+            (self.start_daemon)(self.places.binary.as_deref(), folder)
+        })
+    }
+}

@@ -1,0 +1,186 @@
+//! A gate as a decision of the daemon: a person is asked, wherever they are, until somebody chooses.
+
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{self, Receiver, TryRecvError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhook_model::Resolution;
+use anyhook_model::bus::AgentReport;
+use anyhook_model::daemon::Ask;
+use anyhook_model::inquiry::Ending;
+use anyhook_socket::{Client, ClientError};
+
+use crate::caller::Caller;
+use crate::error::WorkflowError;
+use crate::gate::Gate;
+use crate::project::Project;
+use crate::state::State;
+use crate::transaction::Changed;
+
+/// How often the state file is looked at while a person is asked.
+pub const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// A question without a limit is asked again after so long, which is not noticed.
+const LONG: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Which daemon is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Daemon {
+    /// The one that runs, or one that is started for it.
+    Started,
+    /// The one that runs.
+    AsItIs,
+}
+
+/// A daemon that is started again is there within this time.
+const COMES_BACK: Duration = Duration::from_secs(15);
+
+/// A question that is being asked. It is withdrawn when dropped.
+#[derive(Debug)]
+pub struct Question {
+    /// What is asked.
+    pub gate: Gate,
+    answer: Receiver<Result<Option<Resolution>, WorkflowError>>,
+    /// Whoever asks sees that this is gone.
+    _withdrawn: UnixStream,
+}
+
+impl Question {
+    /// Asks a person, for so long at most.
+    pub fn ask(
+        gate: &Gate,
+        caller: &Caller,
+        limit: Option<Duration>,
+    ) -> Result<Self, WorkflowError> {
+        Self::with(gate, caller, limit, Daemon::Started)
+    }
+
+    /// Asks a person for as long as the daemon that runs goes on. Another one is not started: a
+    /// person may have stopped it.
+    pub fn hold(gate: &Gate, caller: &Caller) -> Result<Self, WorkflowError> {
+        Self::with(gate, caller, None, Daemon::AsItIs)
+    }
+
+    fn with(
+        gate: &Gate,
+        caller: &Caller,
+        limit: Option<Duration>,
+        daemon: Daemon,
+    ) -> Result<Self, WorkflowError> {
+        let (ours, theirs) = UnixStream::pair()?;
+        theirs.set_read_timeout(Some(LOOK_EVERY))?;
+        let (sender, answer) = mpsc::channel();
+        let (asked, around) = (gate.clone(), caller.clone());
+        thread::Builder::new().spawn(move || {
+            // Whoever does not wait any more needs no answer.
+            let _ = sender.send(ask(&asked, &around, limit, daemon, &theirs));
+        })?;
+        Ok(Self { gate: gate.clone(), answer, _withdrawn: ours })
+    }
+
+    /// Returns the answer, if there is one.
+    pub fn answer(&self) -> Result<Option<Resolution>, WorkflowError> {
+        match self.answer.try_recv() {
+            Ok(answer) => answer,
+            Err(TryRecvError::Empty | TryRecvError::Disconnected) => Ok(None),
+        }
+    }
+}
+
+/// Asks until somebody chooses, the time is over or the question is withdrawn.
+fn ask(
+    gate: &Gate,
+    caller: &Caller,
+    limit: Option<Duration>,
+    daemon: Daemon,
+    mut withdrawn: &UnixStream,
+) -> Result<Option<Resolution>, WorkflowError> {
+    let folder = caller.daemon_folder()?;
+    let end = limit.map(|limit| Instant::now() + limit);
+    let mut time = 0;
+    let mut seen = Instant::now();
+    loop {
+        let left = end.map_or(LONG, |end| end.saturating_duration_since(Instant::now()));
+        if left.is_zero() {
+            return Ok(None);
+        }
+        let report = AgentReport::default();
+        let ask = Ask { inquiry: gate.inquiry(time), report };
+        let client = match daemon {
+            Daemon::Started => caller.connect(&folder),
+            Daemon::AsItIs => Client::connect(&folder),
+        };
+        if client.is_ok() {
+            seen = Instant::now();
+        }
+        match client.and_then(|mut client| client.ask(&ask, left, withdrawn)) {
+            Ok(resolution) if resolution.ending == Ending::Chosen => return Ok(Some(resolution)),
+            // Whoever asked it before us is gone, and it is still to be decided.
+            Ok(_) => time += 1,
+            Err(ClientError::NoAnswer) => {}
+            // It may come back, and then it still knows what was asked.
+            Err(error)
+                if error.may_pass()
+                    && (daemon == Daemon::Started || seen.elapsed() < COMES_BACK) => {}
+            Err(error) => return Err(error.into()),
+        }
+        if is_withdrawn(&mut withdrawn) {
+            return Ok(None);
+        }
+    }
+}
+
+/// Waits a moment; tells whether the question was withdrawn.
+fn is_withdrawn(line: &mut &UnixStream) -> bool {
+    match line.read_exact(&mut [0]) {
+        Ok(()) => true,
+        Err(error) => !matches!(
+            error.kind(),
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
+        ),
+    }
+}
+
+/// What has become of a stage that a person was asked about.
+#[derive(Debug)]
+pub enum Decided {
+    /// It was decided elsewhere, or is not asked about.
+    Elsewhere(State),
+    /// The person's answer was applied.
+    Here(Changed),
+    /// No one has decided in time.
+    NotInTime,
+}
+
+/// Waits until a person has decided about a stage, through the daemon or by `anyhook workflow
+/// approve`.
+pub fn wait_for_person(
+    project: &Project,
+    stage: &str,
+    limit: Duration,
+) -> Result<Decided, WorkflowError> {
+    let end = Instant::now() + limit;
+    let mut question: Option<Question> = None;
+    loop {
+        let state = project.begun()?;
+        let Some(gate) = Gate::of(project, &state, stage) else {
+            return Ok(Decided::Elsewhere(state));
+        };
+        match &question {
+            Some(asked) if asked.gate.is_same(&gate) => {
+                if let Some(resolution) = asked.answer()? {
+                    return asked.gate.apply(project, &resolution).map(Decided::Here);
+                }
+            }
+            _ => {
+                let left = end.saturating_duration_since(Instant::now());
+                question = Some(Question::ask(&gate, &project.caller, Some(left))?);
+            }
+        }
+        if Instant::now() >= end {
+            return Ok(Decided::NotInTime);
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+}

@@ -1,0 +1,149 @@
+//! The workflows that this user has run, over all projects: a small file for each in the state
+//! folder, written whenever a workflow's state is.
+//!
+//! It only says where to look. Where a workflow is, its project's state file says.
+
+use std::fs::{self, DirBuilder};
+use std::io::Read;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use anyhook_engine::atomic_file::AtomicFile;
+use anyhook_engine::regular_file::open_own;
+use anyhook_engine::sha256_hex;
+use anyhook_model::StateDir;
+use jiff::{SignedDuration, Timestamp};
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+
+use crate::caller::Caller;
+use crate::error::WorkflowError;
+use crate::project::Project;
+use crate::state::State;
+
+/// A project that is gone for so long is forgotten.
+const FORGOTTEN: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+/// No entry is so large.
+const ENTRY_LIMIT: u64 = 64 * 1024;
+
+/// A workflow, as it was when its state was last written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The project's root.
+    pub project: PathBuf,
+    /// The workflow's name.
+    pub workflow: String,
+    /// This run of it.
+    pub id: String,
+    /// Where it was.
+    pub status: String,
+    /// In which mode.
+    #[serde(default)]
+    pub execution_mode: Option<String>,
+    /// At which stage.
+    #[serde(default)]
+    pub stage: Option<String>,
+    /// When.
+    pub updated_at: Timestamp,
+}
+
+/// Returns the folder of the registry.
+pub(crate) fn folder(caller: &Caller) -> Option<PathBuf> {
+    Some(StateDir::new(caller.places.state.as_ref()?).workflows())
+}
+
+/// Remembers a workflow whose state was written.
+///
+/// Nothing depends on it that must not fail: an agent's sandbox may forbid to write there.
+pub(crate) fn remember(project: &Project, state: &State) {
+    let Some(folder) = folder(&project.caller) else { return };
+    let root = fs::canonicalize(&project.root).unwrap_or_else(|_| project.root.clone());
+    let entry = Entry {
+        workflow: state.workflow.clone(),
+        id: state.id.clone(),
+        status: state.status.name().to_owned(),
+        execution_mode: state.execution_mode.map(|mode| mode.name().to_owned()),
+        stage: state.current_stage.clone(),
+        updated_at: state.updated_at,
+        project: root,
+    };
+    let _ = write(&folder, &entry);
+}
+
+fn write(folder: &Path, entry: &Entry) -> std::io::Result<()> {
+    make(folder)?;
+    AtomicFile::new(&file_of(folder, &entry.project)).replace(&serde_json::to_vec(entry)?)
+}
+
+/// Makes the folder, for the user alone.
+pub(crate) fn make(folder: &Path) -> std::io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+fn file_of(folder: &Path, project: &Path) -> PathBuf {
+    let digest = sha256_hex(project.as_os_str().as_encoded_bytes());
+    folder.join(format!("{}.json", digest.get(..16).unwrap_or(&digest)))
+}
+
+/// Returns every workflow that is remembered. Files that are not entries are passed over.
+pub fn all(caller: &Caller) -> Vec<Entry> {
+    let Some(folder) = folder(caller) else { return Vec::new() };
+    let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
+    let files = files.filter(|path| path.extension().is_some_and(|end| end == "json"));
+    let entries = files.filter_map(|path| {
+        let file = open_own(&path, OFlags::RDONLY).ok()?;
+        serde_json::from_reader(file.take(ENTRY_LIMIT)).ok()
+    });
+    let mut entries: Vec<Entry> = entries.collect();
+    entries.sort_by(|one, other| one.project.cmp(&other.project));
+    entries
+}
+
+/// A workflow that is remembered, as it is now.
+#[derive(Debug)]
+pub struct Listed {
+    /// As it was when its state was last written.
+    pub entry: Entry,
+    /// As it is.
+    pub now: Found,
+}
+
+/// What there is of a workflow that is remembered.
+#[derive(Debug)]
+pub enum Found {
+    /// Its project, and where it is.
+    There(Box<(Project, State)>),
+    /// The project is not there, or has no workflow any more.
+    Gone,
+    /// It cannot be read.
+    Unreadable(WorkflowError),
+}
+
+/// Returns every workflow, as it is now. Projects that have been gone for long are forgotten.
+pub fn list(caller: &Caller, now: Timestamp) -> Vec<Listed> {
+    let mut listed = Vec::new();
+    for entry in all(caller) {
+        let found = look(&entry, caller);
+        if matches!(found, Found::Gone) && now.duration_since(entry.updated_at) > FORGOTTEN {
+            if let Some(folder) = folder(caller) {
+                let _ = fs::remove_file(file_of(&folder, &entry.project));
+            }
+            continue;
+        }
+        listed.push(Listed { entry, now: found });
+    }
+    listed
+}
+
+fn look(entry: &Entry, caller: &Caller) -> Found {
+    if !entry.project.is_dir() {
+        return Found::Gone;
+    }
+    let read = Project::at(entry.project.clone(), caller.clone())
+        .and_then(|project| Ok(project.state()?.map(|state| (project, state))));
+    match read {
+        Ok(found) => found.map_or(Found::Gone, |found| Found::There(Box::new(found))),
+        Err(error) => Found::Unreadable(error),
+    }
+}

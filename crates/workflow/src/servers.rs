@@ -1,0 +1,31 @@
+//! Help from MCP servers: how they are found and waited for, which the caller decides.
+
+use anyhook_mcp::{Failure, Limits, Server, Stop};
+
+/// Finds MCP servers, and waits for them.
+pub trait Servers {
+    /// Finds a server by its name, in the files that count.
+    fn find(&self, name: &str) -> Result<Server, Failure>;
+
+    /// Does what a server with this name is asked for. It may take long: who waits can be told so,
+    /// and can end it by `stop`.
+    fn wait(&self, name: &str, stop: &Stop, work: &mut (dyn FnMut() + Send));
+}
+
+/// Asks a server within limits that whoever waits can end early.
+pub(crate) fn ask<T: Send>(
+    servers: &dyn Servers,
+    name: &str,
+    deadline: std::time::Duration,
+    work: impl Fn(&Server, Limits) -> T + Sync,
+) -> Result<T, Failure> {
+    let server = servers.find(name)?;
+    let stop = Stop::default();
+    let limits = Limits { deadline, stop: stop.clone(), ..Limits::default() };
+    let mut answer = None;
+    servers.wait(name, &stop, &mut || answer = Some(work(&server, limits.clone())));
+    answer.ok_or_else(|| Failure {
+        reason: format!("the server `{name}` was not asked"),
+        hint: "ask again".to_owned(),
+    })
+}

@@ -1,0 +1,131 @@
+//! The state file: the truth about a workflow.
+//!
+//! A process that changes it holds a lock from reading to writing, so that two completions at once
+//! lose nothing. It is replaced atomically; the state before the last change stays next to it, as a
+//! way back.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhook_engine::faults;
+use anyhook_engine::regular_file::open_regular;
+use rustix::fs::{FlockOperation, OFlags, flock};
+
+use crate::error::{FileError, FileKind, Unreadable, WorkflowError};
+use crate::project::{Project, write_whole};
+use crate::registry;
+use crate::schemas::Kind;
+use crate::state::State;
+
+/// The lock is held only for as long as it takes to read some files and to write one.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How often a process that waits for the lock tries to get it.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// Every point at which a test may end the process while a state is written. A test compares it with
+/// the calls below.
+pub const FAULT_POINTS: &[&str] =
+    &["workflow.state.begun", "workflow.state.kept", "workflow.state.written"];
+
+impl Project {
+    /// Returns the state file.
+    pub fn state_file(&self) -> PathBuf {
+        self.system().join(Kind::STATE.row().file)
+    }
+
+    /// Returns the file of the state before the last change.
+    pub fn previous_file(&self) -> PathBuf {
+        self.system().join("workflow-state.previous.json")
+    }
+
+    /// Reads the state; none if the workflow was not begun.
+    pub fn state(&self) -> Result<Option<State>, WorkflowError> {
+        self.read_state(&self.state_file(), FileKind::State)
+    }
+
+    /// Reads the state before the last change, if there is one.
+    pub(crate) fn previous_state(&self) -> Result<Option<State>, WorkflowError> {
+        self.read_state(&self.previous_file(), FileKind::PreviousState)
+    }
+
+    fn read_state(&self, file: &Path, kind: FileKind) -> Result<Option<State>, WorkflowError> {
+        let path = file.strip_prefix(&self.root).unwrap_or(file).to_string_lossy().into_owned();
+        let value = match self.read_json(&path) {
+            Ok(value) => value,
+            Err(Unreadable::Absent) => return Ok(None),
+            Err(error) => return Err(WorkflowError::file(kind, &path, error)),
+        };
+        State::read(&value)
+            .map(Some)
+            .map_err(|faults| WorkflowError::file(kind, &path, FileError::Invalid(faults)))
+    }
+
+    /// Reads the state of a workflow that was begun and goes by the rules of its definition.
+    pub fn begun(&self) -> Result<State, WorkflowError> {
+        let state = self.state()?.ok_or(WorkflowError::NotBegun)?;
+        self.check_fit(&state)?;
+        Ok(state)
+    }
+
+    /// Looks whether a state goes by the rules of the definition.
+    pub(crate) fn check_fit(&self, state: &State) -> Result<(), WorkflowError> {
+        state.fits(&self.definition).map_or(Ok(()), |refusal| Err(refusal.into()))
+    }
+
+    /// Holds the lock of the state until it is dropped.
+    pub(crate) fn lock(&self) -> Result<File, WorkflowError> {
+        let folder = self.system();
+        self.make_folder(&folder)?;
+        let path = folder.join(".workflow-state.lock");
+        // The folder is the project's: what is in the lock's place may be anything.
+        let file = open_regular(&path, OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE)
+            .map_err(|error| WorkflowError::LockUnusable { path: path.clone(), error })?;
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(file),
+                Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < until => {
+                    thread::sleep(LOOK_EVERY);
+                }
+                Err(rustix::io::Errno::WOULDBLOCK) => return Err(WorkflowError::Locked(path)),
+                Err(error) => return Err(WorkflowError::At { path, error: error.into() }),
+            }
+        }
+    }
+
+    /// Writes the state. The caller holds the lock.
+    pub(crate) fn write(&self, state: &State) -> Result<(), WorkflowError> {
+        let file = self.state_file();
+        let bytes = serde_json::to_vec_pretty(&state.to_json()).map_err(std::io::Error::from)?;
+        faults::point("workflow.state.begun");
+        self.keep_previous()?;
+        faults::point("workflow.state.kept");
+        write_whole(&file, &bytes).map_err(WorkflowError::at(file))?;
+        faults::point("workflow.state.written");
+        registry::remember(self, state);
+        Ok(())
+    }
+
+    /// Copies the state that is there to the file of the state before. At any time one of both is
+    /// whole.
+    fn keep_previous(&self) -> Result<(), WorkflowError> {
+        let (file, previous) = (self.state_file(), self.previous_file());
+        let Ok(bytes) = fs::read(&file) else { return Ok(()) };
+        write_whole(&previous, &bytes).map_err(WorkflowError::at(previous))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FAULT_POINTS;
+
+    #[test]
+    fn every_fault_point_is_passed_once() {
+        let source = include_str!("store.rs");
+        let calls = source.split("faults::point(\"").skip(1);
+        let passed: Vec<&str> = calls.filter_map(|rest| rest.split('"').next()).collect();
+        assert_eq!(passed, FAULT_POINTS);
+    }
+}

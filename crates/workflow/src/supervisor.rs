@@ -1,0 +1,361 @@
+//! Has every agent work whose turn it is, until a person is needed or all is done.
+//!
+//! The state file is the truth, and this is a loop over it: an agent that is to work and does not is
+//! started as a session of the daemon, one that works and is not to any more is ended. So the loop
+//! may be killed at any time: the agents go on, and the next one finds them.
+
+mod daemon;
+mod help;
+mod lock;
+mod pause;
+mod plan;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhook_engine::now;
+use anyhook_model::RecordId;
+use anyhook_model::pipeline::{Phase, PipelineView, Plan};
+
+use self::daemon::Daemon;
+use self::help::Help;
+use crate::error::WorkflowError;
+use crate::gate::Gate;
+use crate::machine::{self, Invocation};
+use crate::project::Project;
+use crate::question::{LOOK_EVERY, Question};
+use crate::session;
+use crate::state::State;
+use crate::transaction::Changed;
+use crate::words::{ReviewStatus, WorkflowStatus};
+
+pub use self::plan::{Starter, work_of};
+
+/// An agent whose stage is completed is told to end, and ended after so long.
+const GRACE: Duration = Duration::from_secs(15);
+
+/// How the caller wants agents to be started.
+#[derive(Clone, Debug, Default)]
+pub struct StartOptions {
+    /// The command that starts every agent, whatever the workflow says.
+    pub with: Option<String>,
+    /// The command that starts an agent if nothing else says which.
+    pub usual: Option<String>,
+    /// The environment of the agents.
+    pub variables: BTreeMap<String, String>,
+    /// Who starts them.
+    pub by: String,
+}
+
+/// What is told of all that happens while a workflow runs.
+pub trait Observer {
+    /// The state may have changed since it was last told of.
+    fn state(&mut self, state: &State) -> io::Result<()>;
+    /// An agent was started.
+    fn started(
+        &mut self,
+        work: &Invocation,
+        plan: &Plan,
+        pipeline: &PipelineView,
+    ) -> io::Result<()>;
+    /// These agents are at work, and are to be.
+    fn at_work(&mut self, pipelines: &[&PipelineView]) -> io::Result<()>;
+    /// An agent ended, or took too long, before it was done. The state says what becomes of that.
+    fn worked_in_vain(&mut self, pipeline: &PipelineView) -> io::Result<()>;
+    /// A person is asked through the daemon.
+    fn asked(&mut self, gate: &Gate) -> io::Result<()>;
+    /// There is no documentation or second opinion, which stops nothing.
+    fn no_help(&mut self, stage: &str, what: &str, why: &str) -> io::Result<()>;
+    /// What happened could not be journaled.
+    fn not_journaled(&mut self, error: &io::Error) -> io::Result<()>;
+}
+
+/// How a run of a supervisor ended.
+#[derive(Debug)]
+pub enum RunEnd {
+    /// Nothing more is to be done now.
+    AtRest(Box<State>),
+    /// It was interrupted: these agents go on.
+    Interrupted(Vec<PipelineView>),
+}
+
+/// A workflow under way.
+#[derive(Debug)]
+pub struct Supervisor<'all> {
+    project: &'all Project,
+    starter: Starter<'all>,
+    daemon: Daemon<'all>,
+    help: Help<'all>,
+    /// Whether a person is asked through the daemon at a gate.
+    asks: bool,
+    /// What a person is being asked, by stage.
+    questions: BTreeMap<String, Question>,
+    /// Pipelines whose agent was told that it is done, and when.
+    told_to_end: BTreeMap<RecordId, Instant>,
+    _lock: File,
+}
+
+impl<'all> Supervisor<'all> {
+    /// Takes a project's workflow over, if no other supervisor has it and every agent that is still
+    /// to work can be started. Without `asks`, a run ends where a person is to decide.
+    pub fn new(
+        project: &'all Project,
+        state: &State,
+        options: &'all StartOptions,
+        asks: bool,
+    ) -> Result<Self, WorkflowError> {
+        let starter = Starter { project, options };
+        // After hours of waiting it would be late to tell.
+        if !matches!(state.status, WorkflowStatus::Completed | WorkflowStatus::Aborted) {
+            starter.check(state)?;
+        }
+        let lock = lock::hold(project)?;
+        Ok(Self {
+            project,
+            starter,
+            daemon: Daemon::new(&project.caller, options)?,
+            help: Help::new(project),
+            asks,
+            questions: BTreeMap::new(),
+            told_to_end: BTreeMap::new(),
+            _lock: lock,
+        })
+    }
+
+    /// Does what is to be done, again and again, until nothing is or until it is interrupted.
+    pub fn run(
+        mut self,
+        observer: &mut dyn Observer,
+        is_interrupted: &dyn Fn() -> bool,
+    ) -> Result<RunEnd, WorkflowError> {
+        loop {
+            if is_interrupted() {
+                return self.open_pipelines().map(RunEnd::Interrupted);
+            }
+            if let Some(state) = self.step(observer)? {
+                return Ok(RunEnd::AtRest(Box::new(state)));
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// Looks once at everything and does what is to be done. Returns the state if nothing more is to
+    /// be done.
+    fn step(&mut self, observer: &mut dyn Observer) -> Result<Option<State>, WorkflowError> {
+        // The pipelines first: an agent that ended before that has said in the state what it had to
+        // say.
+        let Some(pipelines) = self.daemon.pipelines()? else { return Ok(None) };
+        let mut state = self.project.begun()?;
+        let root = self.project.root.to_string_lossy();
+        let ours: Vec<(String, Invocation, &PipelineView)> = pipelines
+            .iter()
+            .filter(|pipeline| pipeline.project == root)
+            .filter_map(|pipeline| work_of(pipeline).map(|(id, work)| (id, work, pipeline)))
+            .collect();
+        for (id, work, pipeline) in &ours {
+            if *id != state.id || !machine::next(&self.project.definition, &state).contains(work) {
+                continue;
+            }
+            if pipeline.phase.is_over() {
+                state = self.lost(work, pipeline, observer)?;
+            } else if self.is_late(work, pipeline) {
+                state = self.late(work, pipeline, observer)?;
+            }
+        }
+        observer.state(&state)?;
+        let next = machine::next(&self.project.definition, &state);
+        let running: Vec<_> = ours.iter().filter(|(.., one)| !one.phase.is_over()).collect();
+        let is_wanted = |id: &String, work: &Invocation| *id == state.id && next.contains(work);
+        let wanted: Vec<&PipelineView> = running
+            .iter()
+            .filter(|(id, work, _)| is_wanted(id, work))
+            .map(|(.., pipeline)| *pipeline)
+            .collect();
+        observer.at_work(&wanted)?;
+        for (id, work, pipeline) in &running {
+            if !is_wanted(id, work) {
+                self.end(&state, id, work, pipeline)?;
+            }
+        }
+        for work in &next {
+            // An earlier attempt that is being ended comes first: both would work in one folder.
+            let is_at_work = running.iter().any(|(_, other, _)| {
+                (&other.stage, &other.reviewed) == (&work.stage, &work.reviewed)
+            });
+            if !is_at_work
+                && pause::is_over(&state, work, now())
+                && self.help.is_documented(work, observer)?
+            {
+                self.start(&state, work, observer)?;
+            }
+        }
+        // A person who decides is to know what others think of it.
+        if !self.help.is_reviewed(&state, observer)? {
+            return Ok(None);
+        }
+        if !self.ask(&state, observer)? && next.is_empty() && running.is_empty() {
+            return self.at_rest(state, observer);
+        }
+        Ok(None)
+    }
+
+    /// Tells whether an agent works for longer than it may. Its time begins with it, and not with its
+    /// stage: that may have been open for days before an agent was started.
+    fn is_late(&self, work: &Invocation, pipeline: &PipelineView) -> bool {
+        let limit = machine::time_limit(&self.project.definition, work);
+        let until = limit.and_then(|limit| pipeline.created.checked_add(limit).ok());
+        until.is_some_and(|until| until <= now())
+    }
+
+    /// Takes note of an agent that took longer than it may.
+    fn late(
+        &self,
+        work: &Invocation,
+        pipeline: &PipelineView,
+        observer: &mut dyn Observer,
+    ) -> Result<State, WorkflowError> {
+        let definition = &self.project.definition;
+        let late =
+            |state: &State| machine::late(definition, state, std::slice::from_ref(work), now());
+        in_vain(self.project.change(late)?, pipeline, observer)
+    }
+
+    /// Takes note of an agent that ended before it was done.
+    fn lost(
+        &self,
+        work: &Invocation,
+        pipeline: &PipelineView,
+        observer: &mut dyn Observer,
+    ) -> Result<State, WorkflowError> {
+        let definition = &self.project.definition;
+        let why = pipeline.why.as_deref();
+        let reason = match pipeline.phase {
+            Phase::Completed => {
+                format!("its agent ended without handing it in ({})", why.unwrap_or("it is done"))
+            }
+            phase => format!("its agent {}: {}", phase.name(), why.unwrap_or("no reason is known")),
+        };
+        let lost = |state: &State| machine::lost(definition, state, work, &reason, now());
+        in_vain(self.project.change(lost)?, pipeline, observer)
+    }
+
+    /// Ends an agent that is not to work any more.
+    fn end(
+        &mut self,
+        state: &State,
+        id: &str,
+        work: &Invocation,
+        pipeline: &PipelineView,
+    ) -> Result<(), WorkflowError> {
+        let since = self.told_to_end.get(&pipeline.id).copied();
+        let is_done = id == state.id && is_completed(state, work);
+        match (&pipeline.agent, since) {
+            (Some(agent), None) if is_done => session::end(agent, &self.project.caller)?,
+            (Some(_), Some(since)) if is_done && since.elapsed() < GRACE => return Ok(()),
+            _ => self.daemon.cancel(pipeline)?,
+        }
+        self.told_to_end.entry(pipeline.id.clone()).or_insert_with(Instant::now);
+        Ok(())
+    }
+
+    fn start(
+        &mut self,
+        state: &State,
+        work: &Invocation,
+        observer: &mut dyn Observer,
+    ) -> Result<(), WorkflowError> {
+        let plan = self.starter.plan(state, work)?;
+        if let Some(pipeline) = self.daemon.begin(plan.clone())? {
+            observer.started(work, &plan, &pipeline)?;
+        }
+        Ok(())
+    }
+
+    /// Has a person asked at every gate, if that is wanted; tells whether one is asked.
+    fn ask(&mut self, state: &State, observer: &mut dyn Observer) -> Result<bool, WorkflowError> {
+        if !self.asks {
+            return Ok(false);
+        }
+        let gates = Gate::all(self.project, state);
+        // What was decided elsewhere is withdrawn.
+        self.questions.retain(|_, asked| gates.iter().any(|gate| gate.is_same(&asked.gate)));
+        for gate in &gates {
+            match self.questions.get(&gate.stage) {
+                Some(asked) => {
+                    if let Some(resolution) = asked.answer()? {
+                        tell_journal(&gate.apply(self.project, &resolution)?, observer)?;
+                    }
+                }
+                None => {
+                    observer.asked(gate)?;
+                    let asked = Question::ask(gate, &self.project.caller, None)?;
+                    self.questions.insert(gate.stage.clone(), asked);
+                }
+            }
+        }
+        Ok(!gates.is_empty())
+    }
+
+    /// Looks whether a person has answered whose answer was not applied; if not, this is the end.
+    fn at_rest(
+        &mut self,
+        state: State,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<State>, WorkflowError> {
+        let gates = Gate::all(self.project, &state);
+        if gates.is_empty() {
+            return Ok(Some(state));
+        }
+        let Some(decisions) = self.daemon.decisions()? else { return Ok(None) };
+        for gate in &gates {
+            if let Some(resolution) = gate.answer_among(&decisions) {
+                tell_journal(&gate.apply(self.project, &resolution)?, observer)?;
+                return Ok(None);
+            }
+        }
+        Ok(Some(state))
+    }
+
+    /// Returns the pipelines of this project's workflow that are not over.
+    fn open_pipelines(&mut self) -> Result<Vec<PipelineView>, WorkflowError> {
+        let mut pipelines = self.daemon.pipelines()?.unwrap_or_default();
+        let root = self.project.root.to_string_lossy();
+        pipelines
+            .retain(|one| !one.phase.is_over() && one.project == root && work_of(one).is_some());
+        Ok(pipelines)
+    }
+}
+
+/// Tells what became of an agent that worked in vain.
+fn in_vain(
+    changed: Changed,
+    pipeline: &PipelineView,
+    observer: &mut dyn Observer,
+) -> Result<State, WorkflowError> {
+    tell_journal(&changed, observer)?;
+    if !changed.effects.is_unchanged {
+        observer.state(&changed.state)?;
+        observer.worked_in_vain(pipeline)?;
+    }
+    Ok(changed.state)
+}
+
+fn tell_journal(changed: &Changed, observer: &mut dyn Observer) -> io::Result<()> {
+    changed.not_journaled.as_ref().map_or(Ok(()), |error| observer.not_journaled(error))
+}
+
+/// Tells whether what an agent was to do is completed, in the attempt that it was started for.
+fn is_completed(state: &State, work: &Invocation) -> bool {
+    let Some(stage) = state.stages.get(work.reviewed.as_ref().unwrap_or(&work.stage)) else {
+        return false;
+    };
+    match &work.reviewed {
+        None => stage.attempts == work.attempt && stage.is_completed(),
+        Some(_) => stage.reviews.get(&work.stage).is_some_and(|review| {
+            review.attempts == work.attempt && review.status == ReviewStatus::Completed
+        }),
+    }
+}

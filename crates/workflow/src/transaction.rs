@@ -1,0 +1,226 @@
+//! Every change of a workflow's state, each as one transaction: lock, read, decide, write, journal.
+//!
+//! The state is read once, under the lock, and what is decided is decided about that. If something is
+//! refused, nothing was written.
+
+use std::fs::{self, File};
+use std::io;
+
+use anyhook_engine::{Engine, new_id, now};
+use anyhook_model::{EventKind, Payload, Record};
+use serde_json::Value;
+
+use crate::error::WorkflowError;
+use crate::machine::{self, Choice, Effects, Start};
+use crate::project::Project;
+use crate::refusal::Refusal;
+use crate::state::{HistoryLine, State};
+use crate::submission::HandedIn;
+use crate::words::{Mode, Risk};
+use crate::{session, watcher};
+
+/// What came of a change.
+#[derive(Debug)]
+pub struct Changed {
+    /// The state as it is now.
+    pub state: State,
+    /// What happened, and what is to be done.
+    pub effects: Effects,
+    /// Why it could not be journaled, as in the sandbox of an agent. It has happened all the same.
+    pub not_journaled: Option<io::Error>,
+}
+
+/// The state that takes the place of the one that is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replacement {
+    /// The state before the last change.
+    Previous,
+    /// One in which everything is still to be done.
+    Fresh,
+}
+
+/// A state that has taken the place of another one.
+#[derive(Debug)]
+pub struct Replaced {
+    /// What came of it.
+    pub changed: Changed,
+    /// The path of the file that the state before was copied to, if there was one.
+    pub kept: Option<String>,
+}
+
+/// A change that is under way: the lock is held, the state was read.
+struct Transaction<'project> {
+    project: &'project Project,
+    before: State,
+    _lock: File,
+}
+
+impl<'project> Transaction<'project> {
+    /// Locks and reads the state; none if the workflow was not begun.
+    fn begin(project: &'project Project) -> Result<Option<Self>, WorkflowError> {
+        // One that was never begun has no folder, and gets none for having been looked for.
+        if !project.system().is_dir() {
+            return Ok(None);
+        }
+        let lock = project.lock()?;
+        let before = project.state()?;
+        Ok(before.map(|before| Self { project, before, _lock: lock }))
+    }
+
+    /// Writes and journals what was decided.
+    fn commit(
+        self,
+        (state, effects): (State, Effects),
+        ended: Option<Record>,
+    ) -> Result<Changed, WorkflowError> {
+        if effects.is_unchanged {
+            return Ok(Changed { state, effects, not_journaled: None });
+        }
+        write_and_journal(self.project, state, effects, ended)
+    }
+}
+
+impl Project {
+    /// Begins the workflow; tells whether it was not begun before.
+    pub fn begin(&self) -> Result<(Changed, bool), WorkflowError> {
+        let _lock = self.lock()?;
+        if let Some(state) = self.state()? {
+            let effects = Effects { is_unchanged: true, ..Effects::default() };
+            return Ok((Changed { state, effects, not_journaled: None }, false));
+        }
+        let (state, effects) = self.fresh_state()?;
+        Ok((write_and_journal(self, state, effects, None)?, true))
+    }
+
+    /// Changes the state of a workflow that goes by the rules of its definition.
+    pub fn change(
+        &self,
+        decide: impl FnOnce(&State) -> Result<(State, Effects), Refusal>,
+    ) -> Result<Changed, WorkflowError> {
+        let open = Transaction::begin(self)?.ok_or(WorkflowError::NotBegun)?;
+        self.check_fit(&open.before)?;
+        let decided = decide(&open.before)?;
+        open.commit(decided, None)
+    }
+
+    /// Has the workflow go on by the rules that its definition has now.
+    pub fn accept_rules(&self, choice: Choice<'_>) -> Result<Changed, WorkflowError> {
+        let open = Transaction::begin(self)?.ok_or(WorkflowError::NotBegun)?;
+        let decided = machine::accept_rules(&self.definition, &open.before, choice)?;
+        open.commit(decided, None)
+    }
+
+    /// Takes in an agent's signal and the artifacts that belong to it.
+    pub fn submit(&self, signal: Value) -> Result<Changed, WorkflowError> {
+        let open = Transaction::begin(self)?.ok_or(WorkflowError::NotBegun)?;
+        self.check_fit(&open.before)?;
+        let agent = signal.get("agent").and_then(Value::as_str).unwrap_or_default().to_owned();
+        self.check_speaker(&agent)?;
+        let decided = HandedIn::read(self, signal)?.complete(&self.definition, &open.before)?;
+        let ended = session::end_of_own(&agent, &self.caller);
+        open.commit(decided, ended)
+    }
+
+    /// Takes in what an agent has written down, from its folder; none if it is not its turn, or if
+    /// the workflow was not begun.
+    ///
+    /// Its session goes on: a hook asks at its end, which is not to be ended a second time.
+    pub fn submit_of(&self, agent: &str) -> Result<Option<Changed>, WorkflowError> {
+        let Some(open) = Transaction::begin(self)? else { return Ok(None) };
+        let Some(signal) = self.signal_of(&open.before, agent)? else { return Ok(None) };
+        let decided = HandedIn::read(self, signal)?.complete(&self.definition, &open.before)?;
+        open.commit(decided, None).map(Some)
+    }
+
+    /// Puts another state in the place of the one that is there, of which a copy is kept. One that
+    /// cannot be read is replaced, too.
+    pub fn replace(
+        &self,
+        with: Replacement,
+        by: &str,
+        note: Option<&str>,
+    ) -> Result<Replaced, WorkflowError> {
+        let _lock = self.lock()?;
+        let revision = self.state().ok().flatten().map_or(0, |state| state.revision);
+        let (mut state, what) = match with {
+            Replacement::Previous => {
+                let state = self.previous_state()?.ok_or(WorkflowError::NoPreviousState)?;
+                (state, "previous state taken")
+            }
+            Replacement::Fresh => (self.fresh_state()?.0, "begun anew"),
+        };
+        let kept = self.keep_copy()?;
+        // It goes on from there: what was decided since then is to be decided again.
+        state.revision = state.revision.max(revision) + 1;
+        state.updated_at = now();
+        let line = HistoryLine {
+            revision: state.revision,
+            at: state.updated_at,
+            what: what.to_owned(),
+            stage: None,
+            by: Some(by.to_owned()),
+            note: note.map(str::to_owned),
+        };
+        state.history.push(line.clone());
+        let asked = state.stages.iter().filter_map(|(name, one)| Some((name.clone(), one.asks?)));
+        let effects = Effects { ask: asked.collect(), told: vec![line], ..Effects::default() };
+        Ok(Replaced { changed: write_and_journal(self, state, effects, None)?, kept })
+    }
+
+    /// Copies the state file, if there is one, to a file of its own; returns the path of that.
+    fn keep_copy(&self) -> Result<Option<String>, WorkflowError> {
+        let file = self.state_file();
+        if file.symlink_metadata().is_err() {
+            return Ok(None);
+        }
+        let name = format!("workflow-state.{}.json", now().strftime("%Y%m%dT%H%M%S%.3f"));
+        let kept = file.with_file_name(&name);
+        fs::copy(&file, &kept).map_err(WorkflowError::at(kept))?;
+        Ok(Some(self.system_path(&name)))
+    }
+
+    /// Returns a state in which everything is still to be done.
+    fn fresh_state(&self) -> Result<(State, Effects), WorkflowError> {
+        let config = self.config()?.unwrap_or_default();
+        let told = |name: &str| config.get(name).and_then(Value::as_str).map(str::to_owned);
+        let start = Start {
+            id: new_id().to_string(),
+            mode: told("execution_mode").as_deref().and_then(Mode::find),
+            risk: told("risk_level").as_deref().and_then(Risk::find),
+        };
+        Ok(machine::start(&self.definition, start, now()))
+    }
+}
+
+/// Writes a state, journals what happened, and has people asked if there is something to ask. The
+/// caller holds the lock.
+fn write_and_journal(
+    project: &Project,
+    state: State,
+    effects: Effects,
+    ended: Option<Record>,
+) -> Result<Changed, WorkflowError> {
+    project.write(&state)?;
+    let told = effects.told.iter().map(|line| record(project, line));
+    let records = told.chain(ended).collect();
+    let journaled = Engine::new(project.caller.places.clone()).journal(records);
+    if !effects.ask.is_empty() {
+        watcher::announce(&project.caller);
+    }
+    Ok(Changed { state, effects, not_journaled: journaled.err() })
+}
+
+fn record(project: &Project, line: &HistoryLine) -> Record {
+    let kind = EventKind::Other(format!("workflow:{}", line.what.replace(' ', "_")));
+    let mut record = Record::new(new_id(), line.at, "anyhook", kind);
+    record.work_dir = project.root.display().to_string();
+    record.project_dir = Some(record.work_dir.clone());
+    record.about = Some(line.sentence());
+    if let Ok(text) = serde_json::to_string(line) {
+        record.payload = Some(Payload::new(text.as_bytes()));
+    }
+    record
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+//! What is wrong with the files of a workflow, each by the schema that it is to keep to.
+
+use std::collections::BTreeSet;
+
+use crate::definition::{ArtifactDefinition, SchemaChoice};
+use crate::error::WorkflowError;
+use crate::project::{CONFIG, Project};
+use crate::schemas::{Fault, Kind, validate};
+
+/// What was found out about a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Validated {
+    /// The schema that it is to keep to; none if there is none.
+    pub schema: Option<String>,
+    /// What is wrong with it.
+    pub faults: Vec<Fault>,
+}
+
+impl Project {
+    /// Returns the paths of all files of the workflow that are there, below the project.
+    pub fn artifact_paths(&self) -> Vec<String> {
+        let definition = &self.definition;
+        let stages = definition.stages.iter().map(|stage| (&stage.agent.text, &stage.artifacts));
+        let reviews =
+            definition.reviews.iter().map(|review| (&review.agent.text, &review.artifacts));
+        let mut paths = vec![CONFIG.to_owned()];
+        for (agent, artifacts) in stages.chain(reviews) {
+            let made = artifacts.iter().map(|artifact| definition.path(agent, &artifact.file.text));
+            paths.extend(made);
+            paths.push(self.signal_path(agent));
+        }
+        for kind in [Kind::STATE, Kind::CONTEXT_REFRESH, Kind::SECOND_OPINION] {
+            paths.push(self.system_path(kind.row().file));
+        }
+        paths.retain(|path| self.root.join(path).symlink_metadata().is_ok());
+        // Several stages may be of one agent.
+        let mut seen = BTreeSet::new();
+        paths.retain(|path| seen.insert(path.clone()));
+        paths
+    }
+
+    /// Looks at a file, by the schema that the workflow has for it, or by its name.
+    pub fn validate_file(&self, path: &str) -> Result<Validated, WorkflowError> {
+        let choice = self.schema_choice(path);
+        let faults = match (self.read_json(path), &choice) {
+            (Err(error), _) => vec![Fault::new("", error.to_string())],
+            (Ok(value), Some(SchemaChoice::Kind(kind))) => validate(*kind, &value),
+            (Ok(value), Some(SchemaChoice::File(file))) => {
+                let schemas = self.own_schemas()?;
+                schemas.get(&file.text).map(|schema| schema.validate(&value)).unwrap_or_default()
+            }
+            // What cannot be checked does not pass.
+            (Ok(_), None) => vec![Fault::new("", format!("there is no schema for `{path}`"))],
+        };
+        let schema = choice.map(|choice| match choice {
+            SchemaChoice::Kind(kind) => kind.to_string(),
+            SchemaChoice::File(file) => file.text,
+        });
+        Ok(Validated { schema, faults })
+    }
+
+    fn schema_choice(&self, path: &str) -> Option<SchemaChoice> {
+        let definition = &self.definition;
+        let of = |agent: &str, artifacts: &[ArtifactDefinition]| {
+            let is = |one: &&ArtifactDefinition| definition.path(agent, &one.file.text) == path;
+            artifacts.iter().find(is).map(|artifact| artifact.schema.clone())
+        };
+        let stage = definition.stages.iter().find_map(|one| of(&one.agent.text, &one.artifacts));
+        let review =
+            || definition.reviews.iter().find_map(|one| of(&one.agent.text, &one.artifacts));
+        let known = || Kind::of_file(path).map(SchemaChoice::Kind);
+        stage.or_else(review).or_else(known)
+    }
+}
