@@ -313,6 +313,9 @@ fn look_at_daemon(environment: &Environment, ward: &mut Ward<'_>) {
             ward.bad(trouble.message(), &hint);
         }
     }
+    if !anyhook_daemon::notice::desktop::IS_BUILT_IN {
+        ward.note("this build shows no notices on the desktop (feature `desktop`)");
+    }
     for lost in daemon::notices_that_failed(&environment.places) {
         ward.bad(lost, "look at [notify] in anyhook.toml");
     }

@@ -1,10 +1,7 @@
-//! A notification on the desktop: `org.freedesktop.Notifications` on the session's bus. Where the
-//! desktop has buttons, a person can answer with them.
+//! Notifications over D-Bus: `org.freedesktop.Notifications` on the session's bus.
 
 use std::collections::HashMap;
 use std::future::poll_fn;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -16,25 +13,12 @@ use zbus::names::MemberName;
 use zbus::proxy::SignalStream;
 use zbus::{Connection, Proxy, Variant, connection, fdo};
 
-use super::text;
+use crate::notice::text;
 
 const NAME: &str = "org.freedesktop.Notifications";
 const PATH: &str = "/org/freedesktop/Notifications";
 /// An answer without a deadline is waited for no longer than this.
 const ANSWER_WITHIN: Duration = Duration::from_secs(12 * 60 * 60);
-
-/// Returns the address of a bus whose socket is at `path`.
-pub fn bus_at(path: &Path) -> String {
-    let mut address = "unix:path=".to_owned();
-    for byte in path.as_os_str().as_bytes() {
-        if byte.is_ascii_alphanumeric() || b"-_/.".contains(byte) {
-            address.push(char::from(*byte));
-        } else {
-            address.push_str(&format!("%{byte:02x}"));
-        }
-    }
-    address
-}
 
 /// A notification that is shown.
 #[derive(Debug)]
@@ -190,13 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_an_address() {
-        assert_eq!(bus_at(Path::new("/run/user/0/bus")), "unix:path=/run/user/0/bus");
-        assert_eq!(bus_at(Path::new("/a b,c;d")), "unix:path=/a%20b%2cc%3bd");
-    }
-
-    #[test]
-    fn what_nobody_waits_for_any_more_has_no_time_left() {
+    fn a_deadline_in_the_past_leaves_no_time() {
         assert_eq!(left(Timestamp::UNIX_EPOCH), Duration::ZERO);
     }
 }

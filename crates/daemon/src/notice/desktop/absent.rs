@@ -1,0 +1,34 @@
+//! What a build without the feature `desktop` does: it says so in the notice's outcome.
+
+use std::time::Duration;
+
+use anyhook_model::Notice;
+use anyhook_model::notice::{Way, WayOutcome};
+
+/// A notification that is shown: this build shows none.
+#[derive(Debug)]
+pub enum Shown {}
+
+/// Returns that this build cannot show the notice.
+#[expect(clippy::unused_async, reason = "the same signature as with the feature")]
+pub async fn show(
+    _address: Option<&str>,
+    _notice: &Notice,
+    _limit: Duration,
+) -> Result<Shown, WayOutcome> {
+    Err(WayOutcome::absent(Way::Desktop, "this build has no desktop notices (feature `desktop`)"))
+}
+
+impl Shown {
+    /// Waits for the button that is pressed.
+    #[expect(clippy::unused_async, reason = "the same signature as with the feature")]
+    pub async fn answer(&mut self, _notice: &Notice) -> Option<u32> {
+        match *self {}
+    }
+
+    /// Shows that an answer did not get through.
+    #[expect(clippy::unused_async, reason = "the same signature as with the feature")]
+    pub async fn complain(&self, _why: &str) {
+        match *self {}
+    }
+}

@@ -1,0 +1,44 @@
+//! A notification on the desktop. Where the desktop has buttons, a person can answer with them.
+//!
+//! [`bus`] speaks D-Bus. That takes a large dependency, so it is the feature `desktop`; [`absent`]
+//! is what a build without it says.
+
+#[cfg(not(feature = "desktop"))]
+mod absent;
+#[cfg(feature = "desktop")]
+mod bus;
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+#[cfg(not(feature = "desktop"))]
+pub use absent::{Shown, show};
+#[cfg(feature = "desktop")]
+pub use bus::{Shown, show};
+
+/// Whether this build can show notices on the desktop.
+pub const IS_BUILT_IN: bool = cfg!(feature = "desktop");
+
+/// Returns the address of a bus whose socket is at `path`.
+pub fn bus_at(path: &Path) -> String {
+    let mut address = "unix:path=".to_owned();
+    for byte in path.as_os_str().as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_/.".contains(byte) {
+            address.push(char::from(*byte));
+        } else {
+            address.push_str(&format!("%{byte:02x}"));
+        }
+    }
+    address
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_an_address() {
+        assert_eq!(bus_at(Path::new("/run/user/0/bus")), "unix:path=/run/user/0/bus");
+        assert_eq!(bus_at(Path::new("/a b,c;d")), "unix:path=/a%20b%2cc%3bd");
+    }
+}
