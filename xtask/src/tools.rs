@@ -53,6 +53,9 @@ pub const MACHETE: Tool = Tool {
 /// Finds misspelt words.
 pub const TYPOS: Tool = Tool { name: "typos", version: "1.51.1", source: Source::Python };
 
+/// Makes the Python package.
+pub const MATURIN: Tool = Tool { name: "maturin", version: "1.16.0", source: Source::Python };
+
 /// A program and the Debian package it comes from.
 pub struct Program {
     name: &'static str,

@@ -35,42 +35,65 @@ fn build_with(
     for_the_compiler: &[&str],
 ) -> Result<PathBuf> {
     let platform = Platform::here()?;
-    let target = platform.target(libc);
-    ensure_target(&target)?;
+    ensure_target(&platform.target(libc))?;
+    if libc == Libc::Musl {
+        tools::ensure_programs(&tools::FOR_STATIC)?;
+    }
+    let recipe = Recipe::new(platform, libc, program)?;
     let mut command = workspace.cargo();
-    command.args(["rustc", "--locked", "--package", program, "--bin", program]);
-    command.args(["--profile", PROFILE, "--target", &target]);
-    command.args(["--config", &remap(&target)?]);
-    // A person's own flags would replace ours.
-    command.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
-    match libc {
-        Libc::Musl => {
-            tools::ensure_programs(&tools::FOR_STATIC)?;
-            // Not every architecture's musl compiler has the long name that is looked for.
-            let compiler = format!("CC_{}", target.replace('-', "_"));
-            if std::env::var_os(&compiler).is_none() {
-                command.env(compiler, "musl-gcc");
-            }
-        }
-        // Here the dynamic loader alone takes longer than what optimising across crates saves,
-        // which takes minutes of building.
-        Libc::Gnu => {
-            command.args(["--config", "profile.dist.lto=false"]);
-            command.args(["--config", "profile.dist.codegen-units=16"]);
-        }
-    }
-    if libc == Libc::Musl && program != SMALL {
-        // What agents wait for is the small one; this one is five times as large, and optimised
-        // across all crates at once it would take ten minutes to build.
-        command.args(["--config", "profile.dist.lto=\"thin\""]);
-        command.args(["--config", "profile.dist.codegen-units=16"]);
-    }
+    command.args(["rustc", "--package", program, "--bin", program]).args(&recipe.arguments);
+    recipe.set_environment(&mut command);
     command.arg("--").args(for_the_compiler);
     if layout::concerns(libc, program) {
         command.args(layout::arguments(workspace)?);
     }
     process::run(&mut command)?;
     Ok(platform.built(&workspace.target, libc).join(program))
+}
+
+/// How a program is built: with anything else cargo would build it all again.
+pub struct Recipe {
+    /// What cargo is told, whoever starts it.
+    pub arguments: Vec<String>,
+    /// The compiler of the C parts, where it is not the usual one.
+    c_compiler: Option<String>,
+}
+
+impl Recipe {
+    /// The recipe for a program.
+    pub fn new(platform: Platform, libc: Libc, program: &str) -> Result<Self> {
+        let target = platform.target(libc);
+        let mut arguments: Vec<String> =
+            ["--locked", "--profile", PROFILE, "--target", &target].map(str::to_owned).into();
+        let mut set = |setting: String| arguments.extend(["--config".to_owned(), setting]);
+        set(remap(&target)?);
+        // What agents wait for is the small static program. Optimised across all crates, the large
+        // one takes five minutes more to build; and where libraries are found at each start, that
+        // alone takes longer than what would be saved.
+        if libc == Libc::Gnu || program != SMALL {
+            set("profile.dist.lto=false".to_owned());
+            set("profile.dist.codegen-units=16".to_owned());
+        }
+        // Small is what matters in the large one; the crates that are fast all the same are named
+        // in `Cargo.toml`.
+        if program != SMALL {
+            set("profile.dist.opt-level=\"s\"".to_owned());
+        }
+        // Not every architecture's musl compiler has the long name that is looked for.
+        let c_compiler = (libc == Libc::Musl).then(|| format!("CC_{}", target.replace('-', "_")));
+        Ok(Self { arguments, c_compiler })
+    }
+
+    /// Sets what the build depends on, and takes away what would change it.
+    pub fn set_environment(&self, command: &mut Command) {
+        // A person's own flags would replace ours.
+        command.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
+        if let Some(variable) = &self.c_compiler
+            && std::env::var_os(variable).is_none()
+        {
+            command.env(variable, "musl-gcc");
+        }
+    }
 }
 
 /// Takes cargo's folder on this machine out of what panics say: it is nobody's business, and

@@ -77,7 +77,7 @@ pub fn make(workspace: &Workspace, out: &Path, libcs: &[Libc]) -> Result<()> {
         shelf.put(|| tarball::write(platform, libc, &programs, &contents, time))?;
         if libc == Libc::Musl {
             shelf.put(|| npm::write(platform, &programs, &contents, time))?;
-            shelf.put(|| wheel::write(platform, &programs, &contents))?;
+            shelf.put(|| wheel::write(workspace, platform, &programs, &contents))?;
             match tools::ensure_programs(&tools::FOR_DEBIAN) {
                 Ok(()) => shelf.put(|| debian::write(platform, &programs, &contents, time))?,
                 Err(error) => println!("no Debian package: {error:#}"),

@@ -38,7 +38,7 @@ fn try_all(workspace: &Workspace, libc: Libc) -> Result<Outcome> {
     if let Err(error) = tools::ensure_programs(&tools::FOR_STATIC) {
         return Ok(Outcome::Skipped(format!("{error:#}")));
     }
-    if let Err(error) = tools::ensure_venv() {
+    if let Err(error) = tools::ensure_venv().and_then(|()| tools::ensure(&tools::MATURIN)) {
         return Ok(Outcome::Skipped(format!("{error:#}")));
     }
     let out = super::default_folder(workspace);
