@@ -54,7 +54,7 @@ pub const SUITES: [Suite; 17] = [
     Suite {
         name: "lint",
         about: "clippy has no complaint",
-        minutes: 7,
+        minutes: 6,
         when: When::Always,
         body: suites::lint,
     },
@@ -117,7 +117,7 @@ pub const SUITES: [Suite; 17] = [
     Suite {
         name: "unused",
         about: "every dependency is used",
-        minutes: 1,
+        minutes: 2,
         when: When::Always,
         body: suites::unused,
     },
@@ -241,7 +241,7 @@ fn run_apart(workspace: &Workspace, suite: &Suite, skips: Skips) -> Result<Outco
     };
     let status = keep::kept(&command, &left, limit).status()?;
     if status.code() == Some(keep::TOO_LONG.into()) {
-        bail!("it took longer than {} minutes and was ended", suite.minutes);
+        bail!("it took longer than its limit of {} min and was ended", suite.minutes);
     }
     let answer = fs::read(&answer).with_context(|| format!("it ended with {status}"))?;
     let answer: Result<Outcome, String> = serde_json::from_slice(&answer)?;

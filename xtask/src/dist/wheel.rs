@@ -92,7 +92,7 @@ fn settings(manifest: &Path, licences: &[&str]) -> Result<String> {
          sbom = {{ rust = false }}\n\
          \n\
          [build-system]\n\
-         requires = [\"maturin\"]\n\
+         requires = [\"maturin>=1,<2\"]\n\
          build-backend = \"maturin\"\n",
         json!(NAME),
         json!(VERSION),
