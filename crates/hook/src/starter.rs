@@ -103,3 +103,19 @@ pub fn open_log(folder: &Folder) -> io::Result<File> {
     }
     open_own(&path, OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_agents_have_their_files_is_kept_and_their_keys_are_not() {
+        for name in ["HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_DATA_HOME"]
+        {
+            assert!(is_kept(name), "{name}");
+        }
+        for name in ["GEMINI_API_KEY", "CLAUDECODE", "TERM", ""] {
+            assert!(!is_kept(name), "{name}");
+        }
+    }
+}
