@@ -90,7 +90,12 @@ fn generate(workspace: &Workspace) -> Result<tempfile::TempDir> {
 
     let names = fresh.path().join(AGENT_NAMES);
     fs::create_dir_all(names.parent().context("a generated file has no folder")?)?;
-    process::run(Command::new(programs.join("examples/agent_names")).arg(&names))?;
+    let events = reference.join("events.md");
+    let mut command = Command::new(programs.join("examples/agent_names"));
+    process::run(command.arg(&names).arg(&events))?;
+    let page = fs::read_to_string(workspace.root.join(REFERENCE).join("events.md"))?;
+    let table = fs::read_to_string(&events)?;
+    fs::write(&events, bench::page::filled(&page, &[("tools", table)])?)?;
     let mut command = Command::new("rustfmt");
     command.args(["--edition", "2024", "--config-path"]).arg(&workspace.root).arg(&names);
     process::run(&mut command)?;

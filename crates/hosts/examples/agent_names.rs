@@ -1,5 +1,6 @@
 //! Writes `crates/model/src/agent_names.rs` (`cargo xtask generate`): what hooks may call agents,
-//! their tools and their events by, collected from the agents' folders.
+//! their tools and their events by, collected from the agents' folders. A second file gets the table
+//! of tools in `docs/reference/events.md`.
 //!
 //! The model is below this crate, and the engine knows nothing else of agents.
 
@@ -11,8 +12,28 @@ use anyhook_hosts::{AGENTS, HostSpec};
 use anyhook_model::{EventKind, Host as _, OpenFormat, tools};
 
 fn main() -> io::Result<()> {
-    let file = env::args_os().nth(1).ok_or(io::ErrorKind::InvalidInput)?;
-    fs::write(file, text())
+    let mut files = env::args_os().skip(1);
+    let mut file = || files.next().ok_or(io::ErrorKind::InvalidInput);
+    fs::write(file()?, text())?;
+    fs::write(file()?, table())
+}
+
+/// The canonical tools, for people; special forms are in italics.
+fn table() -> String {
+    let mut table = "| tool | | fields | agents' own names |\n|---|---|---|---|\n".to_owned();
+    let cell = |items: Vec<String>| {
+        if items.is_empty() { "–".to_owned() } else { items.join(", ") }
+    };
+    for tool in tools::TOOLS {
+        let fields = cell(tool.fields.iter().map(|field| format!("`{field}`")).collect());
+        let whole = tool_names(tool.name, false).into_iter();
+        let whole = whole.map(|(name, whose)| format!("`{name}` ({whose})"));
+        let special = tool_names(tool.name, true).into_iter();
+        let special = special.map(|(name, whose)| format!("*`{name}`* ({whose})"));
+        let names = cell(whole.chain(special).collect());
+        let _ = writeln!(table, "| `{}` | {} | {fields} | {names} |", tool.name, tool.what);
+    }
+    table
 }
 
 fn text() -> String {

@@ -64,15 +64,15 @@ pub fn write(workspace: &Workspace) -> Result<()> {
 }
 
 /// Puts each part between its marks; all else is as it was.
-fn filled(page: &str, parts: &[(&str, String)]) -> Result<String> {
+pub fn filled(page: &str, parts: &[(&str, String)]) -> Result<String> {
     let mut page = page.to_owned();
     for (name, text) in parts {
         let (begin, end) = (format!("<!-- begin: {name} -->\n"), format!("<!-- end: {name} -->"));
         let Some(start) = page.find(&begin).map(|at| at + begin.len()) else {
-            bail!("{PAGE} has no line `{}`", begin.trim_end());
+            bail!("the page has no line `{}`", begin.trim_end());
         };
         let Some(stop) = page[start..].find(&end).map(|at| at + start) else {
-            bail!("{PAGE} has no line `{end}` after its beginning");
+            bail!("the page has no line `{end}` after its beginning");
         };
         page.replace_range(start..stop, &format!("\n{text}\n"));
     }
