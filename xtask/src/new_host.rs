@@ -100,40 +100,61 @@ mod tests {
 
     use super::*;
 
-    /// A copy of what an agent is built from: the crate of all agents and what it depends on.
-    fn copy_of_crates() -> tempfile::TempDir {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        let scratch = tempfile::tempdir().unwrap();
-        for file in ["Cargo.lock", "clippy.toml", "rustfmt.toml"] {
-            if let Ok(text) = fs::read(root.join(file)) {
-                fs::write(scratch.path().join(file), text).unwrap();
-            }
-        }
-        let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap();
-        let manifest: Vec<String> = manifest
+    fn repository() -> &'static Path {
+        Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+    }
+
+    /// The build folder, which has what the crates depend on.
+    fn target() -> PathBuf {
+        let chosen = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+        chosen.unwrap_or_else(|| repository().join("target"))
+    }
+
+    /// Makes a copy of what an agent is built from: the crate of all agents and what it depends on.
+    ///
+    /// It is always in the same place, and what did not change keeps its time, so that cargo need not
+    /// build it again.
+    fn copy_of_crates() -> PathBuf {
+        let scratch = target().join("new-host");
+        fs::create_dir_all(&scratch).unwrap();
+        let manifest = fs::read_to_string(repository().join("Cargo.toml")).unwrap();
+        let manifest: Vec<&str> = manifest
             .lines()
             .filter(|line| !line.starts_with("default-members"))
-            .map(|line| {
-                let is_members = line.starts_with("members");
-                if is_members { "members = [\"crates/*\"]".to_owned() } else { line.to_owned() }
-            })
+            .map(|line| if line.starts_with("members") { "members = [\"crates/*\"]" } else { line })
             .collect();
-        fs::write(scratch.path().join("Cargo.toml"), manifest.join("\n")).unwrap();
+        put(&scratch.join("Cargo.toml"), manifest.join("\n").as_bytes());
+        for file in ["Cargo.lock", "rustfmt.toml"] {
+            put(&scratch.join(file), &fs::read(repository().join(file)).unwrap());
+        }
         for part in ["crates/model", CRATE] {
-            copy(&root.join(part), &scratch.path().join(part));
+            copy(&repository().join(part), &scratch.join(part));
         }
         scratch
     }
 
+    fn put(file: &Path, text: &[u8]) {
+        if fs::read(file).ok().as_deref() != Some(text) {
+            fs::write(file, text).unwrap();
+        }
+    }
+
     fn copy(from: &Path, to: &Path) {
         fs::create_dir_all(to).unwrap();
+        for entry in fs::read_dir(to).unwrap() {
+            let path = entry.unwrap().path();
+            if !from.join(path.file_name().unwrap()).exists() {
+                let is_folder = path.is_dir();
+                if is_folder { fs::remove_dir_all(path) } else { fs::remove_file(path) }.unwrap();
+            }
+        }
         for entry in fs::read_dir(from).unwrap() {
             let entry = entry.unwrap();
             let to = to.join(entry.file_name());
             if entry.file_type().unwrap().is_dir() {
                 copy(&entry.path(), &to);
             } else {
-                fs::copy(entry.path(), to).unwrap();
+                put(&to, &fs::read(entry.path()).unwrap());
             }
         }
     }
@@ -160,30 +181,26 @@ mod tests {
 
     #[test]
     fn a_skeleton_is_a_folder_and_one_line_and_passes_its_tests() {
-        let scratch = copy_of_crates();
-        let root = scratch.path();
-        let before = all_files(root);
+        let root = &copy_of_crates();
+        let before = all_files(&root.join("crates"));
         let folder = write(root, "example-agent").unwrap();
-        let mut after = all_files(root);
+        let mut after = all_files(&root.join("crates"));
 
-        after.retain(|path, _| !path.starts_with(&folder));
+        after.retain(|path, _| !Path::new("crates").join(path).starts_with(&folder));
         let changed: Vec<&PathBuf> = after
             .iter()
             .filter(|(path, text)| before[*path] != **text)
             .map(|(path, _)| path)
             .collect();
-        assert_eq!(changed, [Path::new("crates/hosts/src/lib.rs")]);
+        assert_eq!(changed, [Path::new("hosts/src/lib.rs")]);
         let mut lines = after[changed[0]].clone();
         let line = lines.iter().position(|line| line == "pub mod example_agent;").unwrap();
         lines.remove(line);
         assert_eq!(lines, before[changed[0]], "one line");
 
-        // The build folder of the repository has what the crates depend on.
-        let target = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("target");
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut command = Command::new(cargo);
+        let mut command = Command::new(crate::workspace::cargo_program());
         command.current_dir(root).args(["test", "--offline", "-p", "anyhook-hosts", "--lib"]);
-        command.args(["--target-dir"]).arg(target).arg("example_agent::");
+        command.arg("--target-dir").arg(target()).arg("example_agent::");
         let output = command.output().unwrap();
         let (told, failed) = (
             String::from_utf8_lossy(&output.stdout).into_owned(),
