@@ -14,6 +14,7 @@ use anyhook_engine::settings::{PersonSettings, Settings, TerminalRule};
 use anyhook_engine::{Engine, Places, process_name};
 use anyhook_model::daemon::{AgentView, Request, Response};
 use anyhook_model::{EventKind, Payload, Record, exit_code};
+use anyhook_setup::doctor::COMMAND_EVENT;
 use serde_json::json;
 
 use crate::daemon::connect_if_it_runs;
@@ -21,9 +22,6 @@ use crate::environment::{Environment, agent_around, shown};
 use crate::error::Trouble;
 use crate::known_places::KnownPlaces;
 use crate::ui::{Out, Tone};
-
-/// The events of these records begin with this.
-pub const COMMAND_EVENT: &str = "command:";
 
 /// Says that what an agent added is only watched.
 pub fn watched(agent: &AgentAbove) -> String {

@@ -5,9 +5,11 @@
 //!   only watched;
 //! - [`hooks`], [`runbooks`], [`servers`]: what counts for work in a folder, and what of it is trusted;
 //! - [`known_places`]: where all that is, whatever the caller's environment says;
+//! - [`service`]: the daemon as a service of the session; [`doctor`]: what is wrong with all of it;
 //! - [`accepted`]: what a person changed counts at once.
 
 pub mod accepted;
+pub mod doctor;
 mod error;
 pub mod hooks;
 pub mod install;
@@ -16,6 +18,7 @@ pub mod packs;
 pub mod passwd;
 pub mod runbooks;
 pub mod servers;
+pub mod service;
 pub mod settings;
 pub mod shadow;
 

@@ -1,0 +1,389 @@
+//! What is wrong with what is set up, and how to put it right: the findings of `anyhook doctor`, but for
+//! the daemon's and the workflow's.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhook_engine::alarms;
+use anyhook_engine::hook::Trust;
+use anyhook_engine::index;
+use anyhook_engine::journal::denied::Denials;
+use anyhook_engine::now;
+use anyhook_engine::settings::Settings;
+use anyhook_engine::trust::FileTrust;
+use anyhook_engine::{Hook, Severity};
+use anyhook_hook::beside;
+use anyhook_hook::environment::Environment;
+use anyhook_hosts::HostSpec;
+use anyhook_hosts::wiring::{PROGRAM, SMALL_PROGRAM, is_ours, program_of};
+use anyhook_mcp::Failure;
+use anyhook_model::report::DoctorFinding;
+use anyhook_model::{Alarm, AlarmKind, SkipReason};
+use anyhook_terminal::counted;
+use anyhook_terminal::figures::second;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::servers::{self, Servers};
+use crate::{hooks, settings, shown};
+
+/// The events of records of commands that only a person may give begin with this.
+pub const COMMAND_EVENT: &str = "command:";
+
+/// So far back the journal is looked at.
+const RECENT: SignedDuration = SignedDuration::from_hours(7 * 24);
+
+/// So many alarms are shown.
+const ALARMS_SHOWN: usize = 5;
+
+/// Findings about one subject.
+#[derive(Debug)]
+pub struct Ward<'report> {
+    /// All findings so far.
+    pub findings: &'report mut Vec<DoctorFinding>,
+    /// The subject.
+    pub about: String,
+}
+
+impl Ward<'_> {
+    /// Adds what is as it should be.
+    pub fn good(&mut self, message: impl Into<String>) {
+        self.add("good", message.into(), None);
+    }
+
+    /// Adds what is worth knowing.
+    pub fn note(&mut self, message: impl Into<String>) {
+        self.add("note", message.into(), None);
+    }
+
+    /// Adds what is wrong, and what to do about it.
+    pub fn bad(&mut self, message: impl Into<String>, hint: &str) {
+        let message = message.into();
+        // Two levels may share a file, and several entries a program.
+        let is_known =
+            |finding: &DoctorFinding| finding.about == self.about && finding.message == message;
+        if !self.findings.iter().any(is_known) {
+            self.add("bad", message, Some(hint.to_owned()));
+        }
+    }
+
+    fn add(&mut self, severity: &str, message: String, hint: Option<String>) {
+        self.findings.push(DoctorFinding {
+            about: self.about.clone(),
+            severity: severity.to_owned(),
+            message,
+            hint,
+        });
+    }
+}
+
+/// Looks at the state folder, the index of hooks and the settings.
+pub fn look_at_state(environment: &Environment, ward: &mut Ward<'_>) {
+    let Some(state) = &environment.places.state else {
+        return ward.bad("there is no state folder: no journal, no sessions, no trust", "set HOME");
+    };
+    let probe = std::fs::create_dir_all(state)
+        .and_then(|()| tempfile::NamedTempFile::new_in(state).map(drop));
+    match probe {
+        Ok(()) => ward.good(format!("state can be written at {}", shown(state, &environment.places))),
+        Err(error) => ward.bad(
+            format!("`{}` cannot be written: {}", state.display(), error.kind()),
+            "without it verdicts stand, but nothing is journaled or remembered: look at its rights and the disk",
+        ),
+    }
+    if let Some(error) = index::trouble(&environment.places) {
+        ward.bad(
+            format!("the index of hooks in `{}` cannot be written: {error}", state.display()),
+            "hooks work all the same, but each event reads all of them: look at the rights of its folder `index`",
+        );
+    }
+    for found in index::disagreements(&environment.places) {
+        let work_dir = shown(&found.work_dir, &environment.places);
+        let file = shown(&found.file, &environment.places);
+        let then = match found.remove() {
+            Ok(()) => "it was removed, and the next event makes another",
+            Err(_) => "remove it",
+        };
+        ward.bad(
+            format!(
+                "the index for work in `{work_dir}` does not agree with the hooks on disk: it was tampered with, or there is a fault"
+            ),
+            &format!("{then}; find out what wrote `{file}`"),
+        );
+    }
+    let root = environment.project_root();
+    for problem in Settings::load(&environment.places, Some(&root)).problems {
+        ward.bad(problem, "mend anyhook.toml");
+    }
+}
+
+/// Looks at every installed hook.
+pub fn look_at_hooks(environment: &Environment, ward: &mut Ward<'_>) {
+    let installed = hooks::installed(environment);
+    for note in &installed.notes {
+        ward.bad(note.clone(), "look at the folder's rights");
+    }
+    let mut ready = 0;
+    for standing in &installed.hooks {
+        let hook = &standing.hook;
+        if let Some(fault) = hook.fault() {
+            let hint =
+                fault.hint.clone().unwrap_or_else(|| format!("anyhook check {}", hook.name()));
+            ward.bad(format!("{} cannot run: {}", hook.name(), fault.message), &hint);
+        } else if let Trust::Changed(why) = &hook.trust {
+            ward.bad(
+                format!("{} fails: {why}", hook.name()),
+                &format!("anyhook trust {}", hook.name()),
+            );
+        } else {
+            match &standing.out {
+                Some(SkipReason::Untrusted) => ward.note(format!(
+                    "{} is not trusted, so it does not run (anyhook trust)",
+                    hook.name()
+                )),
+                Some(why) => ward.note(format!("{}: {why}", hook.name())),
+                None => ready += usize::from(!look_at_script(hook, environment, ward)),
+            }
+        }
+    }
+    ward.good(if ready == 1 {
+        "1 hook is ready".to_owned()
+    } else {
+        format!("{ready} hooks are ready")
+    });
+}
+
+/// Tells what keeps a hook's script from doing its work; whether anything does.
+fn look_at_script(hook: &Hook, environment: &Environment, ward: &mut Ward<'_>) -> bool {
+    let mut is_broken = false;
+    for problem in hooks::findings(hook, environment) {
+        let words = format!("{}: {}", hook.name(), problem.message);
+        if problem.severity >= Severity::Error {
+            is_broken = true;
+            ward.bad(words, &problem.hint.unwrap_or_default());
+        } else {
+            ward.note(words);
+        }
+    }
+    is_broken
+}
+
+/// Looks at the MCP servers of documentation and second opinions, if any are named.
+pub fn look_at_servers(environment: &Environment, ward: &mut Ward<'_>) {
+    let left_out = servers::project_file(environment).ok().flatten();
+    if let Some(file) = left_out
+        && let Some(Failure { reason, hint }) = file.not_counted(environment)
+    {
+        match file.trust {
+            FileTrust::Changed => ward.bad(reason, &hint),
+            _ => ward.note(format!("{reason} ({hint})")),
+        }
+    }
+    match Servers::find(environment) {
+        Ok(servers) => {
+            for note in servers.notes() {
+                ward.note(note.to_string());
+            }
+            let names = servers.names();
+            if !names.is_empty() {
+                ward.good(format!("servers that count: {}", names.join(", ")));
+            }
+        }
+        Err(Failure { reason, hint }) => ward.bad(reason, &hint),
+    }
+}
+
+/// Looks at the journal. Returns when each host was last heard of, and at which event.
+pub fn look_at_journal(environment: &Environment, ward: &mut Ward<'_>) -> BTreeMap<String, String> {
+    let mut seen = BTreeMap::new();
+    let Some(journal) = environment.journal() else { return seen };
+    // Older ones are for `verify`: this should be quick, and an alarm does not ring forever.
+    let since = now() - RECENT;
+    let (mut denials, mut records) = (Denials::default(), 0);
+    let mut alarms_told = Vec::new();
+    let read = journal.reader_since(since).and_then(|mut reader| {
+        reader.read_on(&mut |record| {
+            if record.event.to_string().starts_with(COMMAND_EVENT) {
+                return;
+            }
+            if record.at >= since {
+                denials.take(&record);
+                records += 1;
+                alarms_told.extend(record.alarms.iter().map(|alarm| (record.at, alarm.clone())));
+            }
+            seen.insert(record.host, format!("{} at {}", record.event, second(record.at)));
+        })?;
+        Ok(reader.damaged())
+    });
+    match read {
+        Ok(0) => ward.good(format!("{} in the last 7 days", counted(records, "record"))),
+        Ok(damaged) => ward.note(format!(
+            "{} in the last 7 days, and {} passed over (anyhook verify)",
+            counted(records, "record"),
+            counted(damaged, "damaged line")
+        )),
+        Err(error) => ward.bad(
+            format!("`{}` cannot be read: {error}", journal.folder().display()),
+            "look at its rights",
+        ),
+    }
+    for alarm in denials.found() {
+        ward.bad(
+            alarms::ran_anyway(&alarm).text,
+            "the agent did not heed the denial: look at its version, and at other hooks of its own",
+        );
+    }
+    look_at_alarms(alarms_told, ward);
+    if let Err(error) = journal.try_writing() {
+        ward.bad(
+            format!("`{}` cannot be written: {error}", journal.folder().display()),
+            "verdicts stand, but nothing is journaled: look at its rights and the disk",
+        );
+    }
+    for follower in journal.followers_behind(since).unwrap_or_default() {
+        ward.bad(
+            format!("the reader `{follower}` has not gone on for days, so nothing is dropped"),
+            &format!(
+                "let it read on, or forget it: rm {}",
+                shown(&journal.folder().join("followers").join(&follower), &environment.places)
+            ),
+        );
+    }
+    seen
+}
+
+/// Tells of the latest alarms: what was done past our guards, and what was done to them.
+fn look_at_alarms(mut told: Vec<(Timestamp, Alarm)>, ward: &mut Ward<'_>) {
+    // Of denied calls that ran the journal itself tells, and what is off is seen as it is now.
+    told.retain(|(_, alarm)| !matches!(alarm.kind, AlarmKind::DeniedButRan | AlarmKind::HooksOff));
+    let mut texts = BTreeSet::new();
+    told.retain(|(_, alarm)| texts.insert(alarm.text.clone()));
+    let left = told.len().saturating_sub(ALARMS_SHOWN);
+    for (at, alarm) in told.drain(left..) {
+        let text = format!("{}: {}", second(at), alarm.text);
+        match alarm.kind {
+            AlarmKind::RanUnasked => ward.bad(
+                text,
+                "the agent ran it without asking: look at its version, and whether our process was ended",
+            ),
+            _ => ward.note(text),
+        }
+    }
+    if left > 0 {
+        ward.note(format!("{} before that (anyhook log)", counted(left, "alarm")));
+    }
+}
+
+/// Looks at how an agent calls us; `seen` is when each host was last heard of.
+pub fn look_at_agent(
+    agent: &HostSpec,
+    environment: &Environment,
+    seen: &BTreeMap<String, String>,
+    ward: &mut Ward<'_>,
+) {
+    let id = agent.id();
+    let mut looked_at = Vec::new();
+    for project in [false, true] {
+        let Ok(scope) = settings::scope(environment, project) else { continue };
+        let files = agent.settings.files(&scope);
+        // In the home folder the project's settings are the user's.
+        if looked_at == files {
+            continue;
+        }
+        looked_at = files;
+        let place = if project { "the project's settings" } else { "the user's settings" };
+        let found = settings::inspect(agent, &scope).map_err(|error| error.to_string());
+        let found = match found {
+            Ok(found) => found,
+            Err(error) => {
+                ward.bad(error, "mend the file: the agent may not read it either");
+                continue;
+            }
+        };
+        let tell_obstacles = |ward: &mut Ward<'_>| {
+            for obstacle in &found.obstacles {
+                ward.bad(format!("does not call us: {}", obstacle.what), &obstacle.way_out);
+            }
+        };
+        if found.ours.is_empty() {
+            // What the project's settings switch off is off, whoever's settings have it call us.
+            if project && settings::is_wired(agent, environment) {
+                tell_obstacles(ward);
+            }
+            if !project {
+                ward.note(match settings::program(agent) {
+                    Some(path) => format!(
+                        "is here ({}) and not wired in: anyhook install {id}",
+                        shown(&path, &environment.places)
+                    ),
+                    None => "is not on this machine".to_owned(),
+                });
+            }
+            continue;
+        }
+        if found.missing.is_empty() {
+            ward.good(format!("is wired in, in {place}"));
+        } else {
+            ward.bad(
+                format!("is wired in, in {place}, but not at {}", found.missing.join(", ")),
+                &format!("anyhook install {id}"),
+            );
+        }
+        // A plugin names the program alone.
+        let program = |command: &String| {
+            program_of(command)
+                .filter(|_| is_ours(command, id))
+                .unwrap_or_else(|| PathBuf::from(command))
+        };
+        let programs: BTreeSet<PathBuf> = found.ours.iter().map(program).collect();
+        for program in &programs {
+            look_at_program(program, id, ward);
+        }
+        tell_obstacles(ward);
+        for fault in &found.stale {
+            ward.bad(format!("does not call us: {fault}"), &format!("anyhook install {id}"));
+        }
+        if !found.outdated.is_empty() {
+            ward.bad(
+                format!(
+                    "is called by an entry of an earlier version, in {place}, at {}: a guard is not \
+                     asked where the program is killed or missing, or a variable moves its folder",
+                    found.outdated.join(", ")
+                ),
+                &format!("anyhook install {id}"),
+            );
+        }
+        for rival in &found.rivals {
+            ward.note(format!("another hook runs beside ours: {rival}"));
+        }
+        match seen.get(id) {
+            Some(last) => ward.good(format!("last event: {last}")),
+            None => ward.note("no event of it is in the journal yet"),
+        }
+    }
+}
+
+/// Looks at the program that an agent calls.
+fn look_at_program(program: &Path, id: &str, ward: &mut Ward<'_>) {
+    // One without a folder is looked for by the agent's shell.
+    if !program.is_absolute() {
+        return;
+    }
+    let install = format!("anyhook install {id}");
+    if !program.exists() {
+        ward.bad(format!("calls `{}`, which is not there", program.display()), &install);
+    } else if program.ends_with(SMALL_PROGRAM) && beside::found(program, PROGRAM).is_none() {
+        ward.bad(
+            format!(
+                "calls `{}`, and there is no `{PROGRAM}` beside it: hooks that run aside fail, and \
+                 no person can be asked",
+                program.display()
+            ),
+            &install,
+        );
+    } else if program.ends_with(PROGRAM) && beside::found(program, SMALL_PROGRAM).is_some() {
+        ward.note(format!(
+            "calls `{}`, and `{SMALL_PROGRAM}` beside it is quicker: {install}",
+            program.display()
+        ));
+    }
+}
