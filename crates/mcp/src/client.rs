@@ -1,10 +1,12 @@
-//! A client for programs that ask a server a few things and go on: connect, list, call, end.
+//! A client: connect, list, call, end. [`Session`] is for programs that ask a server a few things and
+//! go on; [`Connection`] for those that keep it and have a runtime of their own.
 //!
 //! Everything is bounded: the time of a session, the length of an answer, the life of a server's
 //! processes. What goes wrong is a [`Fault`] that says what happened.
 
 mod connection;
 mod fault;
+#[cfg(feature = "http")]
 mod http;
 mod ids;
 mod lines;
@@ -17,7 +19,8 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
-use self::connection::Connection;
+pub use self::connection::Connection;
+pub use self::process::Ending;
 pub use self::stop::Stop;
 use crate::config::Server;
 use crate::error::{Fault, McpError};
@@ -25,17 +28,24 @@ use crate::error::{Fault, McpError};
 /// What a session with a server may take.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// All of it together, from the start of the server to the last answer.
+    /// All of it together, from the start of the server to the last answer; `Duration::MAX` is for ever.
     pub deadline: Duration,
     /// The longest answer, in bytes.
     pub longest_answer: usize,
     /// Ends it before its time.
     pub stop: Stop,
+    /// How the server's program is ended.
+    pub ending: Ending,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { deadline: Duration::from_secs(60), longest_answer: 8 << 20, stop: Stop::default() }
+        Self {
+            deadline: Duration::from_secs(60),
+            longest_answer: 8 << 20,
+            stop: Stop::default(),
+            ending: Ending::default(),
+        }
     }
 }
 
@@ -90,7 +100,7 @@ impl Session {
 
     /// Returns the tools of the server.
     pub fn tools(&mut self) -> Result<Vec<Tool>, McpError> {
-        match &mut self.connection {
+        match &self.connection {
             Some(connection) => self.runtime.block_on(connection.tools()),
             None => Err(gone()),
         }
@@ -98,8 +108,8 @@ impl Session {
 
     /// Calls a tool; `arguments` is a JSON object.
     pub fn call(&mut self, tool: &str, arguments: Value) -> Result<Answer, McpError> {
-        match &mut self.connection {
-            Some(connection) => self.runtime.block_on(connection.call(tool, arguments)),
+        match &self.connection {
+            Some(connection) => self.runtime.block_on(connection.call_named(tool, arguments)),
             None => Err(gone()),
         }
     }

@@ -20,6 +20,11 @@ pub struct McpError {
 }
 
 impl McpError {
+    /// Returns what went wrong without the server's name.
+    pub fn why(&self) -> String {
+        format!("{}{}", self.fault, Said(self.last_words.as_deref()))
+    }
+
     /// Returns the next step.
     pub fn hint(&self) -> String {
         self.fault.hint()
@@ -145,7 +150,7 @@ pub enum Fault {
         received: String,
     },
     /// It refused a request.
-    #[error("it refused {step}: {message} (code {code})", step = match step { Step::Connect => "the connection", Step::ListTools => "to list its tools", Step::Call => "the call" })]
+    #[error("it refused {step}: {} (code {code})", beginning(message.as_bytes()), step = match step { Step::Connect => "the connection", Step::ListTools => "to list its tools", Step::Call => "the call" })]
     Refused {
         /// What we were doing.
         step: Step,
@@ -163,7 +168,7 @@ pub enum Fault {
         known: Vec<String>,
     },
     /// The tool ran, and failed.
-    #[error("its tool `{tool}` failed: {message}")]
+    #[error("its tool `{tool}` failed: {}", beginning(message.as_bytes()))]
     ToolFailed {
         /// The tool.
         tool: String,

@@ -13,6 +13,6 @@ pub mod error;
 pub mod guard;
 pub mod second_opinion;
 
-pub use client::{Answer, Limits, Session, Stop, Tool, call};
+pub use client::{Answer, Connection, Ending, Limits, Session, Stop, Tool, call};
 pub use config::{Config, ConfigError, Endpoint, Server};
 pub use error::{Failure, Fault, McpError, Step};

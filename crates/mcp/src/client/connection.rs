@@ -1,5 +1,6 @@
 //! A connection to a server: the handshake, the list of its tools, and calls.
 
+use std::io;
 use std::process::Command;
 
 use rmcp::model::{
@@ -7,14 +8,11 @@ use rmcp::model::{
     Implementation, PaginatedRequestParams, ResourceContents,
 };
 use rmcp::service::{ClientInitializeError, RoleClient, RunningService, ServiceError};
-use rmcp::transport::common::client_side_sse::NeverRetry;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
-use rmcp::transport::{StreamableHttpClientTransport, Transport};
+use rmcp::transport::Transport;
 use serde_json::Value;
 use tokio::time::{Duration, Instant, sleep_until, timeout};
 
 use super::fault::Seen;
-use super::http::HttpClient;
 use super::ids::Matched;
 use super::lines::Lines;
 use super::process::{LastWords, Process};
@@ -29,9 +27,11 @@ const FAREWELL: Duration = Duration::from_secs(1);
 
 type Service = RunningService<RoleClient, ClientConfig>;
 
-/// A server that answers.
+/// A server that answers. Many may call it at once.
+///
+/// Dropping it ends the server.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub struct Connection {
     service: Option<Service>,
     peer: Peer,
 }
@@ -42,7 +42,8 @@ struct Peer {
     name: String,
     seen: Seen,
     limits: Limits,
-    until: Instant,
+    /// None if it may take as long as it takes.
+    until: Option<Instant>,
     program: Option<Program>,
 }
 
@@ -54,22 +55,31 @@ struct Program {
 
 impl Connection {
     /// Connects to a server.
-    pub(super) async fn open(server: &Server, limits: Limits) -> Result<Self, McpError> {
-        let mut peer = Peer {
-            name: server.name.clone(),
-            seen: Seen::default(),
-            until: Instant::now() + limits.deadline,
-            limits,
-            program: None,
-        };
+    pub async fn open(server: &Server, limits: Limits) -> Result<Self, McpError> {
+        let mut peer = Peer::new(&server.name, limits);
         match Box::pin(peer.connect(&server.endpoint)).await {
             Ok(service) => Ok(Self { service: Some(service), peer }),
             Err(fault) => Err(peer.error(fault).await),
         }
     }
 
+    /// Starts a program that is a server, and connects to it.
+    pub async fn start(name: &str, command: Command, limits: Limits) -> Result<Self, McpError> {
+        let mut peer = Peer::new(name, limits);
+        match Box::pin(peer.start(command)).await {
+            Ok(service) => Ok(Self { service: Some(service), peer }),
+            Err(fault) => Err(peer.error(fault).await),
+        }
+    }
+
+    /// Tells whether it can still be called.
+    pub fn is_alive(&self) -> bool {
+        let has_ended = self.peer.program.as_ref().is_some_and(|one| one.process.has_ended());
+        self.service.as_ref().is_some_and(|service| !service.is_transport_closed()) && !has_ended
+    }
+
     /// Lists all tools.
-    pub(super) async fn tools(&mut self) -> Result<Vec<Tool>, McpError> {
+    pub async fn tools(&self) -> Result<Vec<Tool>, McpError> {
         let Self { service, peer } = self;
         match peer.within(Step::ListTools, list(service.as_ref())).await {
             Ok(tools) => Ok(tools),
@@ -78,7 +88,20 @@ impl Connection {
     }
 
     /// Calls a tool.
-    pub(super) async fn call(&mut self, tool: &str, arguments: Value) -> Result<Answer, McpError> {
+    pub async fn call(&self, tool: &str, arguments: Value) -> Result<Answer, McpError> {
+        let Self { service, peer } = self;
+        match peer.within(Step::Call, call(service.as_ref(), tool, arguments)).await {
+            Ok(answer) => Ok(answer),
+            Err(fault) => Err(peer.error(fault).await),
+        }
+    }
+
+    /// Calls a tool; of one that the server does not have, says so.
+    pub(super) async fn call_named(
+        &self,
+        tool: &str,
+        arguments: Value,
+    ) -> Result<Answer, McpError> {
         let Self { service, peer } = self;
         match peer.within(Step::Call, call(service.as_ref(), tool, arguments)).await {
             Ok(answer) => Ok(answer),
@@ -94,15 +117,24 @@ impl Connection {
         if let Some(service) = self.service.take() {
             let _ = timeout(FAREWELL, service.cancel()).await;
         }
-        if let Some(program) = &mut self.peer.program {
+        if let Some(program) = &self.peer.program {
             program.process.ended().await;
         }
     }
 }
 
 impl Peer {
+    fn new(name: &str, limits: Limits) -> Self {
+        Self {
+            name: name.to_owned(),
+            seen: Seen::default(),
+            until: Instant::now().checked_add(limits.deadline),
+            limits,
+            program: None,
+        }
+    }
+
     async fn connect(&mut self, endpoint: &Endpoint) -> Result<Service, Fault> {
-        let (seen, longest) = (self.seen.clone(), self.limits.longest_answer);
         match endpoint {
             Endpoint::Stdio { command: program, arguments, environment, work_dir } => {
                 let mut command = Command::new(program);
@@ -110,29 +142,51 @@ impl Peer {
                 if let Some(folder) = work_dir {
                     command.current_dir(folder);
                 }
-                let (process, pipes) = Process::start(command)
-                    .map_err(|error| Fault::NotStarted { program: program.clone(), error })?;
-                let last_words = LastWords::of(pipes.errors);
-                self.program = Some(Program { process, last_words });
-                let lines = Lines::new(pipes.input, pipes.output, longest, seen.clone());
-                let transport = Matched::new(lines, seen);
-                self.within(Step::Connect, Box::pin(serve(transport))).await
+                self.start(command).await
             }
-            Endpoint::Http { url, headers } => {
-                let client = HttpClient::new(url, headers, longest, seen.clone())?;
-                let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str())
-                    .reinit_on_expired_session(false);
-                config.retry_config = std::sync::Arc::new(NeverRetry::default());
-                let transport = StreamableHttpClientTransport::with_client(client, config);
-                let transport = Matched::new(transport, seen);
-                self.within(Step::Connect, Box::pin(serve(transport))).await
-            }
+            Endpoint::Http { url, headers } => self.reach(url, headers).await,
         }
+    }
+
+    #[cfg(feature = "http")]
+    async fn reach(&self, url: &str, headers: &[(String, String)]) -> Result<Service, Fault> {
+        use rmcp::transport::StreamableHttpClientTransport;
+        use rmcp::transport::common::client_side_sse::NeverRetry;
+        use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+
+        let (seen, longest) = (self.seen.clone(), self.limits.longest_answer);
+        let client = super::http::HttpClient::new(url, headers, longest, seen.clone())?;
+        let mut config =
+            StreamableHttpClientTransportConfig::with_uri(url).reinit_on_expired_session(false);
+        config.retry_config = std::sync::Arc::new(NeverRetry::default());
+        let transport = StreamableHttpClientTransport::with_client(client, config);
+        let transport = Matched::new(transport, seen);
+        self.within(Step::Connect, Box::pin(serve(transport))).await
+    }
+
+    #[cfg(not(feature = "http"))]
+    #[expect(clippy::unused_async, reason = "with HTTP it waits")]
+    async fn reach(&self, _: &str, _: &[(String, String)]) -> Result<Service, Fault> {
+        Err(Fault::Address("is for HTTP, which this program was built without".to_owned()))
+    }
+
+    async fn start(&mut self, command: Command) -> Result<Service, Fault> {
+        let program = command.get_program().to_string_lossy().into_owned();
+        let ending = self.limits.ending;
+        let starting = tokio::task::spawn_blocking(move || Process::start(command, ending));
+        let started = starting.await.unwrap_or_else(|panicked| Err(io::Error::other(panicked)));
+        let (process, pipes) = started.map_err(|error| Fault::NotStarted { program, error })?;
+        let last_words = LastWords::of(pipes.errors);
+        self.program = Some(Program { process, last_words });
+        let longest = self.limits.longest_answer;
+        let lines = Lines::new(pipes.input, pipes.output, longest, self.seen.clone());
+        let transport = Matched::new(lines, self.seen.clone());
+        self.within(Step::Connect, Box::pin(serve(transport))).await
     }
 
     /// Does something that the server has a part in, as long as there is time and hope.
     async fn within<T>(
-        &mut self,
+        &self,
         step: Step,
         work: impl Future<Output = Result<T, Refusal>>,
     ) -> Result<T, Fault> {
@@ -148,8 +202,8 @@ impl Peer {
                 Err(refusal) => refusal,
             },
             () = seen.wait() => Refusal::Closed,
-            () = ended(program) => Refusal::Closed,
-            () = sleep_until(self.until) => Refusal::TimedOut,
+            () = ended(program.as_ref()) => Refusal::Closed,
+            () = sleep_until_some(self.until) => Refusal::TimedOut,
             () = told_to_end.wait() => return Err(Fault::Stopped),
         };
         if let Some(fault) = seen.take_fatal() {
@@ -167,9 +221,9 @@ impl Peer {
     }
 
     /// Says how the connection ended.
-    async fn closed(&mut self, step: Step) -> Fault {
+    async fn closed(&self, step: Step) -> Fault {
         let in_the_middle = self.seen.is_partial();
-        if let Some(program) = &mut self.program
+        if let Some(program) = &self.program
             && let Some(how) = program.process.ended().await
             && !in_the_middle
         {
@@ -179,7 +233,7 @@ impl Peer {
     }
 
     /// Looks whether a call failed because there is no such tool.
-    async fn explained(&mut self, service: Option<&Service>, tool: &str, fault: Fault) -> Fault {
+    async fn explained(&self, service: Option<&Service>, tool: &str, fault: Fault) -> Fault {
         if !matches!(fault, Fault::Refused { .. } | Fault::ToolFailed { .. }) {
             return fault;
         }
@@ -193,7 +247,7 @@ impl Peer {
     }
 
     /// Makes an error of a fault; of a server that is of no more use, its last words belong to it.
-    async fn error(&mut self, fault: Fault) -> McpError {
+    async fn error(&self, fault: Fault) -> McpError {
         let server = self.name.clone();
         let is_over = !matches!(
             fault,
@@ -202,7 +256,7 @@ impl Peer {
                 | Fault::NoSuchTool { .. }
                 | Fault::Arguments
         );
-        let last_words = match &mut self.program {
+        let last_words = match &self.program {
             Some(program) if is_over => {
                 program.process.end();
                 program.last_words.hear().await
@@ -213,8 +267,16 @@ impl Peer {
     }
 }
 
+/// Waits for a moment, if there is one.
+async fn sleep_until_some(until: Option<Instant>) {
+    match until {
+        Some(until) => sleep_until(until).await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Waits for the end of a program, where there is one.
-async fn ended(program: &mut Option<Program>) {
+async fn ended(program: Option<&Program>) {
     match program {
         Some(program) => program.process.wait().await,
         None => std::future::pending().await,
@@ -232,7 +294,7 @@ enum Refusal {
 fn refused_connection(error: ClientInitializeError) -> Refusal {
     match error {
         ClientInitializeError::JsonRpcError(error) => {
-            Refusal::Said { code: error.code.0, message: beginning(error.message.as_bytes()) }
+            Refusal::Said { code: error.code.0, message: error.message.into_owned() }
         }
         ClientInitializeError::ConnectionClosed(_)
         | ClientInitializeError::TransportError { .. } => Refusal::Closed,
@@ -243,7 +305,7 @@ fn refused_connection(error: ClientInitializeError) -> Refusal {
 fn refused(error: ServiceError) -> Refusal {
     match error {
         ServiceError::McpError(error) => {
-            Refusal::Said { code: error.code.0, message: beginning(error.message.as_bytes()) }
+            Refusal::Said { code: error.code.0, message: error.message.into_owned() }
         }
         ServiceError::TransportSend(_)
         | ServiceError::TransportClosed
@@ -304,7 +366,7 @@ fn answer(tool: &str, result: CallToolResult) -> Result<Answer, Fault> {
         Some(value) if text.is_empty() => value.to_string(),
         _ => text,
     };
-    Err(Fault::ToolFailed { tool: tool.to_owned(), message: beginning(message.as_bytes()) })
+    Err(Fault::ToolFailed { tool: tool.to_owned(), message })
 }
 
 /// Returns what somebody who reads text is told of a content.

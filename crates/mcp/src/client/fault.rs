@@ -1,4 +1,4 @@
-//! What a transport has seen go wrong, told to whoever waits for an answer.
+//! What a transport has seen go wrong, told to all who wait for an answer.
 //!
 //! The protocol's library lets a strange message pass and goes on waiting. We would rather say
 //! what came.
@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 
 use crate::error::Fault;
 
-/// Shared by a transport and the one who waits.
+/// Shared by a transport and those who wait.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
     shared: Arc<Shared>,
@@ -24,6 +24,8 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Kept {
     /// No answer can come any more.
+    is_over: bool,
+    /// Why not, if that is known.
     fatal: Option<Fault>,
     /// Part of a message has come.
     is_partial: bool,
@@ -35,12 +37,13 @@ impl Seen {
     /// Notes what makes an answer impossible; the first counts.
     pub(super) fn fatal(&self, fault: Fault) {
         self.lock().fatal.get_or_insert(fault);
-        self.shared.fatal.notify_one();
+        self.ended();
     }
 
     /// Notes that nothing more comes.
     pub(super) fn ended(&self) {
-        self.shared.fatal.notify_one();
+        self.lock().is_over = true;
+        self.shared.fatal.notify_waiters();
     }
 
     /// Notes whether part of a message has come.
@@ -55,11 +58,18 @@ impl Seen {
 
     /// Waits for something fatal, or for the end.
     pub(super) async fn wait(&self) {
-        self.shared.fatal.notified().await;
+        // Made before looking, it is told from here on.
+        let notified = self.shared.fatal.notified();
+        if !self.lock().is_over {
+            notified.await;
+        }
     }
 
+    /// Takes what is known; over HTTP the next request may do better.
     pub(super) fn take_fatal(&self) -> Option<Fault> {
-        self.lock().fatal.take()
+        let mut kept = self.lock();
+        kept.is_over = false;
+        kept.fatal.take()
     }
 
     /// Tells whether part of a message has come, and not the rest.

@@ -1,15 +1,20 @@
 //! The program of a server: started with a mark, and ended with all that it has started.
 
 use std::io;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhook_engine::run::descendants::{Family, MARK};
-use rustix::process::{Pid, Signal};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, waitid,
+};
 use tokio::io::AsyncReadExt;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
 
 /// So much of what a server says on its standard error is kept.
 const LAST_WORDS: usize = 4096;
@@ -17,18 +22,35 @@ const LAST_WORDS: usize = 4096;
 const FAREWELL: Duration = Duration::from_millis(300);
 /// Between asking and insisting.
 const GRACE: Duration = Duration::from_millis(300);
-/// Who is insisted on is gone after this, or waits for the disk.
+/// A process that is insisted on is gone after this, or waits for the disk.
 const INSIST: Duration = Duration::from_secs(2);
-/// We look so often who is left.
+/// We look so often what is left.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// While it works, we look so often whether it still runs.
-const LOOK_NOW_AND_THEN: Duration = Duration::from_millis(50);
+/// How the program of a server is ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ending {
+    /// It is asked, has a little time, and is killed then. Blocks meanwhile: for a program that does
+    /// nothing else.
+    #[default]
+    Asked,
+    /// It is killed. Does not block: for use inside a runtime that others use, too.
+    AtOnce,
+}
 
 /// A running program. Dropping it ends it, and what it has started.
 #[derive(Debug)]
 pub(super) struct Process {
-    child: Child,
+    program: Arc<Program>,
+    /// How it ended, as soon as it has.
+    ended: watch::Receiver<Option<String>>,
+    ending: Ending,
+}
+
+#[derive(Debug)]
+struct Program {
+    /// `None` as soon as it is off the list of processes.
+    child: Mutex<Option<Child>>,
     family: Family,
 }
 
@@ -41,22 +63,31 @@ pub(super) struct Pipes {
 }
 
 impl Process {
-    /// Starts a program. There must be a runtime around.
-    pub(super) fn start(mut command: Command) -> io::Result<(Self, Pipes)> {
+    /// Starts a program. Blocks, and must be called where a runtime is.
+    pub(super) fn start(mut command: Command, ending: Ending) -> io::Result<(Self, Pipes)> {
         let mark = anyhook_engine::new_id().to_string();
-        let child = command
+        let mut child = command
             .env(MARK, &mark)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0)
             .spawn()?;
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let leader = Pid::from_child(&child);
         let family = Family { leader, mark, strangers: None, earlier: Vec::new() };
+        let program = Arc::new(Program { child: Mutex::new(Some(child)), family });
+        let (sender, ended) = watch::channel(None);
         // From here on, every way out ends it.
-        let mut process = Self { child, family };
-        let child = &mut process.child;
-        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let process = Self { program: program.clone(), ended, ending };
+        let reaper = std::thread::Builder::new().name("mcp-server".to_owned());
+        if let Err(error) = reaper.spawn(move || program.reap(ending, &sender)) {
+            let _ = kill_process_group(leader, Signal::KILL);
+            if let Some(mut child) = lock(&process.program.child).take() {
+                let _ = child.wait();
+            }
+            return Err(error);
+        }
         let (Some(input), Some(output), Some(errors)) = pipes else {
             return Err(io::Error::other("it has no pipes"));
         };
@@ -68,44 +99,53 @@ impl Process {
         Ok((process, pipes))
     }
 
+    /// Tells whether it has ended.
+    pub(super) fn has_ended(&self) -> bool {
+        lock(&self.program.child).is_none()
+    }
+
     /// Waits for its end, and a little longer for what it said before.
     ///
     /// The end of its output does not tell: what it has started may hold the other end.
-    pub(super) async fn wait(&mut self) {
-        while matches!(self.child.try_wait(), Ok(None)) {
-            tokio::time::sleep(LOOK_NOW_AND_THEN).await;
-        }
+    pub(super) async fn wait(&self) {
+        // The reaper tells before it goes.
+        let _ = self.ended.clone().wait_for(Option::is_some).await;
         tokio::time::sleep(FAREWELL).await;
     }
 
     /// Returns how it ended, if it does so soon.
-    pub(super) async fn ended(&mut self) -> Option<String> {
-        let until = Instant::now() + FAREWELL;
-        loop {
-            if let Ok(Some(status)) = self.child.try_wait() {
-                return Some(how(status));
+    pub(super) async fn ended(&self) -> Option<String> {
+        let mut ended = self.ended.clone();
+        let ended = tokio::time::timeout(FAREWELL, ended.wait_for(Option::is_some)).await;
+        ended.ok()?.ok()?.clone()
+    }
+
+    /// Ends it with its family.
+    pub(super) fn end(&self) {
+        match self.ending {
+            Ending::Asked => self.end_asked(),
+            // No other process can have its number before it is off the list. The reaper ends those
+            // that have left its group.
+            Ending::AtOnce if !self.has_ended() => {
+                let _ = kill_process_group(self.program.family.leader, Signal::KILL);
             }
-            if Instant::now() >= until {
-                return None;
-            }
-            tokio::time::sleep(LOOK_EVERY).await;
+            Ending::AtOnce => {}
         }
     }
 
-    /// Ends it with its family: asks, waits a little, then insists.
-    pub(super) fn end(&mut self) {
-        let asked = Instant::now();
-        self.family.signal(Signal::TERM);
+    /// Asks, waits a little, then insists.
+    fn end_asked(&self) {
+        let (family, asked) = (&self.program.family, Instant::now());
+        family.signal(Signal::TERM);
         loop {
-            let is_reaped = matches!(self.child.try_wait(), Ok(Some(_)) | Err(_));
             let waited = asked.elapsed();
             let anybody = if waited >= GRACE {
-                self.family.signal(Signal::KILL)
+                family.signal(Signal::KILL)
             } else {
                 // One that is stopped would not hear us.
-                self.family.signal(Signal::CONT)
+                family.signal(Signal::CONT)
             };
-            if (is_reaped && !anybody) || waited >= GRACE + INSIST {
+            if (self.has_ended() && !anybody) || waited >= GRACE + INSIST {
                 return;
             }
             std::thread::sleep(LOOK_EVERY);
@@ -119,11 +159,40 @@ impl Drop for Process {
     }
 }
 
-fn how(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
+impl Program {
+    /// Waits for the end of the program, and takes it off the list of processes: with or without a
+    /// runtime.
+    fn reap(&self, ending: Ending, told: &watch::Sender<Option<String>>) {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let ended = loop {
+            match waitid(WaitId::Pid(self.family.leader), options) {
+                Err(Errno::INTR) => {}
+                ended => break ended.ok().flatten(),
+            }
+        };
+        // Told before it is off the list: that takes longer if it has left processes behind.
+        told.send_replace(Some(ended.as_ref().map_or_else(|| UNKNOWN.to_owned(), how)));
+        if ending == Ending::AtOnce {
+            let began = Instant::now();
+            while self.family.signal(Signal::KILL) && began.elapsed() < INSIST {
+                std::thread::sleep(LOOK_EVERY);
+            }
+        }
+        let mut child = lock(&self.child);
+        if let Some(mut child) = child.take() {
+            let _ = child.wait();
+        }
+    }
+}
+
+/// How a process ended of which the system does not tell.
+const UNKNOWN: &str = "for no known reason";
+
+fn how(status: &WaitIdStatus) -> String {
+    match (status.exit_status(), status.terminating_signal()) {
         (Some(code), _) => format!("exit code {code}"),
         (None, Some(signal)) => format!("signal {signal}"),
-        (None, None) => status.to_string(),
+        (None, None) => UNKNOWN.to_owned(),
     }
 }
 
@@ -132,12 +201,14 @@ fn how(status: ExitStatus) -> String {
 #[derive(Debug)]
 pub(super) struct LastWords {
     kept: Arc<Mutex<Vec<u8>>>,
-    reader: tokio::task::JoinHandle<()>,
+    done: watch::Receiver<bool>,
+    reader: AbortHandle,
 }
 
 impl LastWords {
     pub(super) fn of(mut errors: ChildStderr) -> Self {
         let kept = Arc::new(Mutex::new(Vec::new()));
+        let (sender, done) = watch::channel(false);
         let keeper = kept.clone();
         let reader = tokio::spawn(async move {
             let mut piece = [0; LAST_WORDS];
@@ -147,16 +218,16 @@ impl LastWords {
                 let surplus = kept.len().saturating_sub(LAST_WORDS);
                 kept.drain(..surplus);
             }
+            sender.send_replace(true);
         });
-        Self { kept, reader }
+        Self { kept, done, reader: reader.abort_handle() }
     }
 
     /// Returns the last words of a server that has ended, if it had any.
-    pub(super) async fn hear(&mut self) -> Option<String> {
+    pub(super) async fn hear(&self) -> Option<String> {
         // What it said before it ended may still be on its way.
-        if !self.reader.is_finished() {
-            let _ = tokio::time::timeout(FAREWELL, &mut self.reader).await;
-        }
+        let mut done = self.done.clone();
+        let _ = tokio::time::timeout(FAREWELL, done.wait_for(|done| *done)).await;
         let text = String::from_utf8_lossy(&lock(&self.kept)).into_owned();
         // Colours and the like would trick a terminal.
         let tricks = |letter: char| letter.is_control() && letter != '\n' && letter != '\t';

@@ -1,9 +1,6 @@
 //! MCP servers: programs that bring tools, started when an agent first needs them and ended with
 //! the center.
 
-mod connection;
-mod process;
-
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fmt;
@@ -12,11 +9,10 @@ use std::process::Command;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use rmcp::model::Tool as ListedTool;
+use anyhook_mcp::{Connection, Ending, Fault, Limits, McpError};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use self::connection::{Connection, shortened};
 use super::agent_loop::LoopError;
 use super::center::{IfTaken, RegisterError};
 use super::live::{LiveAgentCenter, put};
@@ -28,6 +24,10 @@ use crate::function::BoxFuture;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 /// A call may take so long, unless said otherwise.
 const CALL_TIMEOUT: Duration = Duration::from_secs(60);
+/// No message of a server may be longer.
+const LONGEST_MESSAGE: usize = 10 << 20;
+/// So much of what went wrong is passed on: an error may quote the server.
+const LONGEST_WORDS: usize = 2000;
 
 /// How to reach an MCP server. Registered with [`LiveAgentCenter::register_mcp_server`].
 ///
@@ -127,7 +127,55 @@ impl LiveAgentCenter {
     }
 }
 
-type Slot = tokio::sync::Mutex<Option<Arc<Connection>>>;
+/// A server that runs, with the tools it has.
+#[derive(Debug)]
+struct Connected {
+    connection: Connection,
+    tools: Vec<anyhook_mcp::Tool>,
+}
+
+impl Connected {
+    /// Starts a server and asks it for its tools. The time limit is the caller's.
+    async fn open(name: &str, server: &McpServer) -> Result<Self, McpError> {
+        let limits = Limits {
+            deadline: Duration::MAX,
+            longest_answer: LONGEST_MESSAGE,
+            ending: Ending::AtOnce,
+            ..Limits::default()
+        };
+        let connection = Connection::start(name, server.command(), limits).await?;
+        let tools = connection.tools().await?;
+        Ok(Self { connection, tools })
+    }
+
+    /// Calls a tool.
+    async fn call(&self, tool: &str, input: Value) -> Result<Value, ToolError> {
+        match self.connection.call(tool, input).await {
+            // What the texts say is in there, too: the protocol asks for that.
+            Ok(answer) => Ok(answer.structured.unwrap_or(Value::String(answer.text))),
+            Err(McpError { fault: Fault::Arguments, .. }) => {
+                Err(ToolError::Arguments("they are no object".to_owned()))
+            }
+            Err(McpError {
+                fault: Fault::ToolFailed { message, .. } | Fault::Refused { message, .. },
+                ..
+            }) => Err(ToolError::Failed(message)),
+            Err(error) => {
+                let why = shortened(error.why());
+                Err(ToolError::Failed(format!("the MCP server failed: {why}")))
+            }
+        }
+    }
+}
+
+fn shortened(text: String) -> String {
+    match text.char_indices().nth(LONGEST_WORDS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+type Slot = tokio::sync::Mutex<Option<Arc<Connected>>>;
 
 /// A server with its connection, if there is one.
 #[derive(Debug)]
@@ -139,24 +187,27 @@ pub(super) struct Registered {
 
 impl Registered {
     /// Returns the connection, and makes it first if there is none that lives.
-    async fn connection(&self) -> Result<Arc<Connection>, String> {
+    async fn connection(&self) -> Result<Arc<Connected>, String> {
         // Held while connecting: runs that begin together share one connection.
         let mut slot = self.connection.lock().await;
-        if let Some(connection) = slot.as_ref().filter(|connection| connection.is_alive()) {
+        if let Some(connection) = slot.as_ref().filter(|one| one.connection.is_alive()) {
             return Ok(connection.clone());
         }
         *slot = None;
-        let connected = guarded(self.server.connect_timeout, || Connection::open(&self.server));
-        let connection = connected.await.map_err(|error| error.to_string()).flatten();
-        Ok(slot.insert(Arc::new(connection.map_err(shortened)?)).clone())
+        let connect = || Connected::open(&self.name, &self.server);
+        match guarded(self.server.connect_timeout, connect).await {
+            Ok(Ok(connected)) => Ok(slot.insert(Arc::new(connected)).clone()),
+            Ok(Err(error)) => Err(shortened(error.why())),
+            Err(error) => Err(error.to_string()),
+        }
     }
 }
 
 /// A tool of a server.
 struct McpTool {
     name: String,
-    tool: ListedTool,
-    connection: Arc<Connection>,
+    tool: anyhook_mcp::Tool,
+    connection: Arc<Connected>,
     timeout: Duration,
 }
 
@@ -164,14 +215,14 @@ impl Tool for McpTool {
     fn describe(&self) -> ToolDescription {
         ToolDescription {
             name: self.name.clone(),
-            description: self.tool.description.as_deref().unwrap_or_default().to_owned(),
-            schema: Value::Object((*self.tool.input_schema).clone()),
+            description: self.tool.description.clone(),
+            schema: self.tool.input_schema.clone(),
         }
     }
 
     fn call(&self, input: Value) -> BoxFuture<'_, Result<Value, ToolError>> {
         Box::pin(async move {
-            match guarded(self.timeout, || self.connection.call(&self.tool, input)).await {
+            match guarded(self.timeout, || self.connection.call(&self.tool.name, input)).await {
                 Ok(result) => result,
                 Err(CallError::TimedOut(limit)) => Err(ToolError::TimedOut(limit)),
                 Err(panicked) => Err(ToolError::Failed(panicked.to_string())),

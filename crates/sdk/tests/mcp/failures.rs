@@ -21,7 +21,7 @@ async fn a_server_that_cannot_be_started() {
 async fn a_server_that_ends_at_the_start() {
     let world = World::new("dead");
     let why = world.unusable().await;
-    assert!(why.contains("connection closed"), "{why}");
+    assert!(why.starts_with("it ended while we connected (exit code 1)"), "{why}");
     assert!(why.ends_with("; its last words: no configuration"), "{why}");
     wait_until_gone(&world.processes()[0].0);
 }
@@ -64,7 +64,7 @@ async fn a_slow_call_and_one_that_is_answered_with_garbage() {
 async fn a_server_that_dies_in_a_call_is_started_again_at_the_next_run() {
     let world = World::new("normal");
     let why = world.failure("die").await;
-    let expected = "the MCP server failed: it ended before it answered; its last words: ";
+    let expected = "the MCP server failed: it ended before it answered the call (exit code 3); its last words: ";
     assert!(why.starts_with(expected) && why.contains("out of memory"), "{why}");
     let made = world.call("echo", json!({"text": "again"})).await;
     assert_eq!(made.result, Ok(json!("you said\nagain")));
@@ -91,7 +91,7 @@ async fn a_server_that_dies_between_runs_leaves_nothing_and_is_started_again() {
 async fn a_huge_answer_is_an_error() {
     let world = World::new("normal");
     let why = world.failure("huge").await;
-    assert_eq!(why, "the MCP server failed: it sent a message of more than 10 MiB");
+    assert_eq!(why, "the MCP server failed: its answer is longer than 10485760 bytes");
     wait_until_gone(&world.processes()[0].0);
     let made = world.call("echo", json!({"text": "again"})).await;
     assert_eq!(made.result, Ok(json!("you said\nagain")));
