@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhook_engine::atomic_file::AtomicFile;
+use anyhook_engine::sha256_hex;
 use anyhook_model::Notice;
 use anyhook_model::notice::{NOTICE_VERSION, NoticeOutcome, NoticeState};
 use jiff::Timestamp;
-use ring::digest::{SHA256, digest};
 use rustix::fs::{FlockOperation, flock};
 
 use super::text;
@@ -150,7 +150,7 @@ pub fn short_id(id: &str) -> String {
 }
 
 fn hashed(id: &str) -> String {
-    format!("~{}", text::hex(digest(&SHA256, id.as_bytes()).as_ref()))
+    format!("~{}", sha256_hex(id.as_bytes()))
 }
 
 #[cfg(test)]

@@ -53,11 +53,6 @@ pub fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Returns bytes in hexadecimal digits.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
-}
-
 /// Tells characters that show nothing themselves but change how others look.
 fn is_unseen(letter: char) -> bool {
     matches!(letter,

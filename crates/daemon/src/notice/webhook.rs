@@ -10,6 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
+use anyhook_engine::digest::hex;
 use anyhook_http::{Address, AddressError, Encryption, connect, with_cause};
 use anyhook_model::Notice;
 use anyhook_model::notice::{Way, WayOutcome};
@@ -163,7 +164,7 @@ fn judge(status: StatusCode) -> Result<(), Failure> {
 
 fn signature(key: &hmac::Key, timestamp: i64, body: &str) -> String {
     let tag = hmac::sign(key, format!("{timestamp}.{body}").as_bytes());
-    format!("sha256={}", text::hex(tag.as_ref()))
+    format!("sha256={}", hex(tag.as_ref()))
 }
 
 /// Reads the URL. The text itself is not repeated in what is wrong: there may be a secret in it.

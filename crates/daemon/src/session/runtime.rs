@@ -6,10 +6,9 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use ring::digest::{SHA256, digest};
+use anyhook_engine::sha256_hex;
 
 use super::SessionError;
-use crate::notice::text;
 
 /// A socket's path may not be longer on any system we know.
 const SOCKET_PATH_LIMIT: usize = 103;
@@ -49,7 +48,7 @@ pub(super) fn sockets(runtime: &Path) -> Result<PathBuf, SessionError> {
 
 /// Returns a name for a socket that is short and safe.
 pub(super) fn short_hash(bytes: &[u8]) -> String {
-    let mut hash = text::hex(digest(&SHA256, bytes).as_ref());
+    let mut hash = sha256_hex(bytes);
     hash.truncate(16);
     hash
 }
