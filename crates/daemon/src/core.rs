@@ -1,40 +1,42 @@
 //! The loop: takes in what happened, makes it durable, then acts on it.
 //!
 //! One thread owns the state. Whatever may take long is done elsewhere: connections by the
-//! [server](crate::server), logs by the watcher, what is to be done in the world by the
-//! [doer](crate::doer). What comes in waits in a bounded queue, so that whoever brings too much
+//! [server](crate::server), logs by the watcher, what is to be done in the world, which is in the
+//! state's outbox, by the [runner](crate::runner). What comes in waits in a bounded queue, so that whoever brings too much
 //! waits, too, and nothing is lost. The journal is read by the loop itself, in portions, when it
 //! has time: its queue is the disk. However much there is to read, others get their turn.
 
+mod followers;
 mod journal;
+mod pending;
 mod pipelines;
 mod requests;
-mod waiting;
+mod waiters;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use anyhook_engine::journal::{Follower, Journal};
+use anyhook_engine::journal::Journal;
 use anyhook_flow::inquiries::call_runs;
-use anyhook_flow::notices::NoticeName;
-use anyhook_flow::{Effect, Entry, State, What};
+use anyhook_flow::{Effects, Entry, EntryKind, State};
 use anyhook_model::daemon::{Request, Response, Told};
 use anyhook_model::inquiry::{Ending, InquiryKind};
-use anyhook_model::instructions::Instructions;
 use anyhook_model::notice::NoticeKind;
-use anyhook_model::{Happening, Host, Inquiry, Notice, ProcessName, RecordId, Resolution};
-use jiff::{SignedDuration, Timestamp};
+use anyhook_model::{Happening, Host, Inquiry, ProcessName, RecordId, Resolution};
+use jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::doer::{Deed, Doer};
 use crate::faults;
-use crate::pipelines::{StillRests, TypedInto, Worker};
 use crate::presence::Presence;
+use crate::runner::{NotDone, Runner, StillRests, TypedInto};
 use crate::running_call::RunningCommands;
 use crate::store::{Store, StoreError};
 
-use self::waiting::Waiting;
+use self::followers::Followers;
+use self::journal::JournalFeed;
+use self::pending::Pending;
+use self::waiters::Waiters;
 
 pub use self::requests::refusal;
 
@@ -46,19 +48,11 @@ const INPUTS_AT_ONCE: usize = 256;
 const STRETCH: Duration = Duration::from_secs(3);
 /// The journal is looked at so often even if nobody says that it has grown.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// What could not be stored may be so much; then nothing more is taken until it is.
-const UNSTORED: usize = 4096;
-/// So many notices may be on their way at once.
-const NOTIFYING: usize = 32;
-/// What an agent did longer ago is no news.
-const NEWS: SignedDuration = SignedDuration::from_mins(2);
 /// So many open permissions are held against running commands at once; the end of a call tells of
 /// the others.
 const CALLS_LOOKED_FOR: usize = 256;
 /// The tool whose calls are processes.
 const SHELL: &str = "Shell";
-/// After a failure to store something it is tried again after so long.
-const TRY_AGAIN: Duration = Duration::from_secs(1);
 
 /// What comes to the loop.
 #[derive(Debug)]
@@ -75,10 +69,10 @@ pub enum Input {
     Log(Box<Happening>, String, Value),
     /// An agent's process has ended.
     ProcessEnded(String, ProcessName),
-    /// A deed is done; what is to be remembered of it.
-    Did(What),
-    /// A notice could not be handed to its process.
-    NotNotified(NoticeName),
+    /// An item of the outbox is done, or goes on: the entry that says so.
+    Done(EntryKind),
+    /// An item of the outbox could not be done.
+    NotDone(NotDone),
     /// Whether the agent of a pipeline's step still is at a prompt.
     StillAtPrompt(RecordId, u64, oneshot::Sender<StillRests>),
     /// The screen of an agent shows something that no hook tells of.
@@ -106,36 +100,16 @@ pub enum Start {
 pub struct Core {
     state: State,
     store: Store,
-    journal: Journal,
-    follower: Option<Follower>,
+    pending: Pending,
+    journal: JournalFeed,
+    runner: Runner,
     wanted: BTreeSet<NoticeKind>,
-    waiting: Waiting,
-    followers: Vec<mpsc::Sender<Told>>,
-    doer: Doer,
-    /// Agents' processes that somebody watches.
-    watched: BTreeSet<(String, u32, u64)>,
+    waiters: Waiters,
+    followers: Followers,
     since: Timestamp,
     notes: Vec<String>,
-    /// What cannot be stored, and when it is tried again.
-    failing: Option<(String, Instant)>,
-    /// Whether the journal has more than was read at a stretch.
-    is_behind: bool,
-    /// Whether what was to be done when the daemon ended waits until the journal is read.
-    resumes: bool,
-    /// Notices on their way to their process.
-    notifying: BTreeSet<NoticeName>,
-    /// What could not be stored and is tried again, in order.
-    unstored: VecDeque<What>,
-    /// Why there is no going on: the store must be opened again.
-    in_doubt: Option<StoreError>,
     /// Processes that have ended: what they said before is in the journal, and comes first.
     ended: Vec<(String, ProcessName)>,
-    /// Who does the jobs of pipelines.
-    worker: Worker,
-    /// Jobs somebody works on.
-    at_work: BTreeSet<(RecordId, u32)>,
-    /// What the hook processes of agents were told to do.
-    instructed: BTreeMap<String, Instructions>,
     /// What others can know of us without asking.
     pub(crate) presence: Presence,
     /// When it was last looked whether commands run that a person is asked about.
@@ -153,10 +127,8 @@ pub struct Beginning {
     pub journal: Journal,
     /// What a person is told of.
     pub wanted: BTreeSet<NoticeKind>,
-    /// Who does what is to be done.
-    pub doer: Doer,
-    /// Who does the jobs of pipelines.
-    pub worker: Worker,
+    /// What does what is in the outbox.
+    pub runner: Runner,
     /// What is worth knowing from the start.
     pub notes: Vec<String>,
     /// What others can know of the daemon without asking it.
@@ -166,42 +138,32 @@ pub struct Beginning {
 impl Core {
     /// Begins where it was.
     pub fn new(beginning: Beginning) -> Self {
-        let Beginning { state, store, journal, wanted, doer, worker, notes, presence } = beginning;
-        let mut core = Self {
-            waiting: Waiting::default(),
-            followers: Vec::new(),
-            watched: BTreeSet::new(),
-            since: anyhook_engine::now(),
-            follower: None,
-            failing: None,
-            is_behind: false,
-            resumes: true,
-            notifying: BTreeSet::new(),
-            unstored: VecDeque::new(),
-            in_doubt: None,
-            ended: Vec::new(),
-            worker,
-            at_work: BTreeSet::new(),
-            instructed: BTreeMap::new(),
-            calls_looked_at: None,
+        let Beginning { state, store, journal, wanted, runner, notes, presence } = beginning;
+        let mut waiters = Waiters::default();
+        waiters.expect(state.inquiries.open());
+        Self {
             state,
             store,
-            journal,
+            pending: Pending::default(),
+            journal: JournalFeed::new(journal),
+            runner,
             wanted,
-            doer,
+            waiters,
+            followers: Followers::default(),
+            since: anyhook_engine::now(),
             notes,
+            ended: Vec::new(),
             presence,
-        };
-        core.waiting.expect(core.state.inquiries.open());
-        core
+            calls_looked_at: None,
+        }
     }
 
     /// Does what has waited until the journal is read.
     fn act_on_what_is_read(&mut self) {
-        if self.is_behind {
+        if self.journal.is_behind {
             return;
         }
-        if std::mem::take(&mut self.resumes) {
+        if std::mem::take(&mut self.journal.is_first) {
             self.resume();
         }
         for (agent, process) in std::mem::take(&mut self.ended) {
@@ -211,13 +173,8 @@ impl Core {
 
     /// Takes up what was to be done when the daemon ended.
     fn resume(&mut self) {
-        // Those that are in the journal have been found there by now.
-        for resolution in self.state.to_journal.clone().into_values() {
-            self.doer.ask_for(Deed::Journal(Box::new(resolution)));
-        }
-        let agents: Vec<String> = self.state.agents.iter().map(|(id, _)| id.clone()).collect();
-        for agent in agents {
-            self.watch_process(&agent);
+        for (agent, _) in self.state.agents.iter() {
+            self.runner.watch_process(&self.state, agent);
         }
         self.resume_pipelines();
     }
@@ -227,7 +184,7 @@ impl Core {
         loop {
             let mut taken = Vec::new();
             // What cannot be stored waits where it comes from.
-            if self.unstored.len() < UNSTORED {
+            if self.pending.has_room() {
                 match tokio::time::timeout(self.patience(), inputs.recv()).await {
                     Ok(None) => break,
                     Ok(input) => taken.extend(input),
@@ -249,13 +206,12 @@ impl Core {
                 self.take(input);
             }
             self.store_what_waits();
-            self.look_after_pipelines();
-            self.notify();
+            self.drain_outbox();
             self.presence.tell(self.has_work());
             if self.store.wants_snapshot() {
                 self.keep_snapshot();
             }
-            if let Some(error) = self.in_doubt.take() {
+            if let Some(error) = self.pending.in_doubt.take() {
                 return Err(error);
             }
             if stops {
@@ -282,8 +238,9 @@ impl Core {
 
     /// Returns how long to wait for the next input at most.
     fn patience(&self) -> Duration {
-        let has_more = self.is_behind || !self.ended.is_empty() || !self.unstored.is_empty();
-        if has_more && self.failing.is_none() {
+        let has_more =
+            self.journal.is_behind || !self.ended.is_empty() || !self.pending.entries.is_empty();
+        if has_more && self.pending.failing.is_none() {
             return Duration::ZERO;
         }
         let now = anyhook_engine::now();
@@ -291,9 +248,9 @@ impl Core {
             |end: Timestamp| Duration::try_from(end.duration_since(now)).unwrap_or(Duration::ZERO);
         let ends = [
             self.state.inquiries.next_end().map(until),
-            self.waiting.next_end(),
+            self.waiters.next_end(),
             self.next_timer().map(until),
-            self.failing.as_ref().map(|(_, again)| again.saturating_duration_since(Instant::now())),
+            self.pending.next_try(),
         ];
         ends.into_iter().flatten().fold(LOOK_EVERY, Duration::min)
     }
@@ -304,23 +261,25 @@ impl Core {
             Input::Request(request, process, answer) => self.answer(request, process, answer),
             Input::Follow(from, follower) => self.follow(from, follower),
             Input::Waived(id) => {
-                if self.waiting.leave(&id) {
+                if self.waiters.leave(&id) {
                     self.dismiss(&id, self.why_waived(&id));
                 }
             }
             Input::Log(happening, file, position) => {
                 let happening = self.known_by_its_id(happening);
-                self.unstored.extend([What::Happened(happening), What::LogRead(file, position)]);
+                self.pending
+                    .entries
+                    .extend([EntryKind::Happened(happening), EntryKind::LogRead(file, position)]);
             }
             Input::ProcessEnded(agent, process) => self.ended.push((agent, process)),
-            Input::Did(what) => self.unstored.push_back(what),
-            Input::NotNotified(name) => {
-                self.notifying.remove(&name);
-            }
+            Input::Done(what) => self.pending.entries.push_back(what),
+            Input::NotDone(item) => self.runner.not_done(&item),
             Input::StillAtPrompt(pipeline, rest, answer) => {
                 let _ = answer.send(self.still_at_prompt(&pipeline, rest));
             }
-            Input::Screen(happening) => self.unstored.push_back(What::Happened(happening)),
+            Input::Screen(happening) => {
+                self.pending.entries.push_back(EntryKind::Happened(happening));
+            }
             Input::Types(agent, rest, answer) => {
                 let _ = answer.send(self.types(&agent, rest));
             }
@@ -340,23 +299,18 @@ impl Core {
 
     /// Stores what nobody waits for, all at once; what cannot be stored is kept.
     fn store_what_waits(&mut self) {
-        if self.unstored.is_empty() || self.must_wait() {
+        if self.pending.entries.is_empty() || self.pending.must_wait() {
             return;
         }
-        let batch: Vec<What> = std::mem::take(&mut self.unstored).into();
+        let batch: Vec<EntryKind> = std::mem::take(&mut self.pending.entries).into();
         if let Err(batch) = self.commit(batch) {
-            self.unstored = batch.into();
+            self.pending.entries = batch.into();
         }
-    }
-
-    /// Tells whether the last failure was only just now.
-    fn must_wait(&self) -> bool {
-        self.failing.as_ref().is_some_and(|(_, again)| *again > Instant::now())
     }
 
     /// Makes entries durable, then acts on them. Gives them back if they cannot be stored; then
     /// nothing has changed.
-    fn commit(&mut self, batch: Vec<What>) -> Result<(), Vec<What>> {
+    fn commit(&mut self, batch: Vec<EntryKind>) -> Result<(), Vec<EntryKind>> {
         if batch.is_empty() {
             return Ok(());
         }
@@ -364,12 +318,12 @@ impl Core {
         let entries: Vec<Entry> = batch.into_iter().map(|what| Entry { at, what }).collect();
         let before = self.store.last();
         match self.store.append(&entries) {
-            Ok(_) => self.failing = None,
+            Ok(_) => self.pending.failing = None,
             Err(error) => {
-                self.fail(error.to_string());
-                self.follower = None;
+                self.pending.fail(error.to_string());
+                self.journal.follower = None;
                 if matches!(error, StoreError::Poisoned { .. }) {
-                    self.in_doubt = Some(error);
+                    self.pending.in_doubt = Some(error);
                 }
                 return Err(entries.into_iter().map(|entry| entry.what).collect());
             }
@@ -378,85 +332,48 @@ impl Core {
         for (sequence, entry) in (before + 1..).zip(&entries) {
             let effects = self.state.apply(entry, &self.wanted);
             let told = self.state.keep_told(sequence, entry, &effects);
-            self.tell(&told);
-            if let What::Happened(happening) = &entry.what
+            self.followers.tell(&told);
+            if let EntryKind::Happened(happening) = &entry.what
                 && let Some(report) = happening.report()
             {
-                self.watch_process(&report.agent);
+                self.runner.watch_process(&self.state, &report.agent);
             }
-            match &entry.what {
-                What::NoticeLaunched(name) => {
-                    self.notifying.remove(name);
-                }
-                What::Job { pipeline, job, result } if !result.goes_on() => {
-                    self.at_work.remove(&(pipeline.clone(), *job));
-                }
-                _ => {}
-            }
-            for effect in effects {
-                self.act(effect);
-            }
+            self.runner.stored(&entry.what);
+            self.act(&effects);
         }
         faults::point("core.acted");
         Ok(())
     }
 
-    /// Has done what is to be done.
-    fn act(&mut self, effect: Effect) {
-        match effect {
-            Effect::Journal(resolution) => self.doer.ask_for(Deed::Journal(Box::new(resolution))),
-            Effect::Answer(resolution) => self.waiting.answer(&resolution),
-            Effect::Followed(happening) => self.forget_environment(&happening),
-            Effect::Dropped(_) => {}
+    /// Tells those who wait just now, and forgets what is over.
+    fn act(&mut self, effects: &Effects) {
+        for resolution in &effects.answers {
+            self.waiters.answer(resolution);
+        }
+        for happening in &effects.followed {
+            self.forget_environment(happening);
         }
     }
 
-    /// Has the person told of what still is so. While the journal is read, much of it is long over.
-    fn notify(&mut self) {
-        if self.is_behind {
+    /// Has done what is to be done. What was to be done when the daemon ended waits until the
+    /// journal is read: it may be done already.
+    fn drain_outbox(&mut self) {
+        if self.journal.is_first {
             return;
         }
-        let now = anyhook_engine::now();
-        let mut over = Vec::new();
-        for name in &self.state.notices {
-            if self.notifying.len() >= NOTIFYING {
-                break;
-            }
-            if self.notifying.contains(name) {
-                continue;
-            }
-            let notice = crate::notice::of_name(name, &self.state);
-            // Of what an agent did while nobody looked, what it does now is enough. That a guard was
-            // bypassed stays worth knowing.
-            let stays_news =
-                |notice: &Notice| notice.decision.is_some() || notice.kind == NoticeKind::Alarm;
-            let is_news =
-                |notice: &Notice| stays_news(notice) || now.duration_since(notice.at) < NEWS;
-            match notice.filter(is_news) {
-                Some(notice) => {
-                    self.notifying.insert(name.clone());
-                    self.doer.ask_for(Deed::Notify(name.clone(), Box::new(notice)));
-                }
-                None => over.push(What::NoticeLaunched(name.clone())),
-            }
+        if !self.journal.is_behind {
+            self.fire_timers();
         }
-        self.unstored.extend(over);
-    }
-
-    /// Has an agent's process watched, if it is known and not yet watched.
-    fn watch_process(&mut self, id: &str) {
-        let Some(agent) = self.state.agents.get(id).filter(|agent| !agent.state.is_over()) else {
-            return;
-        };
-        let Some(process) = &agent.process else { return };
-        if self.watched.insert((id.to_owned(), process.pid, process.started)) {
-            self.doer.ask_for(Deed::WatchProcess(id.to_owned(), process.clone()));
+        let drained = self.runner.drain(&self.state, self.journal.is_behind);
+        self.pending.entries.extend(drained.obsolete);
+        if let Some(why) = drained.failed {
+            self.pending.fail(why);
         }
     }
 
     /// An orderly end, of which the journal tells, is no disorderly one.
     fn process_ended(&mut self, id: &str, process: ProcessName) {
-        self.watched.remove(&(id.to_owned(), process.pid, process.started));
+        self.runner.process_ended(id, &process);
         let report = anyhook_model::bus::AgentReport {
             agent: id.to_owned(),
             source: anyhook_model::Source::Process,
@@ -464,13 +381,13 @@ impl Core {
             process: Some(process),
             ..Default::default()
         };
-        self.unstored.push_back(What::Happened(Box::new(Happening::AgentGone(report))));
+        self.pending.entries.push_back(EntryKind::Happened(Box::new(Happening::AgentGone(report))));
     }
 
     fn end_what_is_over(&mut self) {
         let expired = self.state.inquiries.expired(anyhook_engine::now());
         self.resolve(expired);
-        for id in self.waiting.given_up() {
+        for id in self.waiters.given_up() {
             self.dismiss(&id, "whoever asked did not come back");
         }
         self.notice_running_calls();
@@ -496,7 +413,7 @@ impl Core {
         let is_shell = |inquiry: &&Inquiry| {
             inquiry.kind == InquiryKind::Permission && inquiry.tool.as_deref() == Some(SHELL)
         };
-        let running: Vec<What> = self
+        let running: Vec<EntryKind> = self
             .state
             .inquiries
             .open()
@@ -504,9 +421,9 @@ impl Core {
             .take(CALLS_LOOKED_FOR)
             .filter(|inquiry| runs(inquiry))
             .map(|inquiry| call_runs(inquiry, anyhook_engine::now()))
-            .map(|happening| What::Happened(Box::new(happening)))
+            .map(|happening| EntryKind::Happened(Box::new(happening)))
             .collect();
-        self.unstored.extend(running);
+        self.pending.entries.extend(running);
         self.store_what_waits();
     }
 
@@ -534,31 +451,15 @@ impl Core {
 
     fn resolve(&mut self, resolutions: Vec<Resolution>) {
         let happened =
-            |resolution| What::Happened(Box::new(Happening::DecisionResolved(resolution)));
-        self.unstored.extend(resolutions.into_iter().map(happened));
+            |resolution| EntryKind::Happened(Box::new(Happening::DecisionResolved(resolution)));
+        self.pending.entries.extend(resolutions.into_iter().map(happened));
         self.store_what_waits();
-    }
-
-    /// Tells those who follow. One that does not keep up is let go: it can read on by its number.
-    fn tell(&mut self, told: &[Told]) {
-        let send = |follower: &mpsc::Sender<Told>| {
-            told.iter().all(|told| follower.try_send(told.clone()).is_ok())
-        };
-        self.followers.retain(send);
     }
 
     fn keep_snapshot(&mut self) {
         if let Err(error) = self.store.snapshot(&self.state) {
-            self.fail(error.to_string());
+            self.pending.fail(error.to_string());
         }
-    }
-
-    /// Notes that something cannot be stored or read; it is tried again.
-    fn fail(&mut self, why: String) {
-        if self.failing.as_ref().is_none_or(|(known, _)| *known != why) {
-            tracing::error!("{why}");
-        }
-        self.failing = Some((why, Instant::now() + TRY_AGAIN));
     }
 }
 

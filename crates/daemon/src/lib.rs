@@ -6,12 +6,11 @@
 //!  logs ─────┤                    │
 //!  processes ┼──▶ queue ──▶ core ─┼──▶ state (anyhook-flow, pure)
 //!  clients ──┘   bounded    loop  │
-//!                                 └──▶ doer: notices, journal, processes to watch
+//!                                 └──▶ runner: drains the state's outbox (jobs, notices, journal)
 //! ```
 
 pub mod caller;
 pub mod core;
-pub mod doer;
 pub mod faults;
 pub mod frame;
 pub mod gates;
@@ -20,9 +19,9 @@ pub mod launch;
 pub mod life;
 mod logs;
 pub mod notice;
-pub mod pipelines;
 pub mod presence;
 mod processes;
+pub mod runner;
 mod running_call;
 pub mod server;
 pub mod session;

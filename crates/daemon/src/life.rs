@@ -16,13 +16,12 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::core::{Beginning, Core, Input};
-use crate::doer::{Deed, Doer, Tools};
 use crate::folder::{Folder, FolderError};
 use crate::grown::Grown;
 use crate::logs::Logs;
-use crate::pipelines::Worker;
 use crate::presence::{Before, Presence};
 use crate::processes::Processes;
+use crate::runner::{JobRunner, Runner, Tools};
 use crate::store::{Options, Recovered, Store, StoreError};
 use crate::{faults, notice, server};
 
@@ -112,15 +111,15 @@ impl Life {
             claims: notice::folder(&state_folder),
             engine: Engine::new(self.places.clone()),
             inputs: inputs.clone(),
-            processes: processes.map_err(no_threads)?,
         };
-        let doer = Doer::start(tools).map_err(no_threads)?;
-        let worker = Worker {
+        let jobs = JobRunner {
             binary: self.binary.clone(),
             state: state_folder.clone(),
             home: self.places.home.clone(),
             inputs: inputs.clone(),
         };
+        let runner = Runner::start(tools, jobs, processes.map_err(no_threads)?);
+        let runner = runner.map_err(no_threads)?;
         let presence =
             Presence::begin(folder.clone(), before, self.started_by, self.variables.clone());
         let listener = {
@@ -142,10 +141,10 @@ impl Life {
         let _ = notice::forget(&notice::folder(&state_folder), std::time::SystemTime::now());
         // Those who asked at gates end with the daemon, and the gates are still there.
         if StateDir::new(&state_folder).workflows().is_dir() {
-            doer.ask_for(Deed::AskAtGates);
+            runner.ask_at_gates();
         }
-        let mut core =
-            Core::new(Beginning { state, store, journal, wanted, doer, worker, notes, presence });
+        let beginning = Beginning { state, store, journal, wanted, runner, notes, presence };
+        let mut core = Core::new(beginning);
         faults::point("life.resumed");
         outside.spawn(stop_on_signals(inputs.clone()));
         outside.spawn(server::watch_socket(folder.clone(), inputs.clone()));

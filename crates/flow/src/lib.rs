@@ -1,17 +1,18 @@
 //! What outlives one event: the states of agents, and what waits for a person.
 //!
 //! Pure: `(state, event) → (state, effects)`. Nothing here reads a clock, a file or the
-//! environment; the daemon does what the effects say.
+//! environment; the daemon does what is in the [outbox] and tells those who wait of the [effects](Effects).
 
 pub mod agents;
 pub mod fuzzing;
 pub mod inquiries;
 pub mod monitor;
 pub mod names;
-pub mod notices;
+pub mod outbox;
 pub mod pipeline;
 pub mod recent;
 pub mod runbook;
 pub mod state;
 
-pub use state::{Effect, Entry, State, What};
+pub use outbox::{JobId, NoticeName, Outbox};
+pub use state::{Effects, Entry, EntryKind, State};

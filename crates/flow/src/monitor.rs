@@ -19,11 +19,12 @@ mod signal;
 mod tally;
 mod visit;
 
-pub use effect::{About, Dropped, Effect, Reaction, Ticket};
+pub use effect::{About, Dropped, Effect, Ticket};
 use visit::Visit;
 
-/// What an event comes to inside.
-type Answer = Result<Vec<Effect>, Dropped>;
+/// What an event comes to: what is to be done, in order, or why nothing is done about it. One that
+/// only changes what is known has no effects.
+pub type MonitorResult = Result<Vec<Effect>, Dropped>;
 
 /// Watches over the agents of one pipeline, one after the other.
 ///
@@ -43,15 +44,15 @@ pub struct Monitor {
 
 impl Monitor {
     /// An agent begins to work on a step; what was open about another one is closed.
-    pub fn enter(&mut self, agent: &str, reactions: Reactions, now: Timestamp) -> Reaction {
+    pub fn enter(&mut self, agent: &str, reactions: Reactions, now: Timestamp) -> MonitorResult {
         if self.ended {
-            return Reaction::Dropped(Dropped::Ended);
+            return Err(Dropped::Ended);
         }
         let left = self.leave();
         self.visits += 1;
         self.former.remove(agent);
         self.visit = Some(Visit::new(self.visits, agent, reactions, now));
-        Reaction::from(Ok(left))
+        Ok(left)
     }
 
     /// The agent's process was started, or started again after [`Effect::Recover`]: what is older
@@ -63,15 +64,15 @@ impl Monitor {
     }
 
     /// The step is over for another reason than what its agent did.
-    pub fn step_over(&mut self) -> Reaction {
-        Reaction::from(Ok(self.leave()))
+    pub fn step_over(&mut self) -> MonitorResult {
+        Ok(self.leave())
     }
 
     /// The pipeline is over: completed, failed or cancelled.
-    pub fn end(&mut self) -> Reaction {
+    pub fn end(&mut self) -> MonitorResult {
         let left = self.leave();
         self.ended = true;
-        Reaction::from(Ok(left))
+        Ok(left)
     }
 
     /// Takes in an event, after `agents` heard it and said what it did.
@@ -81,27 +82,27 @@ impl Monitor {
         agents: &Agents,
         heard: Heard,
         now: Timestamp,
-    ) -> Reaction {
+    ) -> MonitorResult {
         let Some(report) = happening.report() else {
-            return Reaction::Dropped(Dropped::NoAgent);
+            return Err(Dropped::NoAgent);
         };
         let is_current = self.visit.as_ref().is_some_and(|visit| visit.agent == report.agent);
         let (false, Some(agent)) =
             (!is_current && !self.former.contains(&report.agent), agents.get(&report.agent))
         else {
-            return Reaction::Dropped(Dropped::UnknownAgent);
+            return Err(Dropped::UnknownAgent);
         };
         if self.ended {
-            return Reaction::Dropped(Dropped::Ended);
+            return Err(Dropped::Ended);
         }
         if !is_current {
-            return Reaction::Dropped(Dropped::Stale);
+            return Err(Dropped::Stale);
         }
         self.react(|visit| visit.hear(happening, report, agent, heard, now))
     }
 
     /// A time that was waited for is there; see [`Effect::WaitUntil`].
-    pub fn timer_fired(&mut self, agents: &Agents, now: Timestamp) -> Reaction {
+    pub fn timer_fired(&mut self, agents: &Agents, now: Timestamp) -> MonitorResult {
         self.react_to(agents, |visit, agent| visit.timer_fired(agent, now))
     }
 
@@ -113,7 +114,7 @@ impl Monitor {
         exit: Option<i32>,
         output: &str,
         now: Timestamp,
-    ) -> Reaction {
+    ) -> MonitorResult {
         self.react_to(agents, |visit, agent| visit.gate_ended(agent, gate, exit, output, now))
     }
 
@@ -125,12 +126,12 @@ impl Monitor {
         choice: &str,
         message: Option<&str>,
         now: Timestamp,
-    ) -> Reaction {
+    ) -> MonitorResult {
         self.react_to(agents, |visit, agent| visit.decided(agent, decision, choice, message, now))
     }
 
     /// Nobody chose, and nobody will: the decision is closed.
-    pub fn given_up(&mut self, agents: &Agents, decision: Ticket, now: Timestamp) -> Reaction {
+    pub fn given_up(&mut self, agents: &Agents, decision: Ticket, now: Timestamp) -> MonitorResult {
         self.react_to(agents, |visit, agent| visit.given_up(agent, decision, now))
     }
 
@@ -177,10 +178,10 @@ impl Monitor {
     fn react_to(
         &mut self,
         agents: &Agents,
-        act: impl FnOnce(&mut Visit, Option<&Agent>) -> Answer,
-    ) -> Reaction {
+        act: impl FnOnce(&mut Visit, Option<&Agent>) -> MonitorResult,
+    ) -> MonitorResult {
         if self.ended {
-            return Reaction::Dropped(Dropped::Ended);
+            return Err(Dropped::Ended);
         }
         self.react(|visit| {
             let agent = agents.get(&visit.agent);
@@ -188,15 +189,15 @@ impl Monitor {
         })
     }
 
-    fn react(&mut self, act: impl FnOnce(&mut Visit) -> Answer) -> Reaction {
-        let Some(visit) = &mut self.visit else { return Reaction::Dropped(Dropped::Stale) };
+    fn react(&mut self, act: impl FnOnce(&mut Visit) -> MonitorResult) -> MonitorResult {
+        let Some(visit) = &mut self.visit else { return Err(Dropped::Stale) };
         let answer = act(visit);
         if let Ok(effects) = &answer
             && effects.iter().any(Effect::ends_step)
         {
             self.leave();
         }
-        Reaction::from(answer)
+        answer
     }
 
     /// Leaves the step; returns what closes what is open.
@@ -209,4 +210,5 @@ impl Monitor {
 }
 
 #[cfg(test)]
+#[expect(unused_must_use, reason = "what sets the stage for a test may come to anything")]
 mod tests;

@@ -20,7 +20,7 @@ mod course;
 mod job;
 mod question;
 
-pub use job::{Job, JobResult, JobWork};
+pub use job::{Job, JobRequest, JobResult, JobWork};
 pub use question::{AskedAbout, Question};
 
 /// So many lines of what happened are kept.
@@ -130,7 +130,7 @@ pub struct Pipeline {
 
 /// What follows from an event beside what changes.
 #[derive(Debug, Default, PartialEq)]
-pub struct Consequences {
+pub struct PipelineEffects {
     /// What those who follow are told.
     pub told: Vec<Happening>,
     /// What a person is asked. Tells whether a hook process that waits for an answer about the same
@@ -179,7 +179,7 @@ pub enum OrderError {
 
 impl Pipeline {
     /// Begins a pipeline.
-    pub fn begin(plan: Plan, now: Timestamp) -> (Self, Consequences) {
+    pub fn begin(plan: Plan, now: Timestamp) -> (Self, PipelineEffects) {
         let mut pipeline = Self {
             plan,
             created: now,
@@ -199,13 +199,13 @@ impl Pipeline {
             lines: VecDeque::new(),
             last_line: 0,
         };
-        let mut consequences = Consequences::default();
+        let mut effects = PipelineEffects::default();
         let report = pipeline.report();
-        consequences.told.push(Happening::PipelineCreated(report));
+        effects.told.push(Happening::PipelineCreated(report));
         pipeline.note(now, "it begins");
-        consequences.notice = pipeline.plan.notify.on_start.is_some().then_some(Moment::Start);
-        pipeline.prepare(now, &mut consequences);
-        (pipeline, consequences)
+        effects.notice = pipeline.plan.notify.on_start.is_some().then_some(Moment::Start);
+        pipeline.prepare(now, &mut effects);
+        (pipeline, effects)
     }
 
     /// Returns how far it is.

@@ -8,7 +8,7 @@ use anyhook_model::{Happening, RecordId};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::state::{Effect, Entry, State, What};
+use crate::state::{Effects, Entry, EntryKind, State};
 
 /// So many events are kept.
 pub const KEPT: usize = 2_000;
@@ -59,16 +59,13 @@ impl Recent {
 
 impl State {
     /// Keeps what an entry and its effects tell, and returns it.
-    pub fn keep_told(&mut self, sequence: u64, entry: &Entry, effects: &[Effect]) -> Vec<Told> {
-        let dropped = effects.iter().find_map(Effect::dropped).map(str::to_owned);
+    pub fn keep_told(&mut self, sequence: u64, entry: &Entry, effects: &Effects) -> Vec<Told> {
+        let dropped = effects.dropped.map(str::to_owned);
         let heard = match &entry.what {
-            What::Happened(happening) => Some((&**happening, dropped)),
+            EntryKind::Happened(happening) => Some((&**happening, dropped)),
             _ => None,
         };
-        let followed = effects.iter().filter_map(|effect| match effect {
-            Effect::Followed(happening) => Some((&**happening, None)),
-            _ => None,
-        });
+        let followed = effects.followed.iter().map(|happening| (happening, None));
         let told: Vec<Told> = (0..)
             .zip(heard.into_iter().chain(followed))
             .map(|(part, (event, dropped))| Told {

@@ -1,31 +1,29 @@
 //! All the daemon knows: a fold over what happened.
 //!
-//! `apply` is the only way it changes. What it returns is to be done; what must be done even if
-//! the daemon is killed before it gets to it is in the state itself (`notices`, `to_journal`) until
-//! an entry says that it was done.
+//! [`State::apply`] is the only way it changes. What it returns concerns those who are connected just
+//! now. What must be done even if the daemon is killed before it gets to it is in the state itself,
+//! in the [outbox](Outbox), until an entry says that it was done.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhook_model::bus::{AgentReport, AlarmReport, SignalKind};
+use anyhook_model::bus::AgentReport;
 use anyhook_model::inquiry::{Ending, InquiryKind};
 use anyhook_model::notice::NoticeKind;
-use anyhook_model::{AgentState, Happening, Inquiry, Plan, RecordId, Resolution, Source};
+use anyhook_model::{Happening, Inquiry, Plan, RecordId, Resolution, Source};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::agents::{Agents, Heard, Why};
-use crate::inquiries::{Inquiries, OPEN_AT_ONCE, escalation, without_answer};
-use crate::notices::{NoticeName, of_agent};
+use crate::agents::Agents;
+use crate::inquiries::{Inquiries, without_answer};
+use crate::outbox::{NoticeName, Outbox};
 use crate::pipeline::{JobResult, Pipelines};
 use crate::recent::Recent;
 
+mod apply;
 mod pipelines;
 
-/// So many alarms may wait for their notices.
-const ALARMS_AT_ONCE: usize = 100;
-/// So many logs are remembered.
-const LOGS_REMEMBERED: usize = 5_000;
+use self::apply::Applying;
 
 /// One step of what the daemon stores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,13 +31,13 @@ pub struct Entry {
     /// When the daemon heard of it.
     pub at: Timestamp,
     /// What it is.
-    pub what: What,
+    pub what: EntryKind,
 }
 
 /// What can be stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum What {
+pub enum EntryKind {
     /// Something happened.
     Happened(Box<Happening>),
     /// The journal is read up to here.
@@ -82,27 +80,15 @@ pub enum What {
     TimerFired(RecordId),
 }
 
-/// What is to be done.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Effect {
-    /// Tell whoever waits for it.
-    Answer(Resolution),
-    /// Write it down in the journal.
-    Journal(Resolution),
-    /// Something happened because of it, and is part of it: tell those who follow.
-    Followed(Box<Happening>),
-    /// It changed nothing, and why, in words.
-    Dropped(&'static str),
-}
-
-impl Effect {
-    /// Returns why an event changed nothing.
-    pub fn dropped(&self) -> Option<&'static str> {
-        match self {
-            Self::Dropped(why) => Some(*why),
-            _ => None,
-        }
-    }
+/// What follows from an entry for those who are connected just now.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Effects {
+    /// Answers for the hook processes that wait for them.
+    pub answers: Vec<Resolution>,
+    /// What happened because of it, and is part of it, for those who follow.
+    pub followed: Vec<Happening>,
+    /// Why it changed nothing, if so.
+    pub dropped: Option<&'static str>,
 }
 
 /// All the daemon knows.
@@ -112,13 +98,8 @@ pub struct State {
     pub agents: Agents,
     /// What waits for a person.
     pub inquiries: Inquiries,
-    /// Notices that are not yet handed to their process.
-    pub notices: BTreeSet<NoticeName>,
-    /// Alarms whose notices are not yet handed to their process.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub alarms: BTreeMap<RecordId, AlarmReport>,
-    /// Decisions that are not yet in the journal.
-    pub to_journal: BTreeMap<RecordId, Resolution>,
+    /// What is to be done in the world.
+    pub outbox: Outbox,
     /// Every pipeline.
     #[serde(default)]
     pub pipelines: Pipelines,
@@ -132,185 +113,12 @@ pub struct State {
 }
 
 impl State {
-    /// Takes one entry in. Returns what is to be done about it.
-    pub fn apply(&mut self, entry: &Entry, wanted: &BTreeSet<NoticeKind>) -> Vec<Effect> {
-        let mut effects = Vec::new();
-        match &entry.what {
-            What::Happened(happening) => self.happen(happening, entry.at, wanted, &mut effects),
-            What::JournalRead(position) => self.journal = Some(position.clone()),
-            What::LogRead(file, position) => {
-                if self.logs.len() >= LOGS_REMEMBERED && !self.logs.contains_key(file) {
-                    // Whichever goes is read anew from near its end if it grows.
-                    self.logs.pop_first();
-                }
-                self.logs.insert(file.clone(), position.clone());
-            }
-            What::NoticeLaunched(name) => {
-                self.notices.remove(name);
-                if let NoticeName::Alarm(id) = name {
-                    self.alarms.remove(id);
-                }
-            }
-            What::Journaled(id) => {
-                self.to_journal.remove(id);
-            }
-            _ => self.drive(&entry.what, entry.at, wanted, &mut effects),
-        }
-        effects
-    }
-
-    fn happen(
-        &mut self,
-        happening: &Happening,
-        at: Timestamp,
-        wanted: &BTreeSet<NoticeKind>,
-        effects: &mut Vec<Effect>,
-    ) {
-        match happening {
-            Happening::DecisionCreated(inquiry) => {
-                self.create(inquiry, at, wanted);
-                self.replace_question(inquiry, at, wanted, effects);
-            }
-            Happening::DecisionResolved(resolution) => {
-                self.resolve(resolution, at, wanted, effects);
-            }
-            Happening::AlarmRaised(report) => self.raise(report, wanted),
-            Happening::DecisionClaimed(claim) => {
-                self.inquiries.claim(&claim.id, Some(claim));
-                // Somebody has it: nobody needs to be told any more.
-                self.notices.remove(&NoticeName::Decision(claim.id.clone()));
-            }
-            Happening::DecisionReleased(claim) => self.inquiries.claim(&claim.id, None),
-            Happening::DecisionRevoked(claim) => drop(self.inquiries.revoke(&claim.id)),
-            Happening::AgentRenamed(renamed) => self.agents.rename(&renamed.agent, &renamed.name),
-            _ => self.hear(happening, at, wanted, effects),
-        }
-    }
-
-    fn raise(&mut self, report: &AlarmReport, wanted: &BTreeSet<NoticeKind>) {
-        // The journal has them all; a flood of them is one message to a person, not thousands.
-        if wanted.contains(&NoticeKind::Alarm) && self.alarms.len() < ALARMS_AT_ONCE {
-            self.alarms.insert(report.record.clone(), report.clone());
-            self.notices.insert(NoticeName::Alarm(report.record.clone()));
-        }
-    }
-
-    fn create(&mut self, inquiry: &Inquiry, at: Timestamp, wanted: &BTreeSet<NoticeKind>) {
-        if self.inquiries.open().count() < OPEN_AT_ONCE
-            && self.inquiries.add(inquiry, at)
-            && wanted.contains(&NoticeKind::Decision)
-        {
-            self.notices.insert(NoticeName::Decision(inquiry.id.clone()));
-        }
-    }
-
-    fn resolve(
-        &mut self,
-        resolution: &Resolution,
-        at: Timestamp,
-        wanted: &BTreeSet<NoticeKind>,
-        effects: &mut Vec<Effect>,
-    ) {
-        if self.inquiries.end(resolution) {
-            self.let_stand(resolution);
-            let resolution = &self.with_names(resolution);
-            self.to_journal.insert(resolution.id.clone(), resolution.clone());
-            // Nobody needs to be told of what is decided.
-            self.notices.remove(&NoticeName::Decision(resolution.id.clone()));
-            effects.push(Effect::Journal(resolution.clone()));
-            effects.push(Effect::Answer(resolution.clone()));
-            self.tell_whose_question(resolution, at, wanted, effects);
-        }
-    }
-
-    fn hear(
-        &mut self,
-        happening: &Happening,
-        at: Timestamp,
-        wanted: &BTreeSet<NoticeKind>,
-        effects: &mut Vec<Effect>,
-    ) {
-        let meant = self.agents.of_name(happening);
-        let happening = meant.as_ref().unwrap_or(happening);
-        let inner = self.agents.of_inner_agent(happening);
-        // A host has sessions of its own, as for a title, of which nothing but the end is told.
-        if let Some(report) = inner.as_ref().and_then(Happening::report)
-            && report.source == Source::Notification
-            && self.agents.get(&report.agent).is_none()
-        {
-            effects.push(Effect::Dropped(Why::OtherSession.words()));
-            return;
-        }
-        let happening = inner.as_ref().unwrap_or(happening);
-        let Some(report) = happening.report() else { return };
-        let may_come_late = matches!(
-            happening,
-            Happening::AgentSignal(_) | Happening::AgentExited(_) | Happening::AgentGone(_)
-        );
-        if !may_come_late && self.has_ended(&report.agent) {
-            let why = Why::Over.words();
-            if let Some(pipeline) = self.pipelines.of_agent_mut(&report.agent) {
-                pipeline.note_dropped(happening, why, at);
-            }
-            effects.push(Effect::Dropped(why));
-            return;
-        }
-        // What an agent says of its work tells nothing of what it does: one that nothing else is known
-        // of is not listed as working.
-        let is_stranger = matches!(happening, Happening::AgentSignal(_))
-            && self.agents.get(&report.agent).is_none()
-            && self.pipelines.of_agent(&report.agent).is_none();
-        let heard = if is_stranger { Some(Heard::Same) } else { self.agents.hear(happening, at) };
-        self.agents.name_by_default(&report.agent);
-        self.end_standing(&report.agent);
-        if let Some(Heard::Dropped(why)) = heard {
-            effects.push(Effect::Dropped(why.words()));
-            self.tell_pipeline(happening, heard, at, wanted, effects);
-            return;
-        }
-        // Part of the event itself, so that nothing is lost between the two.
-        for resolution in self.overtaken(happening, at) {
-            self.resolve(&resolution, at, wanted, effects);
-            effects.push(Effect::Followed(Box::new(Happening::DecisionResolved(resolution))));
-        }
-        if let Happening::AgentSignal(signal) = happening
-            && signal.kind == SignalKind::Escalate
-            && let Some(id) = &signal.report.record
-            && self.inquiries.get(id).is_none()
-            // A pipeline asks in its own words.
-            && !self.is_looked_after(&signal.report.agent)
-        {
-            let inquiry = escalation(signal, id.clone(), at);
-            self.create(&inquiry, at, wanted);
-            effects.push(Effect::Followed(Box::new(Happening::DecisionCreated(inquiry))));
-        }
-        if heard == Some(Heard::Changed) {
-            self.notice(&report.agent, wanted);
-        }
-        self.tell_pipeline(happening, heard, at, wanted, effects);
-    }
-
-    /// Lets an answer stand for the rest of the session, where a person said so, and counts those
-    /// that follow from it.
-    fn let_stand(&mut self, resolution: &Resolution) {
-        if resolution.again {
-            let agent = self.agents.get(&resolution.agent);
-            let session = agent.and_then(|agent| agent.session.clone());
-            self.inquiries.let_stand(resolution, session.as_deref());
-        }
-        if let Some(earlier) = &resolution.follows {
-            self.inquiries.count_use(earlier);
-        }
-    }
-
-    /// Ends the standing answers of an agent whose session is over or another one.
-    fn end_standing(&mut self, id: &str) {
-        if self.inquiries.standing().next().is_none() {
-            return;
-        }
-        let agent = self.agents.get(id).filter(|agent| !agent.state.is_over());
-        let session = agent.and_then(|agent| agent.session.clone());
-        self.inquiries.end_standing(id, session.as_deref());
+    /// Takes one entry in. `wanted` are the kinds of notices that a person wants.
+    pub fn apply(&mut self, entry: &Entry, wanted: &BTreeSet<NoticeKind>) -> Effects {
+        let mut applying =
+            Applying { state: self, at: entry.at, wanted, effects: Effects::default() };
+        applying.apply(&entry.what);
+        applying.effects
     }
 
     /// Returns the name people know an agent by.
@@ -330,23 +138,6 @@ impl State {
             agent_name: self.agent_name(&resolution.agent),
             pipeline: pipeline.map(name),
             ..resolution.clone()
-        }
-    }
-
-    /// Notes what a person is to be told of an agent that does something else now.
-    fn notice(&mut self, id: &str, wanted: &BTreeSet<NoticeKind>) {
-        let Some(agent) = self.agents.get(id) else { return };
-        // Of one agent what it does now is told, not what it did before.
-        self.notices.retain(|name| !matches!(name, NoticeName::Agent(other, ..) if other == id));
-        // Whoever looks after it asks the person when it needs one.
-        if self.is_looked_after(id) {
-            return;
-        }
-        // A decision about it already tells the person.
-        let is_asked = matches!(agent.state, AgentState::Prompting(_))
-            && self.inquiries.open_about(id).next().is_some();
-        if let Some(kind) = of_agent(agent).filter(|kind| wanted.contains(kind) && !is_asked) {
-            self.notices.insert(NoticeName::Agent(id.to_owned(), kind, agent.activity));
         }
     }
 

@@ -3,14 +3,13 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use anyhook_engine::journal::{Follower, Position};
-use anyhook_flow::What;
+use anyhook_engine::journal::{Follower, Journal, Position};
+use anyhook_flow::EntryKind;
 use anyhook_hosts::happening::{self, OURS};
 use anyhook_model::{EventKind, Happening, Record, Resolution};
 use jiff::SignedDuration;
 
 use super::Core;
-use crate::doer::Deed;
 use crate::{faults, gates};
 
 /// The name under which the journal keeps what we have not read.
@@ -22,12 +21,31 @@ const PORTION: usize = 2048;
 /// How long a first look goes back in the journal.
 const FIRST_LOOK: SignedDuration = SignedDuration::from_hours(24);
 
+/// The journal, as far as it is read.
+#[derive(Debug)]
+pub struct JournalFeed {
+    journal: Journal,
+    /// None until it is first read, and after what was read could not be stored.
+    pub(super) follower: Option<Follower>,
+    /// Whether the journal has more than was read at a stretch.
+    pub(super) is_behind: bool,
+    /// Whether it was not yet read to its end since the daemon began.
+    pub(super) is_first: bool,
+}
+
+impl JournalFeed {
+    /// Begins to read where the state says.
+    pub fn new(journal: Journal) -> Self {
+        Self { journal, follower: None, is_behind: false, is_first: true }
+    }
+}
+
 impl Core {
     /// Reads what the journal has that we have not seen, in portions that are stored one by one,
     /// until there is no more or the time is over.
     pub(super) fn read_journal(&mut self, stretch: Duration) {
-        self.is_behind = false;
-        if self.must_wait() {
+        self.journal.is_behind = false;
+        if self.pending.must_wait() {
             return;
         }
         let begun = Instant::now();
@@ -35,11 +53,11 @@ impl Core {
             match self.read_portion() {
                 Ok(true) if begun.elapsed() < stretch => {}
                 Ok(more) => {
-                    self.is_behind = more;
+                    self.journal.is_behind = more;
                     return;
                 }
                 Err(error) => {
-                    self.fail(format!("the journal cannot be read: {error}"));
+                    self.pending.fail(format!("the journal cannot be read: {error}"));
                     return;
                 }
             }
@@ -48,7 +66,7 @@ impl Core {
 
     /// Reads one portion. Tells whether there may be more.
     fn read_portion(&mut self) -> io::Result<bool> {
-        let mut follower = match self.follower.take() {
+        let mut follower = match self.journal.follower.take() {
             Some(follower) => follower,
             None => self.begin_to_follow()?,
         };
@@ -60,22 +78,22 @@ impl Core {
             batch.extend(self.hear(&record));
         })?;
         if follower.position() == before.as_ref() {
-            self.follower = Some(follower);
+            self.journal.follower = Some(follower);
             return Ok(false);
         }
-        batch.push(What::JournalRead(serde_json::to_value(follower.position())?));
+        batch.push(EntryKind::JournalRead(serde_json::to_value(follower.position())?));
         faults::point("core.journal.read");
         if self.commit(batch).is_err() {
             // The follower is let go: what it has read is read again from what is stored.
             return Ok(false);
         }
         if has_workflow {
-            self.doer.ask_for(Deed::AskAtGates);
+            self.runner.ask_at_gates();
         }
         // Only now may the journal forget it.
         follower.remember()?;
         faults::point("core.journal.remembered");
-        self.follower = Some(follower);
+        self.journal.follower = Some(follower);
         Ok(more)
     }
 
@@ -85,20 +103,20 @@ impl Core {
             None => None,
         };
         let reader = match position {
-            Some(position) => self.journal.reader_at(position),
-            None => self.journal.reader_since(anyhook_engine::now() - FIRST_LOOK)?,
+            Some(position) => self.journal.journal.reader_at(position),
+            None => self.journal.journal.reader_since(anyhook_engine::now() - FIRST_LOOK)?,
         };
-        Follower::named_at(&self.journal, FOLLOWER, reader)
+        Follower::named_at(&self.journal.journal, FOLLOWER, reader)
     }
 
     /// Returns what a record means to us: what its agent does, and what it raised an alarm about.
-    fn hear(&self, record: &Record) -> impl Iterator<Item = What> + use<> {
+    fn hear(&self, record: &Record) -> impl Iterator<Item = EntryKind> + use<> {
         let alarms = happening::alarms_of(record).map(Happening::AlarmRaised);
-        let alarms = alarms.map(|happening| What::Happened(Box::new(happening)));
+        let alarms = alarms.map(|happening| EntryKind::Happened(Box::new(happening)));
         self.hear_agent(record).into_iter().chain(alarms)
     }
 
-    fn hear_agent(&self, record: &Record) -> Option<What> {
+    fn hear_agent(&self, record: &Record) -> Option<EntryKind> {
         // What we wrote ourselves comes back: now it is certain that it is there.
         if record.host == OURS && record.event == EventKind::Other(RESOLVED.to_owned()) {
             let text = record.payload.as_ref()?.as_text();
@@ -107,9 +125,9 @@ impl Core {
             };
             // Its words may have been redacted.
             let is_ours = |known: &Resolution| known.ending == resolution.ending;
-            let is_ours = self.state.to_journal.get(&resolution.id).is_some_and(is_ours);
-            return is_ours.then_some(What::Journaled(resolution.id));
+            let is_ours = self.state.outbox.journal_lines.get(&resolution.id).is_some_and(is_ours);
+            return is_ours.then_some(EntryKind::Journaled(resolution.id));
         }
-        happening::of_record(record).map(|happening| What::Happened(Box::new(happening)))
+        happening::of_record(record).map(|happening| EntryKind::Happened(Box::new(happening)))
     }
 }

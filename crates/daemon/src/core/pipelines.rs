@@ -1,26 +1,24 @@
-//! Pipelines: has their jobs done, fires their timers, and keeps what their agents' hook processes
-//! are to do.
+//! Pipelines: what clients want of them and of their agents' sessions, and their timers.
 
 use std::collections::BTreeMap;
 
 use anyhook_engine::instructions;
+use anyhook_flow::JobId;
 use anyhook_flow::agents::Agent;
 use anyhook_flow::monitor::Dropped;
 use anyhook_flow::names::{self, Known, NotFound};
-use anyhook_flow::pipeline::{AT_ONCE, Job, JobWork, OrderError, Pipeline};
+use anyhook_flow::pipeline::{AT_ONCE, JobWork, OrderError, Pipeline};
 use anyhook_model::bus::{AgentReport, PipelineReport};
 use anyhook_model::daemon::{PipelineOrder, RefusalCode, RunPipeline, Send};
-use anyhook_model::instructions::{INSTRUCTIONS_VERSION, Instructions};
 use anyhook_model::json::shorten;
-use anyhook_model::pipeline::{PipelineView, Plan, SessionView, Work};
-use anyhook_model::reaction::Verb;
+use anyhook_model::pipeline::{PipelineView, Plan, SessionView};
 use anyhook_model::{AgentState, ProcessName, Source};
 use jiff::Timestamp;
 
 use super::requests::not_found;
-use super::{Core, Happening, RecordId, Response, What, oneshot, refusal};
+use super::{Core, EntryKind, Happening, RecordId, Response, oneshot, refusal};
 use crate::faults;
-use crate::pipelines::{Order, StillRests, TypedInto};
+use crate::runner::{StillRests, TypedInto};
 use crate::task::{self, Stand};
 
 /// A plan may be so long: it is stored with everything else.
@@ -29,42 +27,19 @@ const PLAN_LIMIT: usize = 1024 * 1024;
 const VALUE_LIMIT: usize = 200;
 
 impl Core {
-    /// Has done what pipelines need now.
-    pub(super) fn look_after_pipelines(&mut self) {
-        // What an agent did is read before anything is done about it.
-        if self.is_behind || self.resumes {
-            return;
-        }
-        self.fire_timers();
-        self.instruct();
-        let orders: Vec<Order> =
-            self.state.pipelines.open().flat_map(|open| self.orders(open)).collect();
-        for order in orders {
-            let name = (order.plan.id.clone(), order.job.number);
-            faults::point("core.job.asked");
-            match self.worker.begin(order) {
-                Ok(()) => drop(self.at_work.insert(name)),
-                // It is tried again.
-                Err(error) => {
-                    self.fail(format!("job {} of {} has no thread: {error}", name.1, name.0));
-                }
-            }
-        }
-    }
-
     /// Takes up pipelines when the daemon begins.
     pub(super) fn resume_pipelines(&mut self) {
         let pipelines = &self.state.pipelines;
-        self.worker.folders().forget(|id| pipelines.get(id).is_some());
+        self.runner.jobs.folders().forget(|id| pipelines.get(id).is_some());
         for over in pipelines.iter().filter(|pipeline| pipeline.is_over()) {
-            self.worker.folders().forget_environment(&over.plan.id);
+            self.runner.jobs.folders().forget_environment(&over.plan.id);
         }
         let present: Vec<String> = pipelines
             .open()
             .filter_map(|open| open.present().and_then(|visit| visit.agent.clone()))
             .collect();
-        if let Err(error) = instructions::keep_only(&self.worker.state, &present) {
-            self.fail(format!("instructions of agents that are over stay: {error}"));
+        if let Err(error) = instructions::keep_only(&self.runner.jobs.state, &present) {
+            self.pending.fail(format!("instructions of agents that are over stay: {error}"));
         }
     }
 
@@ -75,7 +50,7 @@ impl Core {
         | Happening::PipelineCancelled(report) = happening
         {
             let id = RecordId::from_text(report.pipeline.clone());
-            self.worker.folders().forget_environment(&id);
+            self.runner.jobs.folders().forget_environment(&id);
         }
     }
 
@@ -84,87 +59,18 @@ impl Core {
         self.state.pipelines.open().filter_map(Pipeline::waits_until).min()
     }
 
-    fn fire_timers(&mut self) {
+    pub(super) fn fire_timers(&mut self) {
         let now = anyhook_engine::now();
         let due = |open: &&Pipeline| open.waits_until().is_some_and(|until| until <= now);
-        let fired: Vec<What> = self
+        let fired: Vec<EntryKind> = self
             .state
             .pipelines
             .open()
             .filter(due)
-            .map(|open| What::TimerFired(open.plan.id.clone()))
+            .map(|open| EntryKind::TimerFired(open.plan.id.clone()))
             .collect();
-        self.unstored.extend(fired);
+        self.pending.entries.extend(fired);
         self.store_what_waits();
-    }
-
-    /// Returns the jobs that nobody works on yet.
-    fn orders(&self, pipeline: &Pipeline) -> Vec<Order> {
-        let is_new = |job: &&Job| !self.at_work.contains(&(pipeline.plan.id.clone(), job.number));
-        let order = |job: &Job| {
-            let visit = job.visit.and_then(|number| pipeline.visit(number));
-            let agent = visit.and_then(|visit| visit.agent.clone());
-            let known = agent.as_ref().and_then(|agent| self.state.agents.get(agent));
-            let of_session = |job: &JobWork| match job {
-                JobWork::Agent { life, .. } if *life > 1 => {
-                    known.and_then(|known| known.session.clone())
-                }
-                _ => None,
-            };
-            Order {
-                step: visit.map(|visit| visit.step.clone()),
-                session: visit.and_then(|visit| visit.job.filter(|_| visit.has_session)),
-                resume: of_session(&job.work),
-                ends: match job.work {
-                    JobWork::End { job } => pipeline.job(job).cloned(),
-                    _ => None,
-                },
-                plan: pipeline.plan.clone(),
-                job: job.clone(),
-                agent,
-            }
-        };
-        // An agent may rest before its start is stored; then it is typed to a moment later.
-        let can_begin = |job: &&Job| {
-            let visit = job.visit.and_then(|number| pipeline.visit(number));
-            !job.work.types() || visit.is_some_and(|visit| visit.has_session)
-        };
-        pipeline.jobs().filter(is_new).filter(can_begin).map(order).collect()
-    }
-
-    /// Keeps the files that agents' hook processes read.
-    fn instruct(&mut self) {
-        let wanted: BTreeMap<String, Instructions> =
-            self.state.pipelines.open().filter_map(|open| self.instructions(open)).collect();
-        let state = self.worker.state.clone();
-        for (agent, instructions) in &wanted {
-            if self.instructed.get(agent) != Some(instructions)
-                && let Err(error) = instructions::write(&state, instructions)
-            {
-                self.fail(format!("agent {agent} cannot be instructed: {error}"));
-                return;
-            }
-        }
-        for agent in self.instructed.keys().filter(|agent| !wanted.contains_key(*agent)) {
-            // One that stays concerns an agent that is over.
-            let _ = instructions::remove(&state, agent);
-        }
-        self.instructed = wanted;
-    }
-
-    fn instructions(&self, pipeline: &Pipeline) -> Option<(String, Instructions)> {
-        let visit = pipeline.present()?;
-        let agent = visit.agent.clone()?;
-        let Work::Agent(plan) = &pipeline.plan.step(&visit.step)?.work else { return None };
-        let instructions = Instructions {
-            v: INSTRUCTIONS_VERSION,
-            agent: agent.clone(),
-            host: plan.host.clone(),
-            session: self.state.agents.get(&agent).and_then(|known| known.session.clone()),
-            hold_stop: pipeline.monitor().holds_stop(),
-            ask_permission: plan.reactions.on_prompt.verb == Verb::Escalate,
-        };
-        Some((agent, instructions))
     }
 
     /// Tells whether an agent still is at a prompt; the journal was read just before.
@@ -178,7 +84,7 @@ impl Core {
 
     /// Tells whether a nudge may be typed; the journal was read just before.
     fn may_type(&self, into: &TypedInto) -> StillRests {
-        let pipeline = self.state.pipelines.get(&into.pipeline).ok_or(Dropped::Ended)?;
+        let pipeline = self.state.pipelines.get(&into.job.pipeline).ok_or(Dropped::Ended)?;
         let may = pipeline.monitor().may_nudge(&self.state.agents, into.rest);
         // Stored by a daemon that was killed before it could type, and the agent has done nothing
         // since.
@@ -213,8 +119,13 @@ impl Core {
     }
 
     fn view(&self, pipeline: &Pipeline) -> PipelineView {
-        let folders = self.worker.folders();
-        let folder = |job| folders.job(&pipeline.plan.id, job).to_string_lossy().into_owned();
+        let folders = self.runner.jobs.folders();
+        let folder = |job| {
+            folders
+                .job(&JobId { pipeline: pipeline.plan.id.clone(), number: job })
+                .to_string_lossy()
+                .into_owned()
+        };
         let mut view = pipeline.view(&folder);
         for visit in &mut view.visits {
             let file = if visit.agent.is_some() { "screen" } else { "output" };
@@ -248,10 +159,10 @@ impl Core {
             return refused;
         }
         faults::point("core.pipeline.environment");
-        let response = self.order(&id, What::PipelineBegun(Box::new(plan)));
+        let response = self.commit_for(&id, EntryKind::PipelineBegun(Box::new(plan)));
         // To take in a new one is to forget old ones.
         let pipelines = &self.state.pipelines;
-        self.worker.folders().forget(|id| pipelines.get(id).is_some());
+        self.runner.jobs.folders().forget(|id| pipelines.get(id).is_some());
         response
     }
 
@@ -281,7 +192,7 @@ impl Core {
         id: &RecordId,
         environment: &BTreeMap<String, String>,
     ) -> Result<(), Response> {
-        self.worker.folders().write_environment(id, environment).map_err(|error| {
+        self.runner.jobs.folders().write_environment(id, environment).map_err(|error| {
             let why = format!("the pipeline's environment cannot be kept: {error}");
             Response::Refused(refusal(RefusalCode::Store, &why))
         })
@@ -296,7 +207,7 @@ impl Core {
         if let Err(error) = pipeline.may_cancel() {
             return not_now(&error);
         }
-        self.order(&id, What::PipelineCancelled { id: id.clone(), by: order.by.clone() })
+        self.commit_for(&id, EntryKind::PipelineCancelled { id: id.clone(), by: order.by.clone() })
     }
 
     pub(super) fn resume_pipeline(&mut self, order: PipelineOrder) -> Response {
@@ -311,12 +222,12 @@ impl Core {
         if let Err(refused) = self.keep_environment(&id, &order.environment) {
             return refused;
         }
-        let resumed = What::PipelineResumed { id: id.clone(), step: order.step, by: order.by };
-        self.order(&id, resumed)
+        let resumed = EntryKind::PipelineResumed { id: id.clone(), step: order.step, by: order.by };
+        self.commit_for(&id, resumed)
     }
 
-    /// Stores an order, and answers with what the pipeline is then.
-    fn order(&mut self, id: &RecordId, what: What) -> Response {
+    /// Stores what a person wants of a pipeline, and answers with what the pipeline is then.
+    fn commit_for(&mut self, id: &RecordId, what: EntryKind) -> Response {
         if self.commit(vec![what]).is_err() {
             return self.cannot_store();
         }
@@ -355,7 +266,11 @@ impl Core {
     pub(super) fn agent_kept_above(&self, above: &[(ProcessName, String)]) -> Option<String> {
         let is_above = |pipeline: &&Pipeline| {
             pipeline.jobs().filter(|job| matches!(job.work, JobWork::Agent { .. })).any(|job| {
-                let folder = self.worker.folders().job(&pipeline.plan.id, job.number);
+                let folder = self
+                    .runner
+                    .jobs
+                    .folders()
+                    .job(&JobId { pipeline: pipeline.plan.id.clone(), number: job.number });
                 match task::stand(&folder) {
                     Ok(Stand::Running(keeper)) => {
                         above.iter().any(|(process, _)| *process == keeper)
@@ -372,7 +287,7 @@ impl Core {
     pub(super) fn session(&self, agent: &str) -> Response {
         match self.find_session(agent) {
             Ok(found) => {
-                let session = self.worker.session(&found.pipeline, found.job);
+                let session = self.runner.jobs.session(&found.job);
                 let folder = session.folder.to_string_lossy().into_owned();
                 Response::Session(SessionView { agent: found.agent, name: session.name, folder })
             }
@@ -387,14 +302,15 @@ impl Core {
         for pipeline in self.state.pipelines.iter() {
             let id = &pipeline.plan.id;
             for visit in (1..).map_while(|number| pipeline.visit(number)) {
-                let (Some(name), Some(job), true) = (&visit.agent, visit.job, visit.has_session)
+                let (Some(name), Some(number), true) = (&visit.agent, visit.job, visit.has_session)
                 else {
                     continue;
                 };
                 let called = self.state.agent_name(name).unwrap_or_default();
                 if !agent.is_empty() && (name.starts_with(agent) || called.starts_with(agent)) {
-                    let session = FoundSession { agent: name.clone(), pipeline: id.clone(), job };
-                    let lives = pipeline.job(job).is_some();
+                    let job = JobId { pipeline: id.clone(), number };
+                    let session = FoundSession { agent: name.clone(), job };
+                    let lives = pipeline.job(number).is_some();
                     if name == agent || called == agent && lives {
                         return Ok(session);
                     }
@@ -450,7 +366,7 @@ impl Core {
         }
         let host = known.and_then(|known| known.host.clone());
         let send = Send { agent: found.agent, ..send };
-        self.worker.type_to((&found.pipeline, found.job), send, host, answer);
+        self.runner.jobs.type_to(&found.job, send, host, answer);
     }
 
     /// Stores that an agent is told something, which is typed then.
@@ -472,7 +388,7 @@ impl Core {
             ..PipelineReport::default()
         };
         let happened = [Happening::AgentInput(report), Happening::SessionInput(session)];
-        let batch = happened.map(|happening| What::Happened(Box::new(happening))).into();
+        let batch = happened.map(|happening| EntryKind::Happened(Box::new(happening))).into();
         self.commit(batch).map_err(|_| "it cannot be stored".to_owned())?;
         faults::point("core.types");
         Ok(())
@@ -481,7 +397,7 @@ impl Core {
     /// Has an agent ended. Its pipeline does then what its `on_dead` says.
     pub(super) fn kill(&mut self, agent: &str, answer: oneshot::Sender<Response>) {
         match self.find_session(agent) {
-            Ok(found) => self.worker.kill((&found.pipeline, found.job), answer),
+            Ok(found) => self.runner.jobs.kill(&found.job, answer),
             Err(refused) => drop(answer.send(refused)),
         }
     }
@@ -490,9 +406,8 @@ impl Core {
 /// The session of an agent that a pipeline started.
 struct FoundSession {
     agent: String,
-    pipeline: RecordId,
     /// The job that runs the agent.
-    job: u32,
+    job: JobId,
 }
 
 fn not_now(error: &OrderError) -> Response {

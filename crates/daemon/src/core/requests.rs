@@ -13,7 +13,7 @@ use anyhook_model::{
 };
 use serde_json::Value;
 
-use super::{Core, Deed, Happening, Request, Response, Start, Told, What, mpsc, oneshot};
+use super::{Core, EntryKind, Happening, Request, Response, Start, Told, mpsc, oneshot};
 use crate::caller;
 use crate::store::Reach;
 
@@ -63,7 +63,7 @@ impl Core {
 
     fn status(&self) -> DaemonStatus {
         let mut notes = self.notes.clone();
-        notes.extend(self.failing.iter().map(|(why, _)| why.clone()));
+        notes.extend(self.pending.failing.iter().map(|(why, _)| why.clone()));
         DaemonStatus {
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -195,7 +195,7 @@ impl Core {
             return Response::Refused(Refusal { hint, ..refused });
         }
         let happening = Happening::DecisionResolved(resolution.clone());
-        if self.commit(vec![What::Happened(Box::new(happening))]).is_ok() {
+        if self.commit(vec![EntryKind::Happened(Box::new(happening))]).is_ok() {
             Response::Resolved(Box::new(resolution))
         } else {
             self.cannot_store()
@@ -264,7 +264,7 @@ impl Core {
         };
         let at = anyhook_engine::now();
         let claim = Claim { id: id.clone(), agent, by: order.by.clone(), at, process };
-        if self.commit(vec![What::Happened(Box::new(happening(claim)))]).is_err() {
+        if self.commit(vec![EntryKind::Happened(Box::new(happening(claim)))]).is_err() {
             return self.cannot_store();
         }
         match self.state.inquiries.get(&id) {
@@ -295,7 +295,7 @@ impl Core {
         let at = anyhook_engine::now();
         let claim = Claim { id, agent, by: order.by.clone(), at, process };
         let happening = Happening::DecisionRevoked(claim);
-        if self.commit(vec![What::Happened(Box::new(happening))]).is_err() {
+        if self.commit(vec![EntryKind::Happened(Box::new(happening))]).is_err() {
             return self.cannot_store();
         }
         Response::Standing(vec![standing])
@@ -339,7 +339,7 @@ impl Core {
         }
         let renamed = bus::AgentRenamed { agent: id.clone(), name, by };
         let happening = Happening::AgentRenamed(renamed);
-        if self.commit(vec![What::Happened(Box::new(happening))]).is_err() {
+        if self.commit(vec![EntryKind::Happened(Box::new(happening))]).is_err() {
             return self.cannot_store();
         }
         Response::Agents(self.agents().into_iter().filter(|agent| agent.id == id).collect())
@@ -372,7 +372,7 @@ impl Core {
             "arguments": arguments, "outcome": "refused", "why": why, "process": caller,
         });
         record.payload = Some(Payload::new(told.to_string().as_bytes()));
-        self.doer.ask_for(Deed::JournalRefusal(Box::new(record)));
+        self.runner.journal_refusal(record);
     }
 
     /// Takes in a process that waits, or answers it at once if it is decided.
@@ -398,7 +398,8 @@ impl Core {
                 report.asks = true;
                 happened.push(Happening::AgentPrompt(bus::AgentPrompt { report, prompt_type }));
             }
-            let batch = happened.into_iter().map(|one| What::Happened(Box::new(one))).collect();
+            let batch =
+                happened.into_iter().map(|one| EntryKind::Happened(Box::new(one))).collect();
             if self.commit(batch).is_err() {
                 let _ = answer.send(self.cannot_store());
                 return;
@@ -409,7 +410,7 @@ impl Core {
                 return;
             }
         }
-        self.waiting.join(&id, answer);
+        self.waiters.join(&id, answer);
     }
 
     /// Answers what a person allowed before for the rest of the session. Nobody is at a prompt.
@@ -431,7 +432,7 @@ impl Core {
             Happening::DecisionCreated(inquiry.clone()),
             Happening::DecisionResolved(resolution.clone()),
         ];
-        let batch = happened.map(|one| What::Happened(Box::new(one))).into();
+        let batch = happened.map(|one| EntryKind::Happened(Box::new(one))).into();
         Some(match self.commit(batch) {
             Ok(()) => Response::Resolved(Box::new(resolution)),
             Err(_) => self.cannot_store(),
@@ -452,7 +453,7 @@ impl Core {
             Start::Since(moment) => self.state.recent.since(moment).all(send),
         };
         if is_complete {
-            self.followers.push(follower);
+            self.followers.join(follower);
         }
     }
 
@@ -464,7 +465,7 @@ impl Core {
             let Ok(entry) = serde_json::from_value::<anyhook_flow::Entry>(entry) else {
                 return;
             };
-            if let What::Happened(event) = entry.what {
+            if let EntryKind::Happened(event) = entry.what {
                 let subject = self.state.subject(&event);
                 let told = Told {
                     sequence,
@@ -481,7 +482,8 @@ impl Core {
     }
 
     pub(super) fn cannot_store(&self) -> Response {
-        let why = self.failing.as_ref().map_or("the store cannot be written", |(why, _)| why);
+        let why =
+            self.pending.failing.as_ref().map_or("the store cannot be written", |(why, _)| why);
         Response::Refused(refusal(RefusalCode::Store, why))
     }
 }

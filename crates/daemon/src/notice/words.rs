@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use anyhook_flow::NoticeName;
 use anyhook_flow::State;
 use anyhook_flow::agents::Agent;
-use anyhook_flow::notices::NoticeName;
 use anyhook_flow::pipeline::{Moment, Pipeline};
 use anyhook_model::bus::AlarmReport;
 use anyhook_model::inquiry::InquiryKind;
@@ -187,7 +187,7 @@ pub fn of_name(name: &NoticeName, state: &State) -> Option<Notice> {
         NoticeName::Pipeline(id, moment, visits) => {
             of_pipeline(state.pipelines.get(id)?, *moment, *visits)
         }
-        NoticeName::Alarm(id) => state.alarms.get(id).map(|report| {
+        NoticeName::Alarm(id) => state.outbox.alarms.get(id).map(|report| {
             let called = state.agent_name(&report.agent);
             of_alarms(report, called.as_deref())
         }),

@@ -1,28 +1,40 @@
 //! How what older versions stored is brought to the next.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::schema::Kind;
 
 /// Version 2 has one kind of session: a visit of a step says only whether its agent's was started.
+/// And what is to be done is in the state's outbox: jobs, which were with their pipelines alone,
+/// notices and lines of the journal.
 pub(super) fn to_2(kind: Kind, mut value: Value) -> Result<Value, String> {
-    if kind == Kind::Snapshot
-        && let Some(pipelines) =
-            value.pointer_mut("/pipelines/by_id").and_then(Value::as_object_mut)
-    {
-        let visits = |pipeline: &mut Value| match pipeline["visits"].take() {
-            Value::Array(visits) => visits,
-            _ => Vec::new(),
-        };
-        for pipeline in pipelines.values_mut() {
-            let mut visits = visits(pipeline);
-            for visit in visits.iter_mut().filter_map(Value::as_object_mut) {
-                let session = visit.remove("session");
-                let has_session = session.is_some_and(|session| !session.is_null());
-                visit.insert("has_session".to_owned(), has_session.into());
-            }
-            pipeline["visits"] = visits.into();
+    if kind == Kind::Entry {
+        return Ok(value);
+    }
+    let state = value.as_object_mut().ok_or("the state is not an object")?;
+    let mut jobs = Map::new();
+    let pipelines = state.get_mut("pipelines").and_then(|all| all.get_mut("by_id"));
+    for (id, pipeline) in pipelines.and_then(Value::as_object_mut).into_iter().flatten() {
+        let visits = pipeline.get_mut("visits").and_then(Value::as_array_mut);
+        for visit in visits.into_iter().flatten().filter_map(Value::as_object_mut) {
+            let session = visit.remove("session");
+            let has_session = session.is_some_and(|session| !session.is_null());
+            visit.insert("has_session".to_owned(), has_session.into());
+        }
+        let numbers = pipeline.get("jobs").and_then(Value::as_object).into_iter().flatten();
+        let numbers: Vec<Value> =
+            numbers.filter_map(|(_, job)| job.get("number").cloned()).collect();
+        if !numbers.is_empty() {
+            jobs.insert(id.clone(), numbers.into());
         }
     }
+    let mut moved = |name: &str, otherwise: Value| state.remove(name).unwrap_or(otherwise);
+    let notices = moved("notices", Value::Array(Vec::new()));
+    let alarms = moved("alarms", Value::Object(Map::new()));
+    let journal_lines = moved("to_journal", Value::Object(Map::new()));
+    let outbox = serde_json::json!({
+        "jobs": jobs, "notices": notices, "alarms": alarms, "journal_lines": journal_lines,
+    });
+    state.insert("outbox".to_owned(), outbox);
     Ok(value)
 }

@@ -9,7 +9,7 @@ use super::{StoreError, migrations};
 /// The version of segments and snapshots, of their form and of what is in them.
 ///
 /// - 1: the first.
-/// - 2: agents' sessions have no kind.
+/// - 2: agents' sessions have no kind; what is to be done is in an outbox.
 pub const VERSION: u32 = 2;
 
 /// What a migration is given.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gate::Gate;
 use super::visit::{Due, NUDGE, Visit};
-use super::{About, Answer, Dropped, Effect, Ticket};
+use super::{About, Dropped, Effect, MonitorResult, Ticket};
 use crate::agents::Agent;
 use anyhook_model::reaction::Trigger;
 
@@ -95,7 +95,7 @@ impl Visit {
         agent: Option<&Agent>,
         ticket: Ticket,
         now: Timestamp,
-    ) -> Answer {
+    ) -> MonitorResult {
         if self.open_decision() != Some(ticket) {
             return Err(Dropped::NoDecision);
         }
@@ -110,7 +110,7 @@ impl Visit {
         choice: &str,
         message: Option<&str>,
         now: Timestamp,
-    ) -> Answer {
+    ) -> MonitorResult {
         let Some(decision) = self.decision.clone().filter(|open| open.ticket == ticket) else {
             return Err(Dropped::NoDecision);
         };
@@ -165,7 +165,7 @@ impl Visit {
     }
 
     /// What was chosen comes too late: the agent does something else.
-    fn catch_up_or_drop(&mut self, agent: Option<&Agent>, now: Timestamp) -> Answer {
+    fn catch_up_or_drop(&mut self, agent: Option<&Agent>, now: Timestamp) -> MonitorResult {
         let effects = self.catch_up(agent, now);
         if effects.is_empty() { Err(Dropped::RestOver) } else { Ok(effects) }
     }

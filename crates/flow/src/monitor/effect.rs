@@ -153,37 +153,6 @@ impl About {
     }
 }
 
-/// What an event comes to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Reaction {
-    /// Nothing is done about it.
-    Dropped(Dropped),
-    /// It changed what is known, and there is nothing to do.
-    Noted,
-    /// This is to be done, in order.
-    Act(Vec<Effect>),
-}
-
-impl From<Result<Vec<Effect>, Dropped>> for Reaction {
-    fn from(answer: Result<Vec<Effect>, Dropped>) -> Self {
-        match answer {
-            Err(dropped) => Self::Dropped(dropped),
-            Ok(effects) if effects.is_empty() => Self::Noted,
-            Ok(effects) => Self::Act(effects),
-        }
-    }
-}
-
-impl Reaction {
-    /// Returns what is to be done.
-    pub fn effects(&self) -> &[Effect] {
-        match self {
-            Self::Act(effects) => effects,
-            Self::Dropped(_) | Self::Noted => &[],
-        }
-    }
-}
-
 /// Why nothing is done about an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::visit::{Due, Visit};
-use super::{About, Answer, Dropped, Effect, Ticket};
+use super::{About, Dropped, Effect, MonitorResult, Ticket};
 use crate::agents::Agent;
 use anyhook_model::reaction::{Action, Trigger};
 
@@ -33,7 +33,7 @@ impl Visit {
         exit: Option<i32>,
         output: &str,
         now: Timestamp,
-    ) -> Answer {
+    ) -> MonitorResult {
         let Some(gate) = self.gate.take_if(|gate| gate.ticket == ticket) else {
             return Err(Dropped::NoGate);
         };
@@ -70,7 +70,7 @@ impl Visit {
     }
 
     /// Runs a gate again.
-    pub(super) fn run_again(&mut self, gate: Gate) -> Answer {
+    pub(super) fn run_again(&mut self, gate: Gate) -> MonitorResult {
         let Some(action) = self.gate_action(gate) else { return Err(Dropped::NoGate) };
         let Some(run) = action.run.clone() else { return Err(Dropped::NoGate) };
         let ticket = self.ticket();

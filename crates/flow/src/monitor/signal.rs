@@ -4,7 +4,7 @@ use anyhook_model::bus::{AgentSignal, SignalKind};
 use jiff::Timestamp;
 
 use super::visit::Visit;
-use super::{About, Answer, Dropped, Effect};
+use super::{About, Dropped, Effect, MonitorResult};
 use crate::agents::Agent;
 use anyhook_model::reaction::{Trigger, Verb};
 
@@ -16,7 +16,7 @@ const HELD: &str = "Before you stop, say how your work stands: `anyhook emit age
 const STOPS: &str = "the agent wants to stop and has not said that it is done";
 
 impl Visit {
-    pub(super) fn hear_signal(&mut self, signal: &AgentSignal, agent: &Agent) -> Answer {
+    pub(super) fn hear_signal(&mut self, signal: &AgentSignal, agent: &Agent) -> MonitorResult {
         let message = signal.message.as_deref();
         match signal.kind {
             SignalKind::Complete => {
@@ -42,7 +42,7 @@ impl Visit {
     }
 
     /// The agent wanted to stop.
-    pub(super) fn hear_stop(&mut self, agent: &Agent, now: Timestamp) -> Answer {
+    pub(super) fn hear_stop(&mut self, agent: &Agent, now: Timestamp) -> MonitorResult {
         let action = self.reactions.on_stop.clone();
         match action.verb {
             Verb::Idle => return Ok(Vec::new()),

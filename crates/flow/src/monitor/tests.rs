@@ -75,18 +75,18 @@ impl Stage {
     fn new(definition: &Value) -> Self {
         let reactions = Reactions::read(definition).unwrap();
         let mut stage = Self { agents: Agents::default(), monitor: Monitor::default(), now: 0 };
-        assert_eq!(stage.monitor.enter(AGENT, reactions, second(0)), Reaction::Noted);
-        assert_eq!(stage.hear(works()), Reaction::Noted);
+        assert_eq!(stage.monitor.enter(AGENT, reactions, second(0)), Ok(Vec::new()));
+        assert_eq!(stage.hear(works()), Ok(Vec::new()));
         stage
     }
 
     /// A second later something happens.
-    fn hear(&mut self, happening: Happening) -> Reaction {
+    fn hear(&mut self, happening: Happening) -> MonitorResult {
         self.now += 1;
         self.hear_at(happening, self.now)
     }
 
-    fn hear_at(&mut self, mut happening: Happening, at: i64) -> Reaction {
+    fn hear_at(&mut self, mut happening: Happening, at: i64) -> MonitorResult {
         happening.report_mut().unwrap().at = Some(second(at));
         let heard = self.agents.hear(&happening, second(self.now)).unwrap();
         let reaction = self.monitor.hear(&happening, &self.agents, heard, second(self.now));
@@ -97,16 +97,16 @@ impl Stage {
     }
 
     /// As [`Self::hear`] of the last of several.
-    fn hear_all(&mut self, happenings: impl IntoIterator<Item = Happening>) -> Reaction {
+    fn hear_all(&mut self, happenings: impl IntoIterator<Item = Happening>) -> MonitorResult {
         happenings.into_iter().map(|happening| self.hear(happening)).last().unwrap()
     }
 
-    fn decide(&mut self, choice: &str) -> Reaction {
+    fn decide(&mut self, choice: &str) -> MonitorResult {
         let decision = self.monitor.waits_for().unwrap();
         self.monitor.decided(&self.agents, decision, choice, None, second(self.now))
     }
 
-    fn gate_ends(&mut self, gate: Ticket, exit: Option<i32>) -> Reaction {
+    fn gate_ends(&mut self, gate: Ticket, exit: Option<i32>) -> MonitorResult {
         self.monitor.gate_ended(&self.agents, gate, exit, "2 tests failed\n", second(self.now))
     }
 
@@ -115,40 +115,40 @@ impl Stage {
     }
 }
 
-fn nudges(reaction: &Reaction) -> bool {
-    matches!(reaction.effects(), [Effect::Nudge { .. }])
+fn nudges(reaction: &MonitorResult) -> bool {
+    matches!(reaction.as_deref().unwrap_or_default(), [Effect::Nudge { .. }])
 }
 
-fn advances(reaction: &Reaction) -> bool {
-    matches!(reaction.effects(), [.., Effect::Advance { .. }])
+fn advances(reaction: &MonitorResult) -> bool {
+    matches!(reaction.as_deref().unwrap_or_default(), [.., Effect::Advance { .. }])
 }
 
-fn fails_the_step(reaction: &Reaction) -> bool {
-    matches!(reaction.effects(), [.., Effect::Fail { .. }])
+fn fails_the_step(reaction: &MonitorResult) -> bool {
+    matches!(reaction.as_deref().unwrap_or_default(), [.., Effect::Fail { .. }])
 }
 
 /// What a person is asked about, if that is all that is done.
-fn escalates(reaction: &Reaction) -> Option<About> {
-    match reaction.effects() {
+fn escalates(reaction: &MonitorResult) -> Option<About> {
+    match reaction.as_deref().unwrap_or_default() {
         [Effect::Escalate { about, .. }] => Some(*about),
         _ => None,
     }
 }
 
-fn question(reaction: &Reaction) -> &str {
-    match reaction.effects() {
+fn question(reaction: &MonitorResult) -> &str {
+    match reaction.as_deref().unwrap_or_default() {
         [.., Effect::Escalate { question, .. }] => question,
         _ => panic!("nobody is asked: {reaction:?}"),
     }
 }
 
-fn runs_gate(reaction: &Reaction) -> Option<Ticket> {
-    match reaction.effects() {
+fn runs_gate(reaction: &MonitorResult) -> Option<Ticket> {
+    match reaction.as_deref().unwrap_or_default() {
         [Effect::RunGate { gate, .. }] => Some(*gate),
         _ => None,
     }
 }
 
-fn dropped(why: Dropped) -> Reaction {
-    Reaction::Dropped(why)
+fn dropped(why: Dropped) -> MonitorResult {
+    Err(why)
 }

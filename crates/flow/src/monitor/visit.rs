@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::decide::Decision;
 use super::gate::Gate;
 use super::tally::Tallies;
-use super::{About, Answer, Dropped, Effect, Ticket};
+use super::{About, Dropped, Effect, MonitorResult, Ticket};
 use crate::agents::{Agent, Heard, Why};
 use anyhook_model::reaction::{Action, Reactions, Trigger, Verb};
 
@@ -105,7 +105,7 @@ impl Visit {
         agent: &Agent,
         heard: Heard,
         now: Timestamp,
-    ) -> Answer {
+    ) -> MonitorResult {
         if let Happening::AgentSignal(signal) = happening {
             return self.hear_signal(signal, agent);
         }
@@ -209,7 +209,7 @@ impl Visit {
     }
 
     /// Does what is due, if it is time.
-    pub(super) fn consider(&mut self, agent: &Agent, now: Timestamp) -> Answer {
+    pub(super) fn consider(&mut self, agent: &Agent, now: Timestamp) -> MonitorResult {
         let Some(due) = self.due(agent) else { return Ok(Vec::new()) };
         let is_idle = matches!(due.trigger, Trigger::OnIdle | Trigger::OnStop);
         if is_idle || due.trigger == Trigger::OnPrompt {
@@ -321,7 +321,7 @@ impl Visit {
         }
     }
 
-    pub(super) fn timer_fired(&mut self, agent: Option<&Agent>, now: Timestamp) -> Answer {
+    pub(super) fn timer_fired(&mut self, agent: Option<&Agent>, now: Timestamp) -> MonitorResult {
         let Some(waiting) = self.waiting.take_if(|waiting| waiting.until <= now) else {
             return Err(Dropped::NoTimer);
         };

@@ -8,9 +8,9 @@ use jiff::Timestamp;
 
 use super::course::words;
 use super::question::{self, Question};
-use super::{AskedAbout, Consequences, Course, Job, JobResult, JobWork, Pipeline};
+use super::{AskedAbout, Course, Job, JobResult, JobWork, Pipeline, PipelineEffects};
 use crate::agents::{Agents, Heard};
-use crate::monitor::{About, Effect, Reaction};
+use crate::monitor::{About, Effect, MonitorResult};
 
 impl Pipeline {
     /// Takes in an event of one of its agents, after `agents` heard it.
@@ -20,8 +20,8 @@ impl Pipeline {
         agents: &Agents,
         heard: Heard,
         now: Timestamp,
-    ) -> Consequences {
-        let mut out = Consequences::default();
+    ) -> PipelineEffects {
+        let mut out = PipelineEffects::default();
         // What is being left needs nothing more.
         if matches!(self.course, Course::Leaving(_)) {
             let why = "the step is over";
@@ -30,7 +30,7 @@ impl Pipeline {
             return out;
         }
         let reaction = self.monitor.hear(happening, agents, heard, now);
-        if let Reaction::Dropped(dropped) = &reaction {
+        if let Err(dropped) = &reaction {
             self.note_dropped(happening, dropped.words(), now);
         }
         self.dismiss_dialog_if_over(happening, agents, heard, &mut out);
@@ -58,7 +58,7 @@ impl Pipeline {
         happening: &Happening,
         agents: &Agents,
         heard: Heard,
-        out: &mut Consequences,
+        out: &mut PipelineEffects,
     ) {
         let asks = self.question.as_ref().is_some_and(|open| open.about == AskedAbout::Dialog);
         let agent = happening.report().map(|report| report.agent.as_str());
@@ -80,8 +80,8 @@ impl Pipeline {
     }
 
     /// A time it waited for is there.
-    pub fn timer_fired(&mut self, agents: &Agents, now: Timestamp) -> Consequences {
-        let mut out = Consequences::default();
+    pub fn timer_fired(&mut self, agents: &Agents, now: Timestamp) -> PipelineEffects {
+        let mut out = PipelineEffects::default();
         out.told.push(Happening::TimerFired(self.report()));
         let reaction = self.monitor.timer_fired(agents, now);
         self.follow_monitor(reaction, now, &mut out);
@@ -95,8 +95,8 @@ impl Pipeline {
         resolution: &Resolution,
         agents: &Agents,
         now: Timestamp,
-    ) -> Consequences {
-        let mut out = Consequences::default();
+    ) -> PipelineEffects {
+        let mut out = PipelineEffects::default();
         let Some(question) = self.question.take_if(|open| open.id == resolution.id) else {
             return out;
         };
@@ -111,7 +111,7 @@ impl Pipeline {
                 let is_answered = |effect: &Effect| {
                     question.hook_waits && matches!(effect, Effect::Answer { .. })
                 };
-                if !reaction.effects().iter().any(is_answered) {
+                if !reaction.iter().flatten().any(is_answered) {
                     self.follow_monitor(reaction, now, &mut out);
                 }
                 self.name_answers(agents, resolution);
@@ -153,7 +153,7 @@ impl Pipeline {
 
     /// Asks a person about an agent that has ended, where nothing else is left that could happen:
     /// somebody chose what only a living agent can do.
-    pub(super) fn never_wait_for_nothing(&mut self, now: Timestamp, out: &mut Consequences) {
+    pub(super) fn never_wait_for_nothing(&mut self, now: Timestamp, out: &mut PipelineEffects) {
         let waits =
             !self.jobs.is_empty() || self.question.is_some() || self.waits_until().is_some();
         if self.course == Course::AtStep && !waits {
@@ -182,7 +182,7 @@ impl Pipeline {
         }
     }
 
-    fn ask_about_dialog(&mut self, text: &str, now: Timestamp, out: &mut Consequences) {
+    fn ask_about_dialog(&mut self, text: &str, now: Timestamp, out: &mut PipelineEffects) {
         if self.question.is_none() && self.course == Course::AtStep {
             let text =
                 format!("nobody answered in time, and the agent's own dialog stands: {text}");
@@ -208,24 +208,21 @@ impl Pipeline {
     /// Does what its monitor wants.
     pub(super) fn follow_monitor(
         &mut self,
-        reaction: Reaction,
+        reaction: MonitorResult,
         now: Timestamp,
-        out: &mut Consequences,
+        out: &mut PipelineEffects,
     ) {
-        let effects = match reaction {
-            Reaction::Dropped(dropped) => {
-                out.dropped = Some(dropped.words());
-                return;
+        match reaction {
+            Err(dropped) => out.dropped = Some(dropped.words()),
+            Ok(effects) => {
+                for effect in effects {
+                    self.follow_effect(effect, now, out);
+                }
             }
-            Reaction::Noted => return,
-            Reaction::Act(effects) => effects,
-        };
-        for effect in effects {
-            self.follow_effect(effect, now, out);
         }
     }
 
-    fn follow_effect(&mut self, effect: Effect, now: Timestamp, out: &mut Consequences) {
+    fn follow_effect(&mut self, effect: Effect, now: Timestamp, out: &mut PipelineEffects) {
         let visit = self.number();
         match effect {
             Effect::Nudge { rest, message } => {
@@ -309,7 +306,7 @@ impl Pipeline {
         warning: Option<&str>,
         agents: &Agents,
         now: Timestamp,
-        out: &mut Consequences,
+        out: &mut PipelineEffects,
     ) {
         // While it is left, it only has to be ended.
         if job.visit != self.number() || self.course != Course::AtStep {
@@ -348,7 +345,7 @@ impl Pipeline {
 
     /// Tells that a session is no more, if the job had one; of an agent whose step is over, that it
     /// is over, too.
-    pub(super) fn note_end(&self, job: &Job, now: Timestamp, out: &mut Consequences) {
+    pub(super) fn note_end(&self, job: &Job, now: Timestamp, out: &mut PipelineEffects) {
         if !matches!(job.work, JobWork::Agent { .. }) {
             return;
         }
@@ -368,7 +365,7 @@ impl Pipeline {
         result: &JobResult,
         agents: &Agents,
         now: Timestamp,
-        out: &mut Consequences,
+        out: &mut PipelineEffects,
     ) {
         match (&job.work, result) {
             (JobWork::Agent { .. }, JobResult::Failed { why }) => {
@@ -409,7 +406,7 @@ impl Pipeline {
         }
     }
 
-    fn ask_unless_asked(&mut self, question: &str, now: Timestamp, out: &mut Consequences) {
+    fn ask_unless_asked(&mut self, question: &str, now: Timestamp, out: &mut PipelineEffects) {
         self.note(now, question);
         if self.question.is_none() {
             self.ask(AskedAbout::Dialog, question, AskedAbout::Dialog.options(), now, out);
@@ -422,7 +419,7 @@ impl Pipeline {
         number: u32,
         result: &JobResult,
         now: Timestamp,
-        out: &mut Consequences,
+        out: &mut PipelineEffects,
     ) {
         let is_ended_by_us = self.jobs.values().any(|job| job.work == JobWork::End { job: number });
         out.told.push(Happening::SessionDeleted(self.report()));
@@ -451,7 +448,7 @@ impl Pipeline {
         text: &str,
         options: Vec<Choice>,
         now: Timestamp,
-        out: &mut Consequences,
+        out: &mut PipelineEffects,
     ) {
         self.dismiss("something else is asked", out);
         self.questions += 1;
@@ -478,7 +475,7 @@ impl Pipeline {
         text: &str,
         options: Vec<Choice>,
         now: Timestamp,
-        out: &mut Consequences,
+        out: &mut PipelineEffects,
     ) {
         self.ask(asked, text, options, now, out);
         if let (Some((_, adopts)), About::Prompt(_)) = (&mut out.asked, about) {
@@ -487,7 +484,7 @@ impl Pipeline {
     }
 
     /// Closes the open question.
-    pub(super) fn dismiss(&mut self, why: &str, out: &mut Consequences) {
+    pub(super) fn dismiss(&mut self, why: &str, out: &mut PipelineEffects) {
         if let Some(question) = self.question.take() {
             // One that was only just made is as if it had never been.
             if out.asked.as_ref().is_some_and(|(inquiry, _)| inquiry.id == question.id) {

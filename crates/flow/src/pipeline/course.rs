@@ -6,8 +6,8 @@ use anyhook_model::pipeline::{ENTRY_LIMIT, VisitState, Work};
 use jiff::Timestamp;
 
 use super::{
-    AskedAbout, Consequences, Course, Job, JobResult, JobWork, Moment, Next, OrderError, Outcome,
-    Pipeline, Visit,
+    AskedAbout, Course, Job, JobResult, JobWork, Moment, Next, OrderError, Outcome, Pipeline,
+    PipelineEffects, Visit,
 };
 use crate::agents::Agents;
 use crate::monitor::Monitor;
@@ -17,7 +17,7 @@ const LAST_WORDS: usize = 200;
 
 impl Pipeline {
     /// Makes the workspace, or begins at once where there is none to make.
-    pub(super) fn prepare(&mut self, now: Timestamp, out: &mut Consequences) {
+    pub(super) fn prepare(&mut self, now: Timestamp, out: &mut PipelineEffects) {
         self.course = Course::Preparing;
         if self.has_workspace() {
             self.ask_for(None, JobWork::MakeWorkspace);
@@ -27,7 +27,7 @@ impl Pipeline {
         }
     }
 
-    fn enter_first(&mut self, now: Timestamp, out: &mut Consequences) {
+    fn enter_first(&mut self, now: Timestamp, out: &mut PipelineEffects) {
         let from = self.stopped_at.take();
         let first = from.or_else(|| self.plan.steps.first().map(|step| step.name.clone()));
         match first {
@@ -37,7 +37,7 @@ impl Pipeline {
     }
 
     /// Enters a step.
-    fn enter(&mut self, name: &str, now: Timestamp, out: &mut Consequences) {
+    fn enter(&mut self, name: &str, now: Timestamp, out: &mut PipelineEffects) {
         let Some(step) = self.plan.step(name).cloned() else {
             let why = format!("there is no step `{name}`");
             return self.conclude(Outcome::Failed(why), now, out);
@@ -88,7 +88,7 @@ impl Pipeline {
     }
 
     /// The step it is at is done.
-    pub(super) fn complete(&mut self, why: &str, now: Timestamp, out: &mut Consequences) {
+    pub(super) fn complete(&mut self, why: &str, now: Timestamp, out: &mut PipelineEffects) {
         let Some(step) = self.present().and_then(|visit| self.plan.step(&visit.step)) else {
             return;
         };
@@ -104,7 +104,7 @@ impl Pipeline {
     }
 
     /// The step it is at failed.
-    pub(super) fn fail(&mut self, why: &str, now: Timestamp, out: &mut Consequences) {
+    pub(super) fn fail(&mut self, why: &str, now: Timestamp, out: &mut PipelineEffects) {
         let Some(step) = self.present().and_then(|visit| self.plan.step(&visit.step)) else {
             return;
         };
@@ -125,9 +125,9 @@ impl Pipeline {
     }
 
     /// A person wants it to end.
-    pub fn cancel(&mut self, by: &str, now: Timestamp) -> Result<Consequences, OrderError> {
+    pub fn cancel(&mut self, by: &str, now: Timestamp) -> Result<PipelineEffects, OrderError> {
         self.may_cancel()?;
-        let mut out = Consequences::default();
+        let mut out = PipelineEffects::default();
         self.note(now, format!("cancelled by {by}"));
         let step = self.present().and_then(|visit| self.plan.step(&visit.step));
         let was_cancelled = matches!(self.outcome, Some(Outcome::Cancelled(_)));
@@ -180,9 +180,9 @@ impl Pipeline {
         step: Option<&str>,
         by: &str,
         now: Timestamp,
-    ) -> Result<Consequences, OrderError> {
+    ) -> Result<PipelineEffects, OrderError> {
         self.may_resume(step)?;
-        let mut out = Consequences::default();
+        let mut out = PipelineEffects::default();
         if let Some(step) = step {
             self.stopped_at = Some(step.to_owned());
         }
@@ -249,8 +249,9 @@ impl Pipeline {
     }
 
     /// Ends what the step has started, then goes on.
-    fn leave(&mut self, next: Next, now: Timestamp, out: &mut Consequences) {
-        self.monitor.step_over();
+    fn leave(&mut self, next: Next, now: Timestamp, out: &mut PipelineEffects) {
+        // The question that it would close is dismissed below.
+        drop(self.monitor.step_over());
         self.dismiss("the step is over", out);
         let visit = self.number();
         let ended: Vec<u32> = self.jobs.values().filter_map(Job::ends).collect();
@@ -269,7 +270,7 @@ impl Pipeline {
         self.go_on_if_left(now, out);
     }
 
-    fn go_on_if_left(&mut self, now: Timestamp, out: &mut Consequences) {
+    fn go_on_if_left(&mut self, now: Timestamp, out: &mut PipelineEffects) {
         let Course::Leaving(next) = &self.course else { return };
         if !self.jobs.is_empty() {
             return;
@@ -281,7 +282,7 @@ impl Pipeline {
     }
 
     /// Ends where no step is left to be taken.
-    fn conclude(&mut self, outcome: Outcome, now: Timestamp, out: &mut Consequences) {
+    fn conclude(&mut self, outcome: Outcome, now: Timestamp, out: &mut PipelineEffects) {
         if self.outcome.is_none() {
             self.stopped_at = self.visits.last().map(|visit| visit.step.clone());
         }
@@ -290,7 +291,7 @@ impl Pipeline {
         self.go_on_if_left(now, out);
     }
 
-    fn finish(&mut self, now: Timestamp, out: &mut Consequences) {
+    fn finish(&mut self, now: Timestamp, out: &mut PipelineEffects) {
         let is_kept = self.plan.workspace.keep || !self.has_workspace();
         if !is_kept && self.outcome == Some(Outcome::Completed) {
             self.course = Course::CleaningUp;
@@ -300,7 +301,7 @@ impl Pipeline {
         }
     }
 
-    fn be_over(&mut self, now: Timestamp, out: &mut Consequences) {
+    fn be_over(&mut self, now: Timestamp, out: &mut PipelineEffects) {
         let reaction = self.monitor.end();
         self.follow_monitor(reaction, now, out);
         self.dismiss("the pipeline is over", out);
@@ -335,8 +336,8 @@ impl Pipeline {
         result: &JobResult,
         agents: &Agents,
         now: Timestamp,
-    ) -> Consequences {
-        let mut out = Consequences::default();
+    ) -> PipelineEffects {
+        let mut out = PipelineEffects::default();
         let Some(job) = self.jobs.get(&number).cloned() else {
             out.dropped = Some("nobody waits for the job any more");
             return out;
@@ -389,7 +390,12 @@ impl Pipeline {
         out
     }
 
-    pub(super) fn prepared(&mut self, result: &JobResult, now: Timestamp, out: &mut Consequences) {
+    pub(super) fn prepared(
+        &mut self,
+        result: &JobResult,
+        now: Timestamp,
+        out: &mut PipelineEffects,
+    ) {
         if *result == JobResult::InDoubt && self.outcome.is_none() {
             let question = "nobody knows whether the workspace was made: whoever made it was killed. \
                 Is it to be made again? To skip is to take it as it is.";
@@ -416,7 +422,7 @@ impl Pipeline {
         self.finish(now, out);
     }
 
-    fn shell_told(&mut self, result: &JobResult, now: Timestamp, out: &mut Consequences) {
+    fn shell_told(&mut self, result: &JobResult, now: Timestamp, out: &mut PipelineEffects) {
         if let JobResult::Exited { code, .. } = result {
             let report = PipelineReport { exit_code: *code, ..self.report() };
             out.told.push(Happening::ShellExited(report));

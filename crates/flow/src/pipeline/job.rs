@@ -1,9 +1,11 @@
 //! What a pipeline has done in the world.
 
-use anyhook_model::PromptType;
+use anyhook_model::pipeline::{AgentPlan, Shell, Work};
+use anyhook_model::{Plan, PromptType};
 use serde::{Deserialize, Serialize};
 
 use crate::monitor::Ticket;
+use crate::outbox::JobId;
 
 /// Something that is to be done for a pipeline, or is under way.
 ///
@@ -91,6 +93,52 @@ impl JobWork {
     /// Tells whether it types into the agent's session.
     pub fn types(&self) -> bool {
         matches!(self, Self::Nudge { .. } | Self::Answer { .. } | Self::Prompt { .. })
+    }
+}
+
+/// A job with all that is to be known to do it.
+#[derive(Clone, Debug)]
+pub struct JobRequest {
+    /// The pipeline's plan.
+    pub plan: Plan,
+    /// What is to be done.
+    pub job: Job,
+    /// The step it is for.
+    pub step: Option<String>,
+    /// The agent that works on the step.
+    pub agent: Option<String>,
+    /// The job whose session the agent runs in, once that is started.
+    pub session: Option<u32>,
+    /// The agent's own name of its session, by which it can be resumed.
+    pub resume: Option<String>,
+    /// The job that is to be ended.
+    pub ends: Option<Job>,
+}
+
+impl JobRequest {
+    /// Returns what makes the job the same one.
+    pub fn id(&self) -> JobId {
+        JobId { pipeline: self.plan.id.clone(), number: self.job.number }
+    }
+
+    /// Returns the plan of the step's agent, if an agent works on it.
+    pub fn agent_plan(&self) -> Option<&AgentPlan> {
+        match self.work()? {
+            Work::Agent(plan) => Some(plan),
+            Work::Shell(_) => None,
+        }
+    }
+
+    /// Returns the step's command, if it is one.
+    pub fn shell(&self) -> Option<&Shell> {
+        match self.work()? {
+            Work::Shell(shell) => Some(shell),
+            Work::Agent(_) => None,
+        }
+    }
+
+    fn work(&self) -> Option<&Work> {
+        Some(&self.plan.step(self.step.as_deref()?)?.work)
     }
 }
 

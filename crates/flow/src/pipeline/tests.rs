@@ -15,8 +15,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{JobResult, JobWork, Moment, Pipeline};
-use crate::notices::NoticeName;
-use crate::{Effect, Entry, State, What};
+use crate::outbox::NoticeName;
+use crate::{Effects, Entry, EntryKind, State};
 
 mod agents;
 mod random;
@@ -87,7 +87,7 @@ impl World {
     pub(super) fn begin(plan: Plan) -> Self {
         let wanted = [NoticeKind::Decision, NoticeKind::Idle].into();
         let mut world = Self { state: State::default(), now: 1000, wanted };
-        world.apply(What::PipelineBegun(Box::new(plan)));
+        world.apply(EntryKind::PipelineBegun(Box::new(plan)));
         world
     }
 
@@ -96,7 +96,7 @@ impl World {
     }
 
     /// Applies an entry, which comes through JSON as it is. Returns what follows.
-    pub(super) fn apply(&mut self, what: What) -> Vec<Effect> {
+    pub(super) fn apply(&mut self, what: EntryKind) -> Effects {
         self.now += 1;
         let entry = Entry { at: self.at(), what };
         let text = serde_json::to_string(&entry).unwrap();
@@ -134,11 +134,11 @@ impl World {
         found[0]
     }
 
-    pub(super) fn result(&mut self, job: u32, result: JobResult) -> Vec<Effect> {
-        self.apply(What::Job { pipeline: id(), job, result })
+    pub(super) fn result(&mut self, job: u32, result: JobResult) -> Effects {
+        self.apply(EntryKind::Job { pipeline: id(), job, result })
     }
 
-    pub(super) fn exits(&mut self, code: i32) -> Vec<Effect> {
+    pub(super) fn exits(&mut self, code: i32) -> Effects {
         let job = self.job(|work| matches!(work, JobWork::Shell));
         self.result(job, exited(Some(code), ""))
     }
@@ -157,14 +157,14 @@ impl World {
     }
 
     /// All jobs that end others are done.
-    pub(super) fn ends(&mut self) -> Vec<Effect> {
+    pub(super) fn ends(&mut self) -> Effects {
         let is_end = |job: &&super::Job| matches!(job.work, JobWork::End { .. });
         let numbers: Vec<u32> =
             self.pipeline().jobs().filter(is_end).map(|job| job.number).collect();
         assert!(!numbers.is_empty(), "nothing is to be ended");
-        let mut effects = Vec::new();
+        let mut effects = Effects::default();
         for number in numbers {
-            effects.extend(self.result(number, JobResult::Done { note: None }));
+            effects.followed.extend(self.result(number, JobResult::Done { note: None }).followed);
         }
         effects
     }
@@ -178,21 +178,21 @@ impl World {
         AgentReport { agent: self.agent(), source: Source::Hook, at, ..AgentReport::default() }
     }
 
-    pub(super) fn hear(&mut self, happening: Happening) -> Vec<Effect> {
-        self.apply(What::Happened(Box::new(happening)))
+    pub(super) fn hear(&mut self, happening: Happening) -> Effects {
+        self.apply(EntryKind::Happened(Box::new(happening)))
     }
 
-    pub(super) fn works(&mut self) -> Vec<Effect> {
+    pub(super) fn works(&mut self) -> Effects {
         let report = self.report();
         self.hear(Happening::AgentWorking(report))
     }
 
-    pub(super) fn idles(&mut self) -> Vec<Effect> {
+    pub(super) fn idles(&mut self) -> Effects {
         let report = self.report();
         self.hear(Happening::AgentIdle(report))
     }
 
-    pub(super) fn signals(&mut self, kind: SignalKind, message: Option<&str>) -> Vec<Effect> {
+    pub(super) fn signals(&mut self, kind: SignalKind, message: Option<&str>) -> Effects {
         let record = Some(RecordId::from_text(format!("s{}", self.now)));
         let report = AgentReport { record, ..self.report() };
         let message = message.map(str::to_owned);
@@ -233,7 +233,7 @@ impl World {
         self.question().options.iter().map(|option| option.name.clone()).collect()
     }
 
-    pub(super) fn decides(&mut self, choice: &str) -> Vec<Effect> {
+    pub(super) fn decides(&mut self, choice: &str) -> Effects {
         let id = self.question().id.to_string();
         let answer =
             self.state.inquiries.answer(&id, choice, &[], None, "ann".to_owned(), self.at());
@@ -246,10 +246,6 @@ pub(super) fn exited(code: Option<i32>, output: &str) -> JobResult {
 }
 
 /// Returns the types of what those who follow are told.
-pub(super) fn told(effects: &[Effect]) -> Vec<String> {
-    let followed = |effect: &Effect| match effect {
-        Effect::Followed(happening) => Some(happening.type_name().to_owned()),
-        _ => None,
-    };
-    effects.iter().filter_map(followed).collect()
+pub(super) fn told(effects: &Effects) -> Vec<String> {
+    effects.followed.iter().map(|happening| happening.type_name().to_owned()).collect()
 }

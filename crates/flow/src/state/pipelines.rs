@@ -1,96 +1,207 @@
 //! What the state tells its pipelines, and what follows from it.
 
-use std::collections::BTreeSet;
-
 use anyhook_model::inquiry::{AgentQuestion, Ending, InquiryKind};
 use anyhook_model::notice::NoticeKind;
 use anyhook_model::{AgentState, Happening, Inquiry, PromptType, RecordId, Resolution};
-use jiff::Timestamp;
 
-use super::{Effect, State, What};
+use super::apply::Applying;
+use super::{EntryKind, State};
 use crate::agents::{Agents, Heard};
 use crate::inquiries::without_answer;
-use crate::notices::NoticeName;
-use crate::pipeline::{Consequences, Pipeline};
+use crate::outbox::{JobId, NoticeName};
+use crate::pipeline::{JobRequest, JobWork, Pipeline, PipelineEffects};
 
-impl State {
+impl Applying<'_> {
     /// Takes in an entry about a pipeline.
-    pub(super) fn drive(
-        &mut self,
-        what: &What,
-        at: Timestamp,
-        wanted: &BTreeSet<NoticeKind>,
-        effects: &mut Vec<Effect>,
-    ) {
+    pub(super) fn drive_pipeline(&mut self, what: &EntryKind) {
+        let at = self.at;
         match what {
-            What::PipelineBegun(plan) => {
-                if self.pipelines.get(&plan.id).is_some() {
+            EntryKind::PipelineBegun(plan) => {
+                if self.state.pipelines.get(&plan.id).is_some() {
                     return;
                 }
-                let (pipeline, consequences) = Pipeline::begin((**plan).clone(), at);
-                self.pipelines.add(pipeline, at);
-                self.follow(&plan.id, consequences, at, wanted, effects);
+                let (pipeline, effects) = Pipeline::begin((**plan).clone(), at);
+                self.state.pipelines.add(pipeline, at);
+                self.follow(&plan.id, effects);
             }
-            What::PipelineCancelled { id, by } => {
+            EntryKind::PipelineCancelled { id, by } => {
                 let cancel = |pipeline: &mut Pipeline, _: &Agents| pipeline.cancel(by, at).ok();
-                self.tell(id, cancel, at, wanted, effects);
+                self.tell(id, cancel);
             }
-            What::PipelineResumed { id, step, by } => {
+            EntryKind::PipelineResumed { id, step, by } => {
                 let resume = |pipeline: &mut Pipeline, _: &Agents| {
                     pipeline.resume(step.as_deref(), by, at).ok()
                 };
-                self.tell(id, resume, at, wanted, effects);
+                self.tell(id, resume);
             }
-            What::Job { pipeline, job, result } => {
+            EntryKind::Job { pipeline, job, result } => {
                 let tell = |pipeline: &mut Pipeline, agents: &Agents| {
                     Some(pipeline.job_told(*job, result, agents, at))
                 };
-                self.tell(pipeline, tell, at, wanted, effects);
+                self.tell(pipeline, tell);
             }
-            What::TimerFired(id) => {
+            EntryKind::TimerFired(id) => {
                 let fire = |pipeline: &mut Pipeline, agents: &Agents| {
                     Some(pipeline.timer_fired(agents, at))
                 };
-                self.tell(id, fire, at, wanted, effects);
+                self.tell(id, fire);
             }
             _ => {}
         }
     }
 
     /// Tells the pipeline of an agent what happened to it.
-    pub(super) fn tell_pipeline(
-        &mut self,
-        happening: &Happening,
-        heard: Option<Heard>,
-        at: Timestamp,
-        wanted: &BTreeSet<NoticeKind>,
-        effects: &mut Vec<Effect>,
-    ) {
+    pub(super) fn tell_pipeline(&mut self, happening: &Happening, heard: Option<Heard>) {
         let (Some(report), Some(heard)) = (happening.report(), heard) else { return };
-        let Some(id) = self.pipelines.of_agent(&report.agent).map(|found| found.plan.id.clone())
+        let Some(id) =
+            self.state.pipelines.of_agent(&report.agent).map(|found| found.plan.id.clone())
         else {
             return;
         };
+        let at = self.at;
         let hear = |pipeline: &mut Pipeline, agents: &Agents| {
             Some(pipeline.hear(happening, agents, heard, at))
         };
-        self.tell(&id, hear, at, wanted, effects);
+        self.tell(&id, hear);
     }
 
     /// Tells the pipeline that asked how its question ended.
-    pub(super) fn tell_whose_question(
-        &mut self,
-        resolution: &Resolution,
-        at: Timestamp,
-        wanted: &BTreeSet<NoticeKind>,
-        effects: &mut Vec<Effect>,
-    ) {
-        let asking = self.pipelines.asking(&resolution.id);
+    pub(super) fn tell_whose_question(&mut self, resolution: &Resolution) {
+        let asking = self.state.pipelines.asking(&resolution.id);
         let Some(id) = asking.map(|found| found.plan.id.clone()) else { return };
+        let at = self.at;
         let decide = |pipeline: &mut Pipeline, agents: &Agents| {
             Some(pipeline.decided(resolution, agents, at))
         };
-        self.tell(&id, decide, at, wanted, effects);
+        self.tell(&id, decide);
+    }
+
+    fn tell(
+        &mut self,
+        id: &RecordId,
+        tell: impl FnOnce(&mut Pipeline, &Agents) -> Option<PipelineEffects>,
+    ) {
+        let Some(pipeline) = self.state.pipelines.get_mut(id) else { return };
+        if let Some(effects) = tell(pipeline, &self.state.agents) {
+            self.follow(id, effects);
+        }
+    }
+
+    fn follow(&mut self, id: &RecordId, effects: PipelineEffects) {
+        let PipelineEffects { mut told, asked, dismissed, notice, heard, dropped } = effects;
+        if let Some(pipeline) = self.state.pipelines.get(id) {
+            self.state.outbox.set_jobs(id, pipeline.jobs().map(|job| job.number));
+        }
+        if let Some((inquiry, true)) = &asked
+            && let Some(waiting) = self.state.waiting_hook(&inquiry.agent)
+        {
+            // The question a hook process waits for stands in the place of the pipeline's own.
+            for told in &mut told {
+                if let Happening::StepWaiting(report) = told {
+                    report.decision = Some(waiting.clone());
+                }
+            }
+        }
+        self.effects.followed.extend(told);
+        if let Some(why) = dropped {
+            self.drop_as(why);
+        }
+        for (question, why) in dismissed {
+            let open = self.state.inquiries.get(&question).map(|held| &held.inquiry);
+            let ended = open.map(|open| without_answer(open, Ending::Dismissed, &why, self.at));
+            if let Some(ended) = ended {
+                self.resolve(&ended);
+                self.effects.followed.push(Happening::DecisionResolved(ended));
+            }
+        }
+        if let Some((inquiry, adopts)) = asked {
+            self.ask(id, inquiry, adopts);
+        }
+        if let Some(moment) = notice
+            && let Some(pipeline) = self.state.pipelines.get(id)
+        {
+            let visits = pipeline.visit_count();
+            self.state.outbox.notices.insert(NoticeName::Pipeline(id.clone(), moment, visits));
+        }
+        for happening in heard {
+            self.effects.followed.push(happening.clone());
+            self.hear(&happening);
+        }
+    }
+
+    /// Asks a person for a pipeline. Where a hook process waits for an answer about the same agent,
+    /// its question is taken, and gets the pipeline's options.
+    fn ask(&mut self, id: &RecordId, mut inquiry: Inquiry, adopts: bool) {
+        if let Some(waiting) = self.state.waiting_hook(&inquiry.agent).filter(|_| adopts) {
+            self.state.inquiries.add_options(&waiting, &inquiry.options);
+            if let Some(pipeline) = self.state.pipelines.get_mut(id) {
+                pipeline.adopt(&waiting);
+            }
+            return;
+        }
+        if adopts {
+            self.state.offer_answers(&mut inquiry);
+        }
+        if self.state.inquiries.add(&inquiry, self.at)
+            && self.wanted.contains(&NoticeKind::Decision)
+        {
+            self.state.outbox.notices.insert(NoticeName::Decision(inquiry.id.clone()));
+        }
+        self.effects.followed.push(Happening::DecisionCreated(inquiry));
+    }
+
+    /// Puts a question that a hook process waits for in the place of the one a pipeline asked about
+    /// the same prompt: one prompt is one decision.
+    pub(super) fn replace_question(&mut self, inquiry: &Inquiry) {
+        if !is_waited_for(inquiry) || self.state.inquiries.get(&inquiry.id).is_none() {
+            return;
+        }
+        let Some(id) =
+            self.state.pipelines.of_agent(&inquiry.agent).map(|found| found.plan.id.clone())
+        else {
+            return;
+        };
+        let asked = self.state.pipelines.get(&id).and_then(Pipeline::prompt_question);
+        let Some(old) = asked.and_then(|asked| self.state.inquiries.get(asked)).cloned() else {
+            return;
+        };
+        if let Some(pipeline) = self.state.pipelines.get_mut(&id) {
+            pipeline.adopt(&inquiry.id);
+        }
+        self.state.inquiries.add_options(&inquiry.id, &old.inquiry.options);
+        let why = "the agent itself asks about it";
+        let ended = without_answer(&old.inquiry, Ending::Dismissed, why, self.at);
+        self.resolve(&ended);
+        self.effects.followed.push(Happening::DecisionResolved(ended));
+    }
+}
+
+impl State {
+    /// Returns a job of the outbox with all that is to be known to do it; none while it cannot be
+    /// begun.
+    pub fn job_request(&self, id: &JobId) -> Option<JobRequest> {
+        let pipeline = self.pipelines.get(&id.pipeline)?;
+        let job = pipeline.job(id.number)?.clone();
+        let visit = job.visit.and_then(|number| pipeline.visit(number));
+        let session = visit.and_then(|visit| visit.job.filter(|_| visit.has_session));
+        // An agent may rest before its start is stored; then it is typed to a moment later.
+        if job.work.types() && session.is_none() {
+            return None;
+        }
+        let agent = visit.and_then(|visit| visit.agent.clone());
+        let known = agent.as_ref().and_then(|agent| self.agents.get(agent));
+        let resume = match job.work {
+            JobWork::Agent { life, .. } if life > 1 => {
+                known.and_then(|known| known.session.clone())
+            }
+            _ => None,
+        };
+        let ends = match job.work {
+            JobWork::End { job } => pipeline.job(job).cloned(),
+            _ => None,
+        };
+        let step = visit.map(|visit| visit.step.clone());
+        Some(JobRequest { plan: pipeline.plan.clone(), job, step, agent, session, resume, ends })
     }
 
     /// Tells whether a pipeline that is not over looks after an agent.
@@ -101,94 +212,6 @@ impl State {
     /// Tells whether a pipeline knows that an agent's process has ended.
     pub(super) fn has_ended(&self, agent: &str) -> bool {
         self.pipelines.of_agent(agent).is_some_and(|pipeline| pipeline.has_ended(agent))
-    }
-
-    fn tell(
-        &mut self,
-        id: &RecordId,
-        tell: impl FnOnce(&mut Pipeline, &Agents) -> Option<Consequences>,
-        at: Timestamp,
-        wanted: &BTreeSet<NoticeKind>,
-        effects: &mut Vec<Effect>,
-    ) {
-        let Some(pipeline) = self.pipelines.get_mut(id) else { return };
-        if let Some(consequences) = tell(pipeline, &self.agents) {
-            self.follow(id, consequences, at, wanted, effects);
-        }
-    }
-
-    fn follow(
-        &mut self,
-        id: &RecordId,
-        consequences: Consequences,
-        at: Timestamp,
-        wanted: &BTreeSet<NoticeKind>,
-        effects: &mut Vec<Effect>,
-    ) {
-        let Consequences { mut told, asked, dismissed, notice, heard, dropped } = consequences;
-        if let Some((inquiry, true)) = &asked
-            && let Some(waiting) = self.waiting_hook(&inquiry.agent)
-        {
-            // The question a hook process waits for stands in the place of the pipeline's own.
-            for told in &mut told {
-                if let Happening::StepWaiting(report) = told {
-                    report.decision = Some(waiting.clone());
-                }
-            }
-        }
-        effects.extend(told.into_iter().map(|told| Effect::Followed(Box::new(told))));
-        if effects.iter().all(|effect| effect.dropped().is_none()) {
-            effects.extend(dropped.map(Effect::Dropped));
-        }
-        for (question, why) in dismissed {
-            let open = self.inquiries.get(&question).map(|held| &held.inquiry);
-            let ended = open.map(|open| without_answer(open, Ending::Dismissed, &why, at));
-            if let Some(ended) = ended {
-                self.resolve(&ended, at, wanted, effects);
-                let resolved = Happening::DecisionResolved(ended);
-                effects.push(Effect::Followed(Box::new(resolved)));
-            }
-        }
-        if let Some((inquiry, adopts)) = asked {
-            self.ask(id, inquiry, adopts, at, wanted, effects);
-        }
-        if let Some(moment) = notice
-            && let Some(pipeline) = self.pipelines.get(id)
-        {
-            let visits = pipeline.visit_count();
-            self.notices.insert(NoticeName::Pipeline(id.clone(), moment, visits));
-        }
-        for happening in heard {
-            effects.push(Effect::Followed(Box::new(happening.clone())));
-            self.hear(&happening, at, wanted, effects);
-        }
-    }
-
-    /// Asks a person for a pipeline. Where a hook process waits for an answer about the same agent,
-    /// its question is taken, and gets the pipeline's options.
-    fn ask(
-        &mut self,
-        id: &RecordId,
-        mut inquiry: Inquiry,
-        adopts: bool,
-        at: Timestamp,
-        wanted: &BTreeSet<NoticeKind>,
-        effects: &mut Vec<Effect>,
-    ) {
-        if let Some(waiting) = self.waiting_hook(&inquiry.agent).filter(|_| adopts) {
-            self.inquiries.add_options(&waiting, &inquiry.options);
-            if let Some(pipeline) = self.pipelines.get_mut(id) {
-                pipeline.adopt(&waiting);
-            }
-            return;
-        }
-        if adopts {
-            self.offer_answers(&mut inquiry);
-        }
-        if self.inquiries.add(&inquiry, at) && wanted.contains(&NoticeKind::Decision) {
-            self.notices.insert(NoticeName::Decision(inquiry.id.clone()));
-        }
-        effects.push(Effect::Followed(Box::new(Happening::DecisionCreated(inquiry))));
     }
 
     /// Offers the agent's own answers to the question it shows, if one of them can be chosen by keys;
@@ -218,34 +241,6 @@ impl State {
     fn waiting_hook(&self, agent: &str) -> Option<RecordId> {
         let waits = |open: &&Inquiry| is_waited_for(open);
         self.inquiries.open_about(agent).find(waits).map(|open| open.id.clone())
-    }
-
-    /// Puts a question that a hook process waits for in the place of the one a pipeline asked about
-    /// the same prompt: one prompt is one decision.
-    pub(super) fn replace_question(
-        &mut self,
-        inquiry: &Inquiry,
-        at: Timestamp,
-        wanted: &BTreeSet<NoticeKind>,
-        effects: &mut Vec<Effect>,
-    ) {
-        if !is_waited_for(inquiry) || self.inquiries.get(&inquiry.id).is_none() {
-            return;
-        }
-        let Some(id) = self.pipelines.of_agent(&inquiry.agent).map(|found| found.plan.id.clone())
-        else {
-            return;
-        };
-        let asked = self.pipelines.get(&id).and_then(Pipeline::prompt_question);
-        let Some(old) = asked.and_then(|asked| self.inquiries.get(asked)).cloned() else { return };
-        if let Some(pipeline) = self.pipelines.get_mut(&id) {
-            pipeline.adopt(&inquiry.id);
-        }
-        self.inquiries.add_options(&inquiry.id, &old.inquiry.options);
-        let why = "the agent itself asks about it";
-        let ended = without_answer(&old.inquiry, Ending::Dismissed, why, at);
-        self.resolve(&ended, at, wanted, effects);
-        effects.push(Effect::Followed(Box::new(Happening::DecisionResolved(ended))));
     }
 }
 

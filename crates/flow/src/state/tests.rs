@@ -1,8 +1,10 @@
-use anyhook_model::bus::{AgentPrompt, AgentReport, AgentSignal};
+use anyhook_model::bus::{AgentPrompt, AgentReport, AgentSignal, AlarmReport, SignalKind};
 use anyhook_model::inquiry::Choice;
-use anyhook_model::{Alarm, AlarmKind, PromptType, Source};
+use anyhook_model::{AgentState, Alarm, AlarmKind, PromptType, Source};
 
+use super::apply::ALARMS_AT_ONCE;
 use super::*;
+use crate::agents::Why;
 
 fn second(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
@@ -49,14 +51,14 @@ fn all() -> BTreeSet<NoticeKind> {
     .into()
 }
 
-fn happened(state: &mut State, at: i64, happening: Happening) -> Vec<Effect> {
-    state.apply(&Entry { at: second(at), what: What::Happened(Box::new(happening)) }, &all())
+fn happened(state: &mut State, at: i64, happening: Happening) -> Effects {
+    state.apply(&Entry { at: second(at), what: EntryKind::Happened(Box::new(happening)) }, &all())
 }
 
 /// Returns how many notices an event brings, as if each were given at once.
 fn notices(state: &mut State, at: i64, happening: Happening) -> usize {
     happened(state, at, happening);
-    std::mem::take(&mut state.notices).len()
+    std::mem::take(&mut state.outbox.notices).len()
 }
 
 #[test]
@@ -83,20 +85,22 @@ fn one_notice_a_rest() {
 #[test]
 fn only_what_is_wanted_is_told() {
     let mut state = State::default();
-    let idle =
-        Entry { at: second(1), what: What::Happened(Box::new(Happening::AgentIdle(report(1)))) };
-    assert!(state.apply(&idle, &[NoticeKind::Prompt].into()).is_empty());
-    assert!(state.notices.is_empty());
+    let idle = Entry {
+        at: second(1),
+        what: EntryKind::Happened(Box::new(Happening::AgentIdle(report(1)))),
+    };
+    assert_eq!(state.apply(&idle, &[NoticeKind::Prompt].into()), Effects::default());
+    assert!(state.outbox.notices.is_empty());
 }
 
 #[test]
 fn a_notice_is_kept_until_it_was_handed_over() {
     let mut state = State::default();
     happened(&mut state, 1, Happening::DecisionCreated(inquiry("x", 1)));
-    let name = state.notices.first().cloned().unwrap();
-    let launched = Entry { at: second(2), what: What::NoticeLaunched(name.clone()) };
-    assert!(state.apply(&launched, &all()).is_empty());
-    assert!(state.notices.is_empty());
+    let name = state.outbox.notices.first().cloned().unwrap();
+    let launched = Entry { at: second(2), what: EntryKind::NoticeLaunched(name.clone()) };
+    assert_eq!(state.apply(&launched, &all()), Effects::default());
+    assert!(state.outbox.notices.is_empty());
 }
 
 #[test]
@@ -112,22 +116,29 @@ fn alarms_wait_for_their_notice_and_a_flood_is_bounded() {
             alarms: vec![Alarm::new(AlarmKind::GuardChanged, "it is gone")],
         };
         let happening = Box::new(Happening::AlarmRaised(report));
-        Entry { at: second(1), what: What::Happened(happening) }
+        Entry { at: second(1), what: EntryKind::Happened(happening) }
     };
     let mut state = State::default();
-    assert!(state.apply(&raised(0), &all()).is_empty());
-    assert_eq!((state.alarms.len(), state.notices.len()), (0, 0), "nobody wants to know");
+    assert_eq!(state.apply(&raised(0), &all()), Effects::default());
+    assert_eq!(
+        (state.outbox.alarms.len(), state.outbox.notices.len()),
+        (0, 0),
+        "nobody wants to know"
+    );
     for _ in 0..2 {
         state.apply(&raised(0), &wanted);
     }
-    assert_eq!((state.alarms.len(), state.notices.len()), (1, 1));
-    let name = state.notices.first().cloned().unwrap();
-    state.apply(&Entry { at: second(2), what: What::NoticeLaunched(name) }, &wanted);
-    assert_eq!((state.alarms.len(), state.notices.len()), (0, 0));
+    assert_eq!((state.outbox.alarms.len(), state.outbox.notices.len()), (1, 1));
+    let name = state.outbox.notices.first().cloned().unwrap();
+    state.apply(&Entry { at: second(2), what: EntryKind::NoticeLaunched(name) }, &wanted);
+    assert_eq!((state.outbox.alarms.len(), state.outbox.notices.len()), (0, 0));
     for id in 0..1000 {
         state.apply(&raised(id), &wanted);
     }
-    assert_eq!((state.alarms.len(), state.notices.len()), (ALARMS_AT_ONCE, ALARMS_AT_ONCE));
+    assert_eq!(
+        (state.outbox.alarms.len(), state.outbox.notices.len()),
+        (ALARMS_AT_ONCE, ALARMS_AT_ONCE)
+    );
 }
 
 #[test]
@@ -137,22 +148,22 @@ fn the_first_answer_is_told_and_written_down_once() {
     let answer =
         state.inquiries.answer("x", "allow", &[], None, "ann".to_owned(), second(2)).unwrap();
     let effects = happened(&mut state, 2, Happening::DecisionResolved(answer.clone()));
-    assert_eq!(effects, [Effect::Journal(answer.clone()), Effect::Answer(answer.clone())]);
+    assert_eq!(effects.answers, std::slice::from_ref(&answer));
+    assert_eq!(effects.followed, []);
+    assert!(state.outbox.journal_lines.values().eq([&answer]));
     let other = Resolution { choice: Some("deny".to_owned()), ..answer.clone() };
-    assert!(happened(&mut state, 3, Happening::DecisionResolved(other)).is_empty());
-    assert_eq!(state.to_journal.values().collect::<Vec<_>>(), [&answer]);
-    state.apply(&Entry { at: second(4), what: What::Journaled(answer.id.clone()) }, &all());
-    assert!(state.to_journal.is_empty());
+    let effects = happened(&mut state, 3, Happening::DecisionResolved(other));
+    assert_eq!(effects, Effects::default());
+    assert_eq!(state.outbox.journal_lines.values().collect::<Vec<_>>(), [&answer]);
+    state.apply(&Entry { at: second(4), what: EntryKind::Journaled(answer.id.clone()) }, &all());
+    assert!(state.outbox.journal_lines.is_empty());
 }
 
 /// Tells whether an event ends the decision that is open.
 fn overtakes(state: &State, happening: Happening) -> bool {
     let mut state = state.clone();
     let effects = happened(&mut state, 20, happening);
-    assert_eq!(
-        effects.iter().any(|effect| matches!(effect, Effect::Answer(_))),
-        state.inquiries.open().count() == 0
-    );
+    assert_eq!(!effects.answers.is_empty(), state.inquiries.open().count() == 0);
     state.inquiries.open().count() == 0
 }
 
@@ -208,7 +219,7 @@ fn a_command_that_runs_was_allowed_elsewhere() {
     assert_eq!(state.agents.get("a").unwrap().state, AgentState::Working);
     // The process that waited for the answer ends only now, and writes its record.
     let effects = happened(&mut state, 13, asks);
-    assert!(effects.iter().any(|effect| effect.dropped().is_some()), "{effects:?}");
+    assert!(effects.dropped.is_some(), "{effects:?}");
     assert_eq!(state.agents.get("a").unwrap().state, AgentState::Working);
 }
 
@@ -233,7 +244,8 @@ fn an_agent_that_asks_for_a_person_gets_a_decision_with_the_event_itself() {
     };
     let signal = Happening::AgentSignal(signal);
     let effects = happened(&mut state, 10, signal.clone());
-    assert!(matches!(&effects[..], [Effect::Followed(_)]), "{effects:?}");
+    assert!(effects.answers.is_empty() && effects.dropped.is_none(), "{effects:?}");
+    assert_eq!(effects.followed.len(), 1, "{effects:?}");
     happened(&mut state, 11, signal);
     assert_eq!(state.inquiries.open().count(), 1, "read twice, it is one");
     // What an agent asks itself stays until it is over.
@@ -251,7 +263,8 @@ fn a_session_that_a_host_has_for_itself_is_no_agent() {
     happened(&mut state, 1, Happening::AgentWorking(of("own", 1, Source::Hook)));
     let title = Happening::AgentIdle(of("title", 2, Source::Notification));
     let effects = happened(&mut state, 2, title);
-    assert_eq!(effects[..], [Effect::Dropped(Why::OtherSession.words())]);
+    let dropped = Some(Why::OtherSession.words());
+    assert_eq!(effects, Effects { dropped, ..Effects::default() });
     assert_eq!(state.agents.iter().count(), 1);
     assert_eq!(state.agents.get("a").unwrap().state, AgentState::Working);
 }
@@ -275,13 +288,13 @@ fn an_agent_inside_an_agent_is_another() {
 
 #[test]
 fn a_state_survives_json_and_a_fold_is_a_fold() {
-    let happening = |happening| What::Happened(Box::new(happening));
+    let happening = |happening| EntryKind::Happened(Box::new(happening));
     let entries: Vec<Entry> = [
         happening(Happening::AgentWorking(report(1))),
         happening(Happening::DecisionCreated(inquiry("x", 2))),
         happening(prompt(2)),
-        What::JournalRead(serde_json::json!({"segment": "00000001.jsonl", "offset": 17})),
-        What::LogRead("/log".to_owned(), serde_json::json!(5)),
+        EntryKind::JournalRead(serde_json::json!({"segment": "00000001.jsonl", "offset": 17})),
+        EntryKind::LogRead("/log".to_owned(), serde_json::json!(5)),
         happening(Happening::AgentIdle(report(5))),
     ]
     .into_iter()
@@ -414,7 +427,7 @@ fn an_agent_is_told_of_by_its_name() {
 fn a_claim_takes_the_notice_back_and_is_told_with_the_answer() {
     let mut state = State::default();
     happened(&mut state, 1, Happening::DecisionCreated(inquiry("abc", 1)));
-    assert_eq!(state.notices.len(), 1);
+    assert_eq!(state.outbox.notices.len(), 1);
     let claim = anyhook_model::inquiry::Claim {
         id: RecordId::from_text("abc"),
         agent: "a".to_owned(),
@@ -423,7 +436,7 @@ fn a_claim_takes_the_notice_back_and_is_told_with_the_answer() {
         process: None,
     };
     happened(&mut state, 2, Happening::DecisionClaimed(claim));
-    assert!(state.notices.is_empty());
+    assert!(state.outbox.notices.is_empty());
     let claimed_by = |by: &str| {
         let answer = state.inquiries.answer("abc", "1", &[], None, by.to_owned(), second(3));
         answer.unwrap().claimed_by

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use anyhook_flow::State;
+use anyhook_flow::{NoticeName, State};
+use anyhook_model::RecordId;
 use serde_json::{Value, json};
 
 use super::super::schema::{CURRENT, Kind, Migration, Schema, VERSION};
@@ -128,6 +129,14 @@ fn the_state_of_version_1_is_read() {
         .map(|(open, visit)| (visit.step.as_str(), visit.has_session, open.jobs().count()))
         .collect();
     assert_eq!(present, [("b", true, 1); 3]);
+    let owed = state.outbox.job_ids().filter_map(|id| state.job_request(&id));
+    assert_eq!(
+        owed.map(|request| request.step).collect::<Vec<_>>(),
+        [Some("b".to_owned()), Some("b".to_owned()), Some("b".to_owned())]
+    );
+    assert_eq!(state.outbox.notices, [NoticeName::Alarm(RecordId::from_text("a1"))].into());
+    assert_eq!(state.outbox.alarms.len(), 1);
+    assert_eq!(state.outbox.journal_lines.len(), 1);
     assert_eq!(state.inquiries.open().count(), 1);
 }
 

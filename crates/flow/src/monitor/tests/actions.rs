@@ -8,7 +8,10 @@ use crate::agents::Why;
 
 #[test]
 fn nudge_types_the_message() {
-    let said = |definition: Value| match Stage::new(&definition).hear(idle(Source::Hook)).effects()
+    let said = |definition: Value| match Stage::new(&definition)
+        .hear(idle(Source::Hook))
+        .as_deref()
+        .unwrap_or_default()
     {
         [Effect::Nudge { rest: 1, message }] => message.clone(),
         other => panic!("{other:?}"),
@@ -67,12 +70,12 @@ fn done_and_fail_end_the_step_with_a_reason() {
         }
         let mut stage = Stage::new(&json!({trigger: {"action": "fail", "message": "so"}}));
         let failed = stage.hear(happening);
-        assert_eq!(failed, Reaction::Act(vec![Effect::Fail { why: "so".to_owned() }]));
+        assert_eq!(failed, Ok(vec![Effect::Fail { why: "so".to_owned() }]));
         assert_eq!(stage.hear(complete()), dropped(Dropped::Stale), "it ended before");
     }
     let failed = Stage::new(&json!({"on_error": "fail"})).hear(fails(FailureKind::RateLimited));
     let why = "the agent is failed (rate_limited): 429".to_owned();
-    assert_eq!(failed, Reaction::Act(vec![Effect::Fail { why }]));
+    assert_eq!(failed, Ok(vec![Effect::Fail { why }]));
 }
 
 #[test]
@@ -86,7 +89,8 @@ fn a_gate_that_succeeds_advances_and_one_that_fails_escalates_with_its_output() 
         let definition = json!({trigger: {"action": "gate", "run": "make check"}});
         let mut stage = Stage::new(&definition);
         let reaction = stage.hear(happening.clone());
-        let [Effect::RunGate { gate, run, timeout }] = reaction.effects() else {
+        let [Effect::RunGate { gate, run, timeout }] = reaction.as_deref().unwrap_or_default()
+        else {
             panic!("{reaction:?}")
         };
         assert_eq!((run.as_str(), *timeout), ("make check", SignedDuration::from_secs(30)));
@@ -108,7 +112,7 @@ fn a_gates_message_and_timeout_count() {
     let mut stage = Stage::new(&json!({"on_error": [{"match": "no_network", "action": "gate",
         "run": "ping", "timeout": "5m", "message": "No network.", "append": true}]}));
     let reaction = stage.hear(fails(FailureKind::NoNetwork));
-    let [Effect::RunGate { gate, timeout, .. }] = reaction.effects() else {
+    let [Effect::RunGate { gate, timeout, .. }] = reaction.as_deref().unwrap_or_default() else {
         panic!("{reaction:?}")
     };
     assert_eq!(*timeout, SignedDuration::from_mins(5));
@@ -164,7 +168,7 @@ fn a_prompt_does_not_wait_for_a_gate() {
     assert_eq!(stage.hear(exits()), dropped(Dropped::GateRuns));
     let dead = stage.gate_ends(gate, Some(1));
     assert!(matches!(
-        dead.effects(),
+        dead.as_deref().unwrap_or_default(),
         [Effect::DismissDecision { .. }, Effect::Escalate { about: About::Dead, .. }]
     ));
 }
@@ -173,8 +177,7 @@ fn a_prompt_does_not_wait_for_a_gate() {
 fn recover_starts_the_agent_again() {
     let mut stage = Stage::new(&json!({"on_dead":
         {"action": "recover", "message": "go on", "append": true, "attempts": 2}}));
-    let recover =
-        Reaction::Act(vec![Effect::Recover { message: Some("go on".to_owned()), append: true }]);
+    let recover = Ok(vec![Effect::Recover { message: Some("go on".to_owned()), append: true }]);
     assert_eq!(stage.hear(exits()), recover);
     assert_eq!(stage.hear(exits()), dropped(Dropped::Duplicate));
     let gone = Happening::AgentGone(report(Source::Process));
@@ -199,7 +202,7 @@ fn what_is_told_of_the_run_before_does_not_count() {
     other.process = process(1);
     let other = stage.hear(Happening::AgentExited(other));
     assert_eq!(other, dropped(Dropped::Uncounted(Why::OtherProcess)));
-    assert!(matches!(stage.hear(exits()).effects(), [Effect::Recover { .. }]));
+    assert!(matches!(stage.hear(exits()).as_deref().unwrap_or_default(), [Effect::Recover { .. }]));
 }
 
 #[test]
@@ -207,7 +210,10 @@ fn an_agent_that_fails_again_at_once_is_not_forgotten() {
     let mut stage = Stage::new(&json!({"on_error": {"action": "recover", "attempts": 2}}));
     for _ in 0..2 {
         let failed = stage.hear(fails(FailureKind::Unauthorized));
-        assert!(matches!(failed.effects(), [Effect::Recover { .. }]), "{failed:?}");
+        assert!(
+            matches!(failed.as_deref().unwrap_or_default(), [Effect::Recover { .. }]),
+            "{failed:?}"
+        );
         stage.monitor.started(None, second(stage.now));
     }
     let asked = stage.hear(fails(FailureKind::Unauthorized));
@@ -218,7 +224,7 @@ fn an_agent_that_fails_again_at_once_is_not_forgotten() {
 fn an_agent_that_stops_after_all_is_asked_about_again() {
     let mut stage = Stage::new(&json!({"on_stop": "escalate"}));
     assert_eq!(escalates(&stage.hear(stops())), Some(About::Stop));
-    assert_eq!(stage.decide("dismiss"), Reaction::Noted);
+    assert_eq!(stage.decide("dismiss"), Ok(Vec::new()));
     assert_eq!(escalates(&stage.hear(idle(Source::Hook))), Some(About::Stop));
 }
 
@@ -229,7 +235,9 @@ fn errors_by_kind_are_counted_each() {
         {"match": "unauthorized", "action": "fail"},
         {"action": "recover"},
     ]}));
-    let recovers = |reaction: &Reaction| matches!(reaction.effects(), [Effect::Recover { .. }]);
+    let recovers = |reaction: &MonitorResult| {
+        matches!(reaction.as_deref().unwrap_or_default(), [Effect::Recover { .. }])
+    };
     assert!(recovers(&stage.hear(fails(FailureKind::RateLimited))));
     assert_eq!(stage.hear(fails(FailureKind::RateLimited)), dropped(Dropped::Duplicate));
     assert!(recovers(&stage.hear_all([works(), fails(FailureKind::NoNetwork)])));
@@ -248,7 +256,7 @@ fn a_nudge_during_the_cooldown_waits_and_is_checked_again() {
     assert!(nudges(&stage.hear(idle(Source::Hook))));
     let until = second(stage.now + 30);
     let waits = stage.hear_all([works(), idle(Source::Hook)]);
-    assert_eq!(waits, Reaction::Act(vec![Effect::WaitUntil(until)]));
+    assert_eq!(waits, Ok(vec![Effect::WaitUntil(until)]));
     assert_eq!(stage.monitor.waits_until(), Some(until));
     assert_eq!(stage.hear(idle(Source::Log)), dropped(Dropped::CoolingDown));
     let early = stage.monitor.timer_fired(&stage.agents, second(stage.now));
@@ -295,7 +303,7 @@ fn on_stop_signal_holds_the_stop_until_a_signal_comes() {
         assert_eq!(stage.monitor.holds_stop().as_deref(), Some("first signal"));
         let held = stage.hear(stops());
         let message = "first signal".to_owned();
-        assert_eq!(held, Reaction::Act(vec![Effect::BlockStop { message }]));
+        assert_eq!(held, Ok(vec![Effect::BlockStop { message }]));
     }
     stage.hear(signal(SignalKind::Continue, ""));
     assert!(stage.monitor.holds_stop().is_some(), "it is not done yet");
@@ -317,7 +325,10 @@ fn an_agent_whose_stop_was_not_held_after_all_is_idle() {
 fn a_stop_is_held_so_often_if_the_definition_says_so() {
     let mut stage = Stage::new(&json!({"on_stop": {"action": "signal", "attempts": 2}}));
     for _ in 0..2 {
-        assert!(matches!(stage.hear(stops()).effects(), [Effect::BlockStop { .. }]));
+        assert!(matches!(
+            stage.hear(stops()).as_deref().unwrap_or_default(),
+            [Effect::BlockStop { .. }]
+        ));
     }
     assert_eq!(stage.monitor.holds_stop(), None);
     assert_eq!(escalates(&stage.hear(stops())), Some(About::Stop));
@@ -328,7 +339,7 @@ fn a_stop_is_held_so_often_if_the_definition_says_so() {
 fn on_stop_idle_does_nothing_and_the_agent_is_idle() {
     let mut stage = Stage::new(&json!({}));
     assert_eq!(stage.monitor.holds_stop(), None);
-    assert_eq!(stage.hear(stops()), Reaction::Noted);
+    assert_eq!(stage.hear(stops()), Ok(Vec::new()));
     assert!(nudges(&stage.hear(idle(Source::Hook))));
 }
 

@@ -16,7 +16,9 @@ fn the_options_of_every_decision() {
         assert_eq!(names(about), ["retry", "skip", "fail"]);
     }
     let asked = Stage::new(&json!({})).hear(prompt(PromptType::Permission));
-    let [Effect::Escalate { options, .. }] = asked.effects() else { panic!("{asked:?}") };
+    let [Effect::Escalate { options, .. }] = asked.as_deref().unwrap_or_default() else {
+        panic!("{asked:?}")
+    };
     assert_eq!(options[0].name, "allow", "number 1");
 }
 
@@ -27,7 +29,7 @@ fn the_first_choice_counts_and_only_those_there_are() {
     let decision = stage.monitor.waits_for().unwrap();
     assert_eq!(stage.decide("allow"), dropped(Dropped::NoSuchChoice));
     assert_eq!(stage.monitor.waits_for(), Some(decision), "it is open still");
-    assert_eq!(stage.decide("dismiss"), Reaction::Noted);
+    assert_eq!(stage.decide("dismiss"), Ok(Vec::new()));
     let again = stage.monitor.decided(&stage.agents, decision, "fail", None, second(9));
     assert_eq!(again, dropped(Dropped::NoDecision));
 }
@@ -60,7 +62,7 @@ fn a_chosen_nudge_says_what_the_person_says() {
     let decision = stage.monitor.waits_for().unwrap();
     let told = stage.monitor.decided(&stage.agents, decision, "nudge", Some("use main"), second(9));
     let nudge = Effect::Nudge { rest: 1, message: "use main".to_owned() };
-    assert_eq!(told, Reaction::Act(vec![nudge]));
+    assert_eq!(told, Ok(vec![nudge]));
     assert_eq!(stage.monitor.may_nudge(&stage.agents, 1), Ok(()));
     let again = stage.hear_all([works(), idle(Source::Hook)]);
     assert_eq!(escalates(&again), Some(About::Idle), "the next rest is another matter");
@@ -72,10 +74,12 @@ fn a_chosen_nudge_waits_until_the_agent_is_idle() {
     stage.hear(signal(SignalKind::Escalate, "which branch?"));
     let decision = stage.monitor.waits_for().unwrap();
     let told = stage.monitor.decided(&stage.agents, decision, "nudge", Some("main"), second(9));
-    assert_eq!(told, Reaction::Noted, "it works still");
-    assert_eq!(stage.hear(works()), Reaction::Noted);
+    assert_eq!(told, Ok(Vec::new()), "it works still");
+    assert_eq!(stage.hear(works()), Ok(Vec::new()));
     let nudged = stage.hear(idle(Source::Hook));
-    assert!(matches!(nudged.effects(), [Effect::Nudge { message, .. }] if message == "main"));
+    assert!(
+        matches!(nudged.as_deref().unwrap_or_default(), [Effect::Nudge { message, .. }] if message == "main")
+    );
     assert!(fails_the_step(&stage.hear_all([works(), idle(Source::Hook)])));
 }
 
@@ -86,7 +90,7 @@ fn a_chosen_nudge_is_not_typed_into_a_prompt() {
     let told = stage.decide("nudge");
     assert_eq!(escalates(&told), Some(About::Prompt(PromptType::Permission)), "it asks, first");
     let worked = stage.hear(works());
-    assert!(matches!(worked.effects(), [Effect::DismissDecision { .. }]));
+    assert!(matches!(worked.as_deref().unwrap_or_default(), [Effect::DismissDecision { .. }]));
     assert!(nudges(&stage.hear(idle(Source::Hook))));
 }
 
@@ -97,7 +101,7 @@ fn allow_and_deny_answer_that_very_prompt() {
         stage.hear(prompt(PromptType::Permission));
         let rest = stage.agent().rest().unwrap();
         let answer = Effect::Answer { rest, allow, message: None };
-        assert_eq!(stage.decide(choice), Reaction::Act(vec![answer]));
+        assert_eq!(stage.decide(choice), Ok(vec![answer]));
         assert_eq!(stage.hear(prompt(PromptType::Permission)), dropped(Dropped::Duplicate));
     }
 }
@@ -108,7 +112,10 @@ fn a_turn_that_is_over_ends_the_decision_about_its_prompt() {
     stage.hear(prompt(PromptType::Permission));
     let over = stage.hear(idle(Source::Hook));
     assert!(
-        matches!(over.effects(), [Effect::DismissDecision { .. }, Effect::Nudge { .. }]),
+        matches!(
+            over.as_deref().unwrap_or_default(),
+            [Effect::DismissDecision { .. }, Effect::Nudge { .. }]
+        ),
         "somebody has answered: {over:?}"
     );
     // What else a person is asked stays.
@@ -130,7 +137,7 @@ fn another_prompt_is_asked_about_when_the_first_is_decided() {
 fn attach_leaves_the_prompt_to_the_person() {
     let mut stage = Stage::new(&json!({}));
     stage.hear(prompt(PromptType::Question));
-    assert_eq!(stage.decide("attach"), Reaction::Act(vec![Effect::Attach]));
+    assert_eq!(stage.decide("attach"), Ok(vec![Effect::Attach]));
     assert_eq!(stage.hear(prompt(PromptType::Question)), dropped(Dropped::Duplicate));
     assert!(nudges(&stage.hear_all([works(), idle(Source::Hook)])));
 }
@@ -140,7 +147,10 @@ fn retry_starts_the_agent_or_the_gate_again() {
     for happening in [exits(), fails(FailureKind::NoNetwork)] {
         let mut stage = Stage::new(&json!({}));
         stage.hear(happening);
-        assert!(matches!(stage.decide("retry").effects(), [Effect::Recover { .. }]));
+        assert!(matches!(
+            stage.decide("retry").as_deref().unwrap_or_default(),
+            [Effect::Recover { .. }]
+        ));
     }
     let mut stage = Stage::new(&json!({"on_idle": {"action": "gate", "run": "make"}}));
     let gate = runs_gate(&stage.hear(idle(Source::Hook))).unwrap();
@@ -150,7 +160,9 @@ fn retry_starts_the_agent_or_the_gate_again() {
     assert_eq!(escalates(&stage.gate_ends(again, Some(1))), Some(About::Gate));
     stage.hear(prompt(PromptType::Permission));
     let both = stage.decide("retry");
-    let [Effect::RunGate { gate, .. }, Effect::Escalate { about, .. }] = both.effects() else {
+    let [Effect::RunGate { gate, .. }, Effect::Escalate { about, .. }] =
+        both.as_deref().unwrap_or_default()
+    else {
         panic!("{both:?}")
     };
     assert_eq!(*about, About::Prompt(PromptType::Permission), "it waited for the decision");
@@ -174,9 +186,9 @@ fn an_agent_that_works_again_by_itself_needs_no_decision() {
         stage.hear(happening);
         let decision = stage.monitor.waits_for().unwrap();
         let worked = stage.hear(works());
-        assert_eq!(worked, Reaction::Act(vec![Effect::DismissDecision { decision }]));
+        assert_eq!(worked, Ok(vec![Effect::DismissDecision { decision }]));
         assert_eq!(stage.monitor.waits_for(), None);
-        assert_eq!(stage.hear(works()), Reaction::Noted);
+        assert_eq!(stage.hear(works()), Ok(Vec::new()));
     }
 }
 
@@ -186,10 +198,10 @@ fn what_the_agent_asks_for_is_not_dismissed_by_the_end_of_its_own_call() {
     for before in [works(), prompt(PromptType::Permission)] {
         let mut stage = Stage::new(&json!({}));
         stage.hear_all([before, signal(SignalKind::Escalate, "help")]);
-        assert_eq!(stage.hear(works()), Reaction::Noted);
+        assert_eq!(stage.hear(works()), Ok(Vec::new()));
         assert_eq!(stage.hear(idle(Source::Hook)), dropped(Dropped::SignalStored));
         let worked = stage.hear(works());
-        assert!(matches!(worked.effects(), [Effect::DismissDecision { .. }]));
+        assert!(matches!(worked.as_deref().unwrap_or_default(), [Effect::DismissDecision { .. }]));
         assert!(nudges(&stage.hear(idle(Source::Hook))), "nothing is stored any more");
     }
 }
@@ -199,7 +211,7 @@ fn a_prompt_told_of_again_does_not_make_the_signal_look_old() {
     let mut stage = Stage::new(&json!({}));
     stage.hear_all([prompt(PromptType::Permission), signal(SignalKind::Escalate, "help")]);
     assert_eq!(stage.hear(prompt(PromptType::Permission)), dropped(Dropped::SignalStored));
-    assert_eq!(stage.hear(works()), Reaction::Noted);
+    assert_eq!(stage.hear(works()), Ok(Vec::new()));
     assert!(stage.monitor.waits_for().is_some());
 }
 
@@ -209,7 +221,7 @@ fn our_own_nudge_does_not_dismiss_what_the_agent_asks_for() {
     // Idle is heard first, and the nudge is on its way when the signal comes.
     assert!(nudges(&stage.hear(idle(Source::Hook))));
     assert_eq!(escalates(&stage.hear(signal(SignalKind::Escalate, "help"))), Some(About::Signal));
-    assert_eq!(stage.hear(works()), Reaction::Noted, "it reads the nudge");
+    assert_eq!(stage.hear(works()), Ok(Vec::new()), "it reads the nudge");
     assert!(stage.monitor.waits_for().is_some());
 }
 
@@ -221,7 +233,7 @@ fn the_same_signal_twice_asks_once_and_another_one_anew() {
     assert_eq!(stage.hear(escalate("a")), dropped(Dropped::Duplicate));
     let other = stage.hear(escalate("b"));
     assert!(matches!(
-        other.effects(),
+        other.as_deref().unwrap_or_default(),
         [Effect::DismissDecision { .. }, Effect::Escalate { question, .. }] if question == "b"
     ));
 }
@@ -242,7 +254,7 @@ fn the_end_of_the_pipeline_closes_what_is_open() {
     stage.hear(prompt(PromptType::Question));
     let decision = stage.monitor.waits_for().unwrap();
     let ended = stage.monitor.end();
-    assert_eq!(ended, Reaction::Act(vec![Effect::DismissDecision { decision }]));
+    assert_eq!(ended, Ok(vec![Effect::DismissDecision { decision }]));
     let late = stage.monitor.decided(&stage.agents, decision, "fail", None, second(9));
     assert_eq!(late, dropped(Dropped::Ended));
 }
@@ -254,7 +266,7 @@ fn a_tool_that_asks_waits_for_its_hosts_question() {
         let mut stage = Stage::new(&json!({}));
         let waits = stage.hear(calls(kind));
         let until = second(stage.now + 3);
-        assert_eq!(waits, Reaction::Act(vec![Effect::WaitUntil(until)]));
+        assert_eq!(waits, Ok(vec![Effect::WaitUntil(until)]));
         let asked = stage.hear_at(prompt(kind), stage.now);
         assert_eq!(escalates(&asked), Some(About::Prompt(kind)));
         let late = stage.monitor.timer_fired(&stage.agents, until);

@@ -128,12 +128,9 @@ impl Explorer {
         let reaction = monitor.hear(happening, &agents, heard, second(now));
         let agent = agents.get(AGENT).unwrap();
         match &reaction {
-            Reaction::Act(effects) => {
-                assert!(!effects.is_empty());
-                self.visited.acted += 1;
-            }
-            Reaction::Noted => self.visited.noted += 1,
-            Reaction::Dropped(why) => {
+            Ok(effects) if effects.is_empty() => self.visited.noted += 1,
+            Ok(_) => self.visited.acted += 1,
+            Err(why) => {
                 assert!(!why.words().is_empty());
                 self.visited.dropped += 1;
             }
@@ -157,12 +154,12 @@ impl Explorer {
                 }
             }
         }
-        check_effects(reaction.effects(), before, &monitor);
+        check_effects(reaction.as_deref().unwrap_or_default(), before, &monitor);
         if let (Some(gate), Some(exit)) = (runs_gate(&reaction), self.gate) {
             let before = monitor.clone();
             let ended = monitor.gate_ended(&agents, gate, Some(exit), "output", second(now));
             assert_eq!((advances(&ended), escalates(&ended).is_some()), (exit == 0, exit != 0));
-            check_effects(ended.effects(), &before, &monitor);
+            check_effects(ended.as_deref().unwrap_or_default(), &before, &monitor);
         }
         // To a step that is over the agent does not matter.
         let agent = agents.get(AGENT).filter(|_| monitor.agent().is_some());
@@ -172,28 +169,34 @@ impl Explorer {
     }
 }
 
-fn check_exit(reaction: &Reaction, was: AgentState) {
+fn check_exit(reaction: &MonitorResult, was: AgentState) {
     if was.is_over() {
         let again = [dropped(Dropped::Duplicate), dropped(Dropped::GateRuns)];
         assert!(again.contains(reaction), "{reaction:?}");
         return;
     }
-    let asks = matches!(reaction.effects(), [.., Effect::Escalate { about: About::Dead, .. }]);
+    let asks = matches!(
+        reaction.as_deref().unwrap_or_default(),
+        [.., Effect::Escalate { about: About::Dead, .. }]
+    );
     assert!(asks || *reaction == dropped(Dropped::GateRuns), "{reaction:?}");
 }
 
-fn check_works(reaction: &Reaction, before: &Monitor) {
+fn check_works(reaction: &MonitorResult, before: &Monitor) {
     match before.waits_for() {
         Some(decision) => {
-            assert_eq!(reaction.effects(), [Effect::DismissDecision { decision }]);
+            assert_eq!(
+                reaction.as_deref().unwrap_or_default(),
+                [Effect::DismissDecision { decision }]
+            );
         }
-        None => assert_eq!(*reaction, Reaction::Noted),
+        None => assert_eq!(*reaction, Ok(Vec::new())),
     }
 }
 
 /// Checks what came of idleness or a prompt; returns the rest, if something was done about it.
 fn check_rest(
-    reaction: &Reaction,
+    reaction: &MonitorResult,
     kind: usize,
     before: &Monitor,
     monitor: &Monitor,
@@ -201,7 +204,7 @@ fn check_rest(
 ) -> Option<u64> {
     let agent = agents.get(AGENT).unwrap();
     // A turn that is over ends the decision about its prompt.
-    let effects = match reaction.effects() {
+    let effects = match reaction.as_deref().unwrap_or_default() {
         [Effect::DismissDecision { decision }, rest @ ..] if kind == HOOK_IDLE => {
             assert_eq!(before.waits_for(), Some(*decision));
             rest
@@ -210,10 +213,10 @@ fn check_rest(
     };
     let [effect] = effects else {
         match reaction {
-            Reaction::Act(_) if effects.is_empty() => {}
-            Reaction::Dropped(Dropped::Waiting) => assert!(before.waits_for().is_some()),
-            Reaction::Dropped(Dropped::Uncounted(_)) => assert!(kind != HOOK_IDLE),
-            Reaction::Dropped(Dropped::Duplicate | Dropped::GateRuns) => {}
+            Ok(all) if !all.is_empty() && effects.is_empty() => {}
+            Err(Dropped::Waiting) => assert!(before.waits_for().is_some()),
+            Err(Dropped::Uncounted(_)) => assert!(kind != HOOK_IDLE),
+            Err(Dropped::Duplicate | Dropped::GateRuns) => {}
             other => panic!("{other:?} after {kind}"),
         }
         return None;

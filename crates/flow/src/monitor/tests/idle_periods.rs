@@ -111,7 +111,7 @@ fn run(definition: &Value, periods: &[Period]) -> Vec<(usize, usize)> {
             } else {
                 monitor.timer_fired(&agents, time(now))
             };
-            for effect in reaction.effects() {
+            for effect in reaction.as_deref().unwrap_or_default() {
                 match effect {
                     Effect::Nudge { rest, .. } => nudge = Some((now + period.typing, *rest)),
                     Effect::Escalate { .. } => counts.1 += 1,

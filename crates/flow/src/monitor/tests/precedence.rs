@@ -9,7 +9,7 @@ fn complete_advances_while_idleness_is_pending() {
         {"action": "nudge", "attempts": "forever", "cooldown": "1h"}}));
     assert!(nudges(&stage.hear(idle(Source::Hook))));
     let pending = stage.hear_all([works(), idle(Source::Hook)]);
-    assert!(matches!(pending.effects(), [Effect::WaitUntil(_)]));
+    assert!(matches!(pending.as_deref().unwrap_or_default(), [Effect::WaitUntil(_)]));
     assert!(advances(&stage.hear(complete())));
     let fired = stage.monitor.timer_fired(&stage.agents, second(100_000));
     assert_eq!(fired, dropped(Dropped::Stale), "the signal won");
@@ -54,7 +54,7 @@ fn idle_from_a_hook_and_then_from_the_log_act_once() {
         json!({"on_idle": {"action": "gate", "run": "make", "attempts": 5}}),
     ] {
         let mut stage = Stage::new(&definition);
-        assert_eq!(stage.hear(idle(Source::Hook)).effects().len(), 1);
+        assert_eq!(stage.hear(idle(Source::Hook)).as_deref().unwrap_or_default().len(), 1);
         for source in [Source::Log, Source::Notification, Source::Hook, Source::Log] {
             assert_eq!(stage.hear(idle(source)), dropped(Dropped::Duplicate));
         }
@@ -94,7 +94,7 @@ fn events_of_an_unknown_agent_are_dropped_first_of_all() {
 #[test]
 fn a_pipeline_that_ended_outranks_staleness() {
     let mut stage = Stage::new(&json!({}));
-    assert_eq!(stage.monitor.end(), Reaction::Noted);
+    assert_eq!(stage.monitor.end(), Ok(Vec::new()));
     for happening in [complete(), idle(Source::Hook), prompt(PromptType::Question), exits()] {
         assert_eq!(stage.hear(happening), dropped(Dropped::Ended));
     }
@@ -127,12 +127,16 @@ fn failures_and_ends_count_while_the_step_waits() {
     let mut stage = Stage::new(&json!({"on_idle": "escalate"}));
     stage.hear(idle(Source::Hook));
     let failed = stage.hear(fails(FailureKind::RateLimited));
-    let [Effect::DismissDecision { .. }, Effect::Escalate { about, .. }] = failed.effects() else {
+    let [Effect::DismissDecision { .. }, Effect::Escalate { about, .. }] =
+        failed.as_deref().unwrap_or_default()
+    else {
         panic!("{failed:?}")
     };
     assert_eq!(*about, About::Error(FailureKind::RateLimited));
     let dead = stage.hear(exits());
-    let [Effect::DismissDecision { .. }, Effect::Escalate { about, .. }] = dead.effects() else {
+    let [Effect::DismissDecision { .. }, Effect::Escalate { about, .. }] =
+        dead.as_deref().unwrap_or_default()
+    else {
         panic!("{dead:?}")
     };
     assert_eq!(*about, About::Dead);
@@ -157,10 +161,11 @@ fn complete_advances_whatever_was_before() {
         let waited = stage.monitor.waits_for();
         let reaction = stage.hear(complete());
         assert!(advances(&reaction), "{happenings:?}");
-        let dismissed = reaction.effects().iter().find_map(|effect| match effect {
-            Effect::DismissDecision { decision } => Some(*decision),
-            _ => None,
-        });
+        let dismissed =
+            reaction.as_deref().unwrap_or_default().iter().find_map(|effect| match effect {
+                Effect::DismissDecision { decision } => Some(*decision),
+                _ => None,
+            });
         assert_eq!(dismissed, waited, "what was open is closed");
         assert_eq!(stage.hear(complete()), dropped(Dropped::Stale), "once");
     }
@@ -170,7 +175,7 @@ fn complete_advances_whatever_was_before() {
 fn complete_in_the_agents_words() {
     let mut stage = Stage::new(&json!({}));
     let done = stage.hear(signal(SignalKind::Complete, "all green"));
-    assert_eq!(done, Reaction::Act(vec![Effect::Advance { why: "all green".to_owned() }]));
+    assert_eq!(done, Ok(vec![Effect::Advance { why: "all green".to_owned() }]));
 }
 
 #[test]
@@ -198,7 +203,7 @@ fn a_new_idle_after_the_attempts_are_used_up_escalates_once() {
         for source in [Source::Notification, Source::Log, Source::Hook] {
             assert_eq!(stage.hear(idle(source)), dropped(Dropped::Waiting));
         }
-        assert_eq!(stage.decide("dismiss"), Reaction::Noted);
+        assert_eq!(stage.decide("dismiss"), Ok(Vec::new()));
         assert_eq!(stage.hear(idle(Source::Log)), dropped(Dropped::Duplicate));
     }
     let mut stage = Stage::new(&json!({"on_idle": {"action": "nudge", "attempts": "forever"}}));
@@ -213,7 +218,7 @@ fn continue_starts_the_counts_of_idleness_anew() {
     let mut stage = Stage::new(&json!({}));
     assert!(nudges(&stage.hear(idle(Source::Hook))));
     stage.hear(works());
-    assert_eq!(stage.hear(signal(SignalKind::Continue, "")), Reaction::Noted);
+    assert_eq!(stage.hear(signal(SignalKind::Continue, "")), Ok(Vec::new()));
     assert!(nudges(&stage.hear(idle(Source::Hook))), "it is not stored either");
     let again = stage.hear_all([works(), idle(Source::Hook)]);
     assert_eq!(escalates(&again), Some(About::Idle));
@@ -245,8 +250,8 @@ fn an_agent_that_has_just_started_does_not_rest() {
     stage.agents = Agents::default();
     let mut fresh = report(Source::Hook);
     fresh.fresh = true;
-    assert_eq!(stage.hear(Happening::AgentIdle(fresh)), Reaction::Noted);
-    assert_eq!(stage.hear(works()), Reaction::Noted);
+    assert_eq!(stage.hear(Happening::AgentIdle(fresh)), Ok(Vec::new()));
+    assert_eq!(stage.hear(works()), Ok(Vec::new()));
     assert!(advances(&stage.hear(idle(Source::Hook))));
 }
 
@@ -259,7 +264,7 @@ fn a_second_visit_begins_anew() {
     assert_eq!(escalates(&asked), Some(About::Idle));
     let old = stage.monitor.waits_for().unwrap();
     let entered = stage.monitor.enter(AGENT, Reactions::default(), second(stage.now));
-    assert_eq!(entered.effects(), [Effect::DismissDecision { decision: old }]);
+    assert_eq!(entered.as_deref().unwrap_or_default(), [Effect::DismissDecision { decision: old }]);
     assert!(nudges(&stage.hear(idle(Source::Hook))), "keyed by the visit, too");
     let late = stage.monitor.decided(&stage.agents, old, "fail", None, second(stage.now));
     assert_eq!(late, dropped(Dropped::NoDecision), "a decision of the visit before");

@@ -104,7 +104,7 @@ impl Story {
             }
             Turn::TimePasses(seconds) => {
                 self.stage.now += seconds;
-                Reaction::Noted
+                Ok(Vec::new())
             }
             Turn::Timer => monitor.timer_fired(agents, now),
             Turn::GateEnds(exit) => {
@@ -123,7 +123,7 @@ impl Story {
             Turn::Starts => {
                 monitor.started(None, now);
                 self.life += 1;
-                Reaction::Noted
+                Ok(Vec::new())
             }
         };
         let by_person = matches!(turn, Turn::Decides(_));
@@ -133,16 +133,19 @@ impl Story {
     fn check(
         &mut self,
         turn: &Turn,
-        reaction: &Reaction,
+        reaction: &MonitorResult,
         before: &Monitor,
         by_person: bool,
     ) -> Result<(), TestCaseError> {
         let agent = self.stage.agent().clone();
         if !by_person && !matches!(turn, Turn::GivesUp) {
-            check_effects(reaction.effects(), before, &self.stage.monitor);
+            check_effects(reaction.as_deref().unwrap_or_default(), before, &self.stage.monitor);
         }
         if before.agent().is_none() {
-            prop_assert!(reaction.effects().is_empty(), "after the end: {reaction:?}");
+            prop_assert!(
+                reaction.as_deref().unwrap_or_default().is_empty(),
+                "after the end: {reaction:?}"
+            );
             return Ok(());
         }
         if let Turn::Happens(happening) = turn
@@ -154,7 +157,7 @@ impl Story {
                 SignalKind::Continue => self.nudges = 0,
             }
         }
-        for effect in reaction.effects() {
+        for effect in reaction.as_deref().unwrap_or_default() {
             let is_prompt = matches!(agent.state, AgentState::Prompting(_));
             let acts = match effect {
                 Effect::Nudge { rest, message } => {
@@ -215,13 +218,11 @@ impl Story {
         prop_assert!(
             matches!(
                 reaction,
-                Reaction::Dropped(
-                    Dropped::Duplicate
-                        | Dropped::Waiting
-                        | Dropped::SignalStored
-                        | Dropped::GateRuns
-                        | Dropped::CoolingDown
-                )
+                Err(Dropped::Duplicate
+                    | Dropped::Waiting
+                    | Dropped::SignalStored
+                    | Dropped::GateRuns
+                    | Dropped::CoolingDown)
             ) || stage.monitor.waits_until().is_some()
                 || self.stage.monitor.waits_until().is_some(),
             "{:?} was forgotten: {reaction:?}",

@@ -151,19 +151,19 @@ fn result_of(work: &JobWork, outcome: JobOutcome) -> Option<JobResult> {
 }
 
 impl World {
-    fn act(&mut self, act: &Act, stale: Option<&String>) -> Vec<Effect> {
+    fn act(&mut self, act: &Act, stale: Option<&String>) -> Effects {
         let is_agent = self.pipeline().present().is_some_and(|visit| visit.agent.is_some());
         let report = is_agent.then(|| self.report());
         match (act, report) {
             (Act::Job(index, outcome), _) => {
                 let jobs: Vec<_> = self.pipeline().jobs().cloned().collect();
                 if jobs.is_empty() {
-                    return Vec::new();
+                    return Effects::default();
                 }
                 let job = index.get(&jobs);
                 match result_of(&job.work, *outcome) {
                     Some(result) => self.result(job.number, result),
-                    None => Vec::new(),
+                    None => Effects::default(),
                 }
             }
             (Act::Works, Some(report)) => self.hear(Happening::AgentWorking(report)),
@@ -171,7 +171,7 @@ impl World {
             (Act::Asks, Some(_)) => {
                 let name = format!("p{}", self.now);
                 self.hook_asks(&name);
-                Vec::new()
+                Effects::default()
             }
             (Act::Prompts, Some(report)) => {
                 let prompt_type = PromptType::Question;
@@ -196,25 +196,26 @@ impl World {
                 // Only hook processes give up: a pipeline's own question has nobody who could.
                 let waits = |open: &&Inquiry| open.kind != InquiryKind::Escalation;
                 let Some(open) = self.state.inquiries.open().find(waits).cloned() else {
-                    return Vec::new();
+                    return Effects::default();
                 };
                 let ended =
                     crate::inquiries::without_answer(&open, Ending::Expired, "nobody", self.at());
                 self.hear(Happening::DecisionResolved(ended))
             }
             (Act::Cancels, _) => {
-                self.apply(What::PipelineCancelled { id: id(), by: "ann".to_owned() })
+                self.apply(EntryKind::PipelineCancelled { id: id(), by: "ann".to_owned() })
             }
             (Act::Resumes, _) => {
-                let resumed = What::PipelineResumed { id: id(), step: None, by: "ann".to_owned() };
+                let resumed =
+                    EntryKind::PipelineResumed { id: id(), step: None, by: "ann".to_owned() };
                 self.apply(resumed)
             }
             (Act::Fires, _) => match self.pipeline().waits_until() {
                 Some(until) => {
                     self.now = self.now.max(until.as_second());
-                    self.apply(What::TimerFired(id()))
+                    self.apply(EntryKind::TimerFired(id()))
                 }
-                None => Vec::new(),
+                None => Effects::default(),
             },
             (Act::Stale, _) => match stale {
                 Some(agent) => {
@@ -225,9 +226,9 @@ impl World {
                     };
                     self.hear(Happening::AgentIdle(report))
                 }
-                None => Vec::new(),
+                None => Effects::default(),
             },
-            _ => Vec::new(),
+            _ => Effects::default(),
         }
     }
 
@@ -244,6 +245,11 @@ impl World {
             )
         };
         assert!(jobs.iter().filter(of_main).count() <= 1, "two work at once: {jobs:?}");
+        let owed = self.state.outbox.job_ids().map(|job| (job.pipeline, job.number));
+        assert!(
+            owed.eq(pipeline.jobs().map(|job| (id(), job.number))),
+            "what it waits for is owed"
+        );
         if pipeline.is_over() {
             assert!(jobs.is_empty(), "it is over and {jobs:?}");
             assert!(pipeline.question().is_none());

@@ -73,7 +73,7 @@ fn the_pipeline_names_steps_for_its_end() {
         assert_eq!((world.phase(), world.visits().len()), (phase, 2), "{first} {second}");
     }
     let mut world = World::begin(with_ends());
-    world.apply(What::PipelineCancelled { id: id(), by: "ann".to_owned() });
+    world.apply(EntryKind::PipelineCancelled { id: id(), by: "ann".to_owned() });
     assert_eq!(world.phase(), Phase::Running, "what runs is ended first");
     world.ends();
     assert_eq!(world.visits()[1], ("tidy".to_owned(), VisitState::Running));
@@ -86,7 +86,7 @@ fn who_cancels_twice_wants_no_more_steps() {
     let tidy = Some("tidy".to_owned());
     let mut world = World::begin(Plan { on_cancel: tidy, ..plan(vec![shell("a"), shell("tidy")]) });
     for _ in 0..2 {
-        world.apply(What::PipelineCancelled { id: id(), by: "ann".to_owned() });
+        world.apply(EntryKind::PipelineCancelled { id: id(), by: "ann".to_owned() });
         world.ends();
     }
     assert_eq!((world.phase(), world.visits().len()), (Phase::Cancelled, 2));
@@ -101,7 +101,7 @@ fn it_is_taken_up_where_it_stopped() {
     world.exits(0);
     world.exits(1);
     assert_eq!(world.phase(), Phase::Failed);
-    world.apply(What::PipelineResumed { id: id(), step: None, by: "ann".to_owned() });
+    world.apply(EntryKind::PipelineResumed { id: id(), step: None, by: "ann".to_owned() });
     assert_eq!(world.visits()[2], ("b".to_owned(), VisitState::Running));
     world.exits(0);
     world.exits(0);
@@ -122,7 +122,7 @@ fn it_is_taken_up_at_a_step_that_is_named() {
     let error = world.pipeline().may_resume(Some("zz")).unwrap_err();
     assert_eq!(error.to_string(), "pipeline 7k2m9x4q has no step `zz`; there are a, b");
     let step = Some("b".to_owned());
-    world.apply(What::PipelineResumed { id: id(), step, by: "ann".to_owned() });
+    world.apply(EntryKind::PipelineResumed { id: id(), step, by: "ann".to_owned() });
     world.exits(0);
     assert_eq!(world.phase(), Phase::Completed);
     let steps: Vec<String> = world.visits().into_iter().map(|(step, _)| step).collect();
@@ -143,7 +143,7 @@ fn a_command_in_doubt_is_a_persons_to_decide() {
             (Phase::Waiting, ["retry", "skip", "fail"].map(str::to_owned).to_vec())
         );
         let question = NoticeName::Decision(world.question().id.clone());
-        assert!(world.state.notices.contains(&question));
+        assert!(world.state.outbox.notices.contains(&question));
         world.decides(choice);
         assert_eq!(world.phase(), phase, "{choice}");
         if choice == "retry" {
@@ -197,9 +197,9 @@ fn without_its_workspace_nothing_begins() {
     let job = world.job(|work| *work == JobWork::MakeWorkspace);
     world.result(job, JobResult::Failed { why: "the disk is full".to_owned() });
     assert_eq!((world.phase(), world.visits().len()), (Phase::Failed, 0));
-    world.apply(What::PipelineResumed { id: id(), step: None, by: "ann".to_owned() });
+    world.apply(EntryKind::PipelineResumed { id: id(), step: None, by: "ann".to_owned() });
     let job = world.job(|work| *work == JobWork::MakeWorkspace);
-    world.apply(What::PipelineCancelled { id: id(), by: "ann".to_owned() });
+    world.apply(EntryKind::PipelineCancelled { id: id(), by: "ann".to_owned() });
     world.result(job, JobResult::Done { note: None });
     assert_eq!((world.phase(), world.visits().len()), (Phase::Cancelled, 0));
 }
@@ -219,7 +219,7 @@ fn a_person_is_told_at_the_moments_that_are_named() {
             NoticeName::Pipeline(_, moment, _) => Some(*moment),
             _ => None,
         };
-        world.state.notices.iter().filter_map(of).collect()
+        world.state.outbox.notices.iter().filter_map(of).collect()
     };
     assert_eq!(moments(&world), [Moment::Start]);
     world.exits(0);
@@ -234,7 +234,8 @@ fn what_comes_of_a_job_twice_counts_once() {
     world.result(job, exited(Some(0), ""));
     let before = world.state.clone();
     let effects = world.result(job, exited(Some(0), ""));
-    assert_eq!(effects, [Effect::Dropped("nobody waits for the job any more")]);
+    let dropped = Some("nobody waits for the job any more");
+    assert_eq!(effects, Effects { dropped, ..Effects::default() });
     assert_eq!(world.state, before);
 }
 
@@ -246,10 +247,10 @@ fn a_step_that_is_done_is_not_done_again_after_a_cancel() {
     world.starts();
     world.signals(SignalKind::Complete, None);
     // Its agent is being ended.
-    world.apply(What::PipelineCancelled { id: id(), by: "ann".to_owned() });
+    world.apply(EntryKind::PipelineCancelled { id: id(), by: "ann".to_owned() });
     world.ends();
     assert_eq!(world.phase(), Phase::Cancelled);
-    world.apply(What::PipelineResumed { id: id(), step: None, by: "ann".to_owned() });
+    world.apply(EntryKind::PipelineResumed { id: id(), step: None, by: "ann".to_owned() });
     assert_eq!(world.visits()[2], ("c".to_owned(), VisitState::Running));
 }
 
@@ -261,7 +262,7 @@ fn what_ends_by_itself_cannot_be_cancelled() {
     world.exits(0);
     let error = world.pipeline().may_cancel().unwrap_err();
     assert_eq!(error.to_string(), "pipeline 7k2m9x4q is about to end by itself");
-    world.apply(What::PipelineCancelled { id: id(), by: "ann".to_owned() });
+    world.apply(EntryKind::PipelineCancelled { id: id(), by: "ann".to_owned() });
     let job = world.job(|work| *work == JobWork::RemoveWorkspace);
     world.result(job, JobResult::Done { note: None });
     assert_eq!(world.phase(), Phase::Completed);
@@ -280,9 +281,9 @@ fn a_command_that_succeeds_when_its_time_is_over_has_failed() {
 fn a_workspace_that_was_made_is_not_made_again() {
     let mut world = World::begin(with_workspace(true));
     let job = world.job(|work| *work == JobWork::MakeWorkspace);
-    world.apply(What::PipelineCancelled { id: id(), by: "ann".to_owned() });
+    world.apply(EntryKind::PipelineCancelled { id: id(), by: "ann".to_owned() });
     world.result(job, JobResult::Done { note: None });
-    world.apply(What::PipelineResumed { id: id(), step: None, by: "ann".to_owned() });
+    world.apply(EntryKind::PipelineResumed { id: id(), step: None, by: "ann".to_owned() });
     world.exits(0);
     assert_eq!(world.phase(), Phase::Completed);
 }

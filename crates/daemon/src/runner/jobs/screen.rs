@@ -13,7 +13,7 @@ use anyhook_model::{Happening, Source};
 use jiff::Timestamp;
 use tokio::sync::mpsc;
 
-use super::Worker;
+use super::JobRunner;
 use crate::core::Input;
 use crate::session::Session;
 
@@ -31,7 +31,12 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Begins to look.
-    pub(super) fn begin(worker: &Worker, agent: &str, plan: &AgentPlan, session: &Session) -> Self {
+    pub(super) fn begin(
+        runner: &JobRunner,
+        agent: &str,
+        plan: &AgentPlan,
+        session: &Session,
+    ) -> Self {
         let host = plan.host.as_deref().and_then(anyhook_hosts::find);
         let looker = Looker {
             agent: agent.to_owned(),
@@ -40,7 +45,7 @@ impl Watch {
             shown: None,
             looks_without: 0,
         };
-        let inputs = worker.inputs.clone();
+        let inputs = runner.inputs.clone();
         let (end, ends) = channel::<()>();
         let look = move || {
             let mut looker = looker;

@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, thread};
 
-use anyhook_flow::pipeline::{JobResult, JobWork};
+use anyhook_flow::JobId;
+use anyhook_flow::pipeline::{JobRequest, JobResult, JobWork};
 use anyhook_hosts::wiring::Scope;
-use anyhook_model::RecordId;
 use anyhook_model::daemon::{RefusalCode, Response};
 use anyhook_model::pipeline::AgentPlan;
 use tokio::sync::oneshot;
 
+use super::JobRunner;
 use super::command::{failed, forget_values, result};
 use super::screen::Watch;
-use super::{Order, Worker};
 use crate::core::refusal;
 use crate::launch::{self, Additions, Warning};
 use crate::session::Session;
@@ -28,25 +28,25 @@ const LONGEST_PAUSE: u64 = 30;
 /// What an agent that is taken up again is told, if nobody says anything else.
 const GO_ON: &str = "Go on where you stopped.";
 
-impl Worker {
+impl JobRunner {
     /// Starts an agent, unless an earlier daemon has, and waits for its end.
-    pub(super) fn run_agent(&self, order: &Order) -> JobResult {
-        let (Some(plan), Some(agent)) = (order.agent_plan(), &order.agent) else {
+    pub(super) fn run_agent(&self, request: &JobRequest) -> JobResult {
+        let (Some(plan), Some(agent)) = (request.agent_plan(), &request.agent) else {
             return failed("there is no such agent");
         };
-        let folder = self.folders().job(&order.plan.id, order.job.number);
-        let session = self.session(&order.plan.id, order.job.number);
+        let folder = self.folders().job(&request.id());
+        let session = self.session(&request.id());
         if matches!(task::stand(&folder), Ok(Stand::NotBegun)) {
-            thread::sleep(pause(&order.job.work));
+            thread::sleep(pause(&request.job.work));
         }
         match task::stand(&folder) {
-            Ok(Stand::NotBegun) => match self.start_agent(order, plan, agent, &session) {
-                Ok((warning, to_type)) => self.tell_started(order, warning, to_type),
+            Ok(Stand::NotBegun) => match self.start_agent(request, plan, agent, &session) {
+                Ok((warning, to_type)) => self.tell_started(request, warning, to_type),
                 Err(why) => return JobResult::Failed { why },
             },
             // It was begun, and whoever began it was killed before it could say so.
-            Ok(_) if order.session != Some(order.job.number) => {
-                self.tell_started(order, None, None);
+            Ok(_) if request.session != Some(request.job.number) => {
+                self.tell_started(request, None, None);
             }
             Ok(_) => {}
             Err(error) => return JobResult::Failed { why: error.to_string() },
@@ -61,21 +61,21 @@ impl Worker {
         }
     }
 
-    fn tell_started(&self, order: &Order, warning: Option<String>, to_type: Option<String>) {
+    fn tell_started(&self, request: &JobRequest, warning: Option<String>, to_type: Option<String>) {
         let started = JobResult::Started { warning, to_type };
-        self.tell(&order.plan.id, order.job.number, started);
+        self.tell(request.id(), started);
     }
 
     fn start_agent(
         &self,
-        order: &Order,
+        request: &JobRequest,
         plan: &AgentPlan,
         agent: &str,
         session: &Session,
     ) -> Result<(Option<String>, Option<String>), String> {
         Session::check().map_err(|error| error.to_string())?;
-        let prompt = prompt(order, plan);
-        let mut variables = self.environment(order)?;
+        let prompt = prompt(request, plan);
+        let mut variables = self.environment(request)?;
         variables.extend(plan.env.clone());
         let home = variables.get("HOME").map(PathBuf::from).or(self.home.clone());
         let home = home.unwrap_or_else(|| PathBuf::from("/"));
@@ -92,7 +92,7 @@ impl Worker {
             folder: Path::new(&plan.cwd),
             variables: &variables,
             prompt: prompt.as_deref().filter(|_| !plan.places_prompt),
-            resume: order.resume.as_deref(),
+            resume: request.resume.as_deref(),
             state: Some(&self.state),
         };
         let own = session.folder.join("settings");
@@ -100,7 +100,7 @@ impl Worker {
             launch::prepare(&start, &user, &self.binary, &own)
                 .map_err(|error| format!("its settings cannot be written: {error}"))?;
         let run = format!("{} \"$@\"", plan.run.text.trim_end());
-        let mut task = self.task(order, &run, plan.run.values.clone(), PathBuf::from(&plan.cwd));
+        let mut task = self.task(request, &run, plan.run.values.clone(), PathBuf::from(&plan.cwd));
         task.variables.extend(plan.env.clone());
         task.variables.extend(given);
         task.variables.insert("ANYHOOK_PROMPT".to_owned(), prompt.unwrap_or_default());
@@ -112,15 +112,15 @@ impl Worker {
     }
 
     /// Returns the environment of a pipeline's commands.
-    fn environment(&self, order: &Order) -> Result<BTreeMap<String, String>, String> {
-        let file = self.folders().environment(&order.plan.id);
+    fn environment(&self, request: &JobRequest) -> Result<BTreeMap<String, String>, String> {
+        let file = self.folders().environment(&request.plan.id);
         let bytes = fs::read(&file).map_err(|error| format!("`{}`: {error}", file.display()))?;
         serde_json::from_slice(&bytes).map_err(|error| format!("`{}`: {error}", file.display()))
     }
 
     /// Ends an agent in the background, and answers the client that asked for it.
-    pub fn kill(&self, (pipeline, job): (&RecordId, u32), answer: oneshot::Sender<Response>) {
-        let session = self.session(pipeline, job);
+    pub fn kill(&self, job: &JobId, answer: oneshot::Sender<Response>) {
+        let session = self.session(job);
         thread::spawn(move || {
             let response = match session.end() {
                 Ok(()) => Response::Done,
@@ -138,13 +138,13 @@ fn pause(work: &JobWork) -> Duration {
 }
 
 /// Returns what an agent is told to do when it is started.
-fn prompt(order: &Order, plan: &AgentPlan) -> Option<String> {
-    let JobWork::Agent { message, append, .. } = &order.job.work else { return None };
+fn prompt(request: &JobRequest, plan: &AgentPlan) -> Option<String> {
+    let JobWork::Agent { message, append, .. } = &request.job.work else { return None };
     // What it was told at first it still knows.
-    let own = if order.resume.is_some() { Some(GO_ON) } else { plan.prompt.as_deref() };
+    let own = if request.resume.is_some() { Some(GO_ON) } else { plan.prompt.as_deref() };
     match (own, message) {
         (own, None) => own.map(str::to_owned),
-        (Some(own), Some(message)) if *append && order.resume.is_none() => {
+        (Some(own), Some(message)) if *append && request.resume.is_none() => {
             Some(format!("{own}\n\n{message}"))
         }
         (_, Some(message)) => Some(message.clone()),

@@ -13,13 +13,13 @@ const COME_BACK: Duration = Duration::from_secs(10);
 
 /// Who waits for which decision.
 #[derive(Debug, Default)]
-pub struct Waiting {
+pub struct Waiters {
     by_inquiry: HashMap<RecordId, Vec<oneshot::Sender<Response>>>,
     /// Decisions whose hook process has yet to come back, and until when it may.
     expected: HashMap<RecordId, Instant>,
 }
 
-impl Waiting {
+impl Waiters {
     /// Expects whoever waited for these to come back.
     pub fn expect<'all>(&mut self, open: impl Iterator<Item = &'all Inquiry>) {
         let end = Instant::now() + COME_BACK;

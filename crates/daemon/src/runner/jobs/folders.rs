@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhook_engine::atomic_file::{AtomicFile, make_private};
+use anyhook_flow::JobId;
 use anyhook_model::{RecordId, StateDir};
 
 /// The folders of all pipelines.
@@ -26,8 +27,8 @@ impl PipelineFolders {
     }
 
     /// Returns the folder of a job.
-    pub fn job(&self, pipeline: &RecordId, job: u32) -> PathBuf {
-        self.of(pipeline).join("jobs").join(job.to_string())
+    pub fn job(&self, job: &JobId) -> PathBuf {
+        self.of(&job.pipeline).join("jobs").join(job.number.to_string())
     }
 
     /// Returns the file with the environment of a pipeline's commands.

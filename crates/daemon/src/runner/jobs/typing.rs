@@ -4,13 +4,14 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhook_flow::pipeline::JobResult;
+use anyhook_flow::JobId;
+use anyhook_flow::pipeline::{JobRequest, JobResult};
+use anyhook_model::PromptType;
 use anyhook_model::daemon::{RefusalCode, Response, Send};
-use anyhook_model::{PromptType, RecordId};
 use tokio::sync::oneshot;
 
 use super::command::failed;
-use super::{Order, TypedInto, Worker};
+use super::{JobRunner, TypedInto};
 use crate::core::{Input, refusal};
 use crate::session::{Session, SessionError};
 
@@ -109,25 +110,24 @@ fn result(typed: Result<(), NotTyped>) -> JobResult {
     }
 }
 
-impl Worker {
+impl JobRunner {
     /// Types a message, if the agent still is idle.
-    pub(super) fn nudge(&self, order: &Order, rest: u64, message: &str) -> JobResult {
-        let (Some(session), Some(agent)) = (self.session_of(order), &order.agent) else {
+    pub(super) fn nudge(&self, request: &JobRequest, rest: u64, message: &str) -> JobResult {
+        let (Some(session), Some(agent)) = (self.session_of(request), &request.agent) else {
             return failed("the agent has no session");
         };
-        let (pipeline, job) = (order.plan.id.clone(), order.job.number);
-        let into = TypedInto { pipeline, rest, job };
-        let desk = Desk { session: &session, host: host_of(order) };
+        let into = TypedInto { job: request.id(), rest };
+        let desk = Desk { session: &session, host: host_of(request) };
         result(desk.type_line(message, || self.tell_of_input(agent.clone(), Some(into))))
     }
 
     /// Types the prompt of an agent that does not take it on its command line, when its screen has
     /// come to rest and shows no dialog.
-    pub(super) fn type_prompt(&self, order: &Order, message: &str) -> JobResult {
-        let (Some(session), Some(agent)) = (self.session_of(order), &order.agent) else {
+    pub(super) fn type_prompt(&self, request: &JobRequest, message: &str) -> JobResult {
+        let (Some(session), Some(agent)) = (self.session_of(request), &request.agent) else {
             return failed("the agent has no session");
         };
-        let desk = Desk { session: &session, host: host_of(order) };
+        let desk = Desk { session: &session, host: host_of(request) };
         let until = Instant::now() + READY_LIMIT;
         let (mut last, mut same) = (String::new(), 0);
         while same < READY_LOOKS {
@@ -161,19 +161,19 @@ impl Worker {
     /// asked about.
     pub(super) fn answer(
         &self,
-        order: &Order,
+        request: &JobRequest,
         rest: u64,
         wanted: Wanted<'_>,
         (about, prompt): (Option<&str>, Option<PromptType>),
     ) -> JobResult {
-        let Some(session) = self.session_of(order) else {
+        let Some(session) = self.session_of(request) else {
             return failed("the agent has no session");
         };
-        let Some(host) = host_of(order).and_then(anyhook_hosts::find) else {
+        let Some(host) = host_of(request).and_then(anyhook_hosts::find) else {
             return failed("nobody knows the dialogs of this agent");
         };
         let _alone = KEYBOARD.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(obsolete) = self.still_at_prompt(order, rest) {
+        if let Err(obsolete) = self.still_at_prompt(request, rest) {
             return obsolete;
         }
         let until = Instant::now() + LIMIT;
@@ -204,7 +204,7 @@ impl Worker {
                 // One key at a time: the next is counted from where the mark is then.
                 if pressed.is_none_or(|pressed| pressed.elapsed() > PRESS_AGAIN) {
                     // Once it went on, a dialog with the same words is another.
-                    if pressed.is_some() && self.still_at_prompt(order, rest).is_err() {
+                    if pressed.is_some() && self.still_at_prompt(request, rest).is_err() {
                         return JobResult::Done { note: None };
                     }
                     if let Err(error) = session.press(*key) {
@@ -223,24 +223,24 @@ impl Worker {
         }
     }
 
-    fn session_of(&self, order: &Order) -> Option<Session> {
-        Some(self.session(&order.plan.id, order.session?))
+    fn session_of(&self, request: &JobRequest) -> Option<Session> {
+        Some(self.session(&JobId { number: request.session?, ..request.id() }))
     }
 
     /// Types something in the background, and answers the client that asked for it; with force,
     /// even into a dialog.
     pub fn type_to(
         &self,
-        (pipeline, job): (&RecordId, u32),
+        job: &JobId,
         send: Send,
         host: Option<String>,
         answer: oneshot::Sender<Response>,
     ) {
-        let (worker, session) = (self.clone(), self.session(pipeline, job));
+        let (runner, session) = (self.clone(), self.session(job));
         thread::spawn(move || {
             let Send { agent, text, force, .. } = send;
             let desk = Desk { session: &session, host: host.as_deref().filter(|_| !force) };
-            let typed = desk.type_line(&text, || worker.tell_of_input(agent, None));
+            let typed = desk.type_line(&text, || runner.tell_of_input(agent, None));
             let response = match typed {
                 Ok(()) => Response::Done,
                 Err(NotTyped::Obsolete(why) | NotTyped::Failed(why)) => {
@@ -253,6 +253,6 @@ impl Worker {
     }
 }
 
-fn host_of(order: &Order) -> Option<&str> {
-    order.agent_plan().and_then(|plan| plan.host.as_deref())
+fn host_of(request: &JobRequest) -> Option<&str> {
+    request.agent_plan().and_then(|plan| plan.host.as_deref())
 }

@@ -3,38 +3,40 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhook_flow::pipeline::{JobResult, JobWork};
+use anyhook_flow::JobId;
+use anyhook_flow::pipeline::{JobRequest, JobResult, JobWork};
 use anyhook_model::pipeline::WorkspaceKind;
 
-use super::{Order, Worker};
+use super::JobRunner;
 use crate::launch;
 use crate::task::{self, Stand, TASK_VERSION, Task};
 
 /// So much of the end of what a command printed is stored and told.
 const OUTPUT: usize = 4_096;
 
-impl Worker {
-    pub(super) fn run_shell(&self, order: &Order) -> JobResult {
-        let Some(shell) = order.shell() else { return failed("there is no such step") };
-        let cwd = PathBuf::from(&order.plan.workspace.root);
+impl JobRunner {
+    pub(super) fn run_shell(&self, request: &JobRequest) -> JobResult {
+        let Some(shell) = request.shell() else { return failed("there is no such step") };
+        let cwd = PathBuf::from(&request.plan.workspace.root);
         let task = Task {
             timeout_ms: shell.timeout_ms,
-            ..self.task(order, &shell.run.text, shell.run.values.clone(), cwd)
+            ..self.task(request, &shell.run.text, shell.run.values.clone(), cwd)
         };
-        self.run_task(order, &task)
+        self.run_task(request, &task)
     }
 
-    pub(super) fn run_gate(&self, order: &Order, run: &str, timeout_ms: u64) -> JobResult {
-        let Some(plan) = order.agent_plan() else { return failed("there is no such agent") };
-        let cwd = PathBuf::from(&order.plan.workspace.root);
+    pub(super) fn run_gate(&self, request: &JobRequest, run: &str, timeout_ms: u64) -> JobResult {
+        let Some(plan) = request.agent_plan() else { return failed("there is no such agent") };
+        let cwd = PathBuf::from(&request.plan.workspace.root);
         let mut values = plan.gate_values.clone();
-        values.extend(order.agent.iter().map(|agent| ("ANYHOOK_AGENT".to_owned(), agent.clone())));
+        values
+            .extend(request.agent.iter().map(|agent| ("ANYHOOK_AGENT".to_owned(), agent.clone())));
         let timeout_ms = Some(timeout_ms);
-        self.run_task(order, &Task { timeout_ms, ..self.task(order, run, values, cwd) })
+        self.run_task(request, &Task { timeout_ms, ..self.task(request, run, values, cwd) })
     }
 
-    pub(super) fn make_workspace(&self, order: &Order) -> JobResult {
-        let workspace = &order.plan.workspace;
+    pub(super) fn make_workspace(&self, request: &JobRequest) -> JobResult {
+        let workspace = &request.plan.workspace;
         let text = match workspace.kind {
             WorkspaceKind::None => return JobResult::Done { note: None },
             WorkspaceKind::Folder => r#"mkdir -p -- "$PARENT" && mkdir -- "$ROOT""#,
@@ -43,21 +45,21 @@ impl Worker {
                 git -C "$PROJECT" worktree add -q -b "$BRANCH" -- "$ROOT" "$BASE""#
             }
         };
-        done_if_it_went_well(self.run_in_project(order, text))
+        done_if_it_went_well(self.run_in_project(request, text))
     }
 
-    pub(super) fn remove_workspace(&self, order: &Order) -> JobResult {
-        let text = match order.plan.workspace.kind {
+    pub(super) fn remove_workspace(&self, request: &JobRequest) -> JobResult {
+        let text = match request.plan.workspace.kind {
             WorkspaceKind::None => return JobResult::Done { note: None },
             WorkspaceKind::Folder => r#"rm -rf -- "$ROOT""#,
             // Refuses if something in it is not committed.
             WorkspaceKind::Worktree => r#"git -C "$PROJECT" worktree remove -- "$ROOT""#,
         };
-        done_if_it_went_well(self.run_in_project(order, text))
+        done_if_it_went_well(self.run_in_project(request, text))
     }
 
-    fn run_in_project(&self, order: &Order, text: &str) -> JobResult {
-        let workspace = &order.plan.workspace;
+    fn run_in_project(&self, request: &JobRequest, text: &str) -> JobResult {
+        let workspace = &request.plan.workspace;
         let parent = Path::new(&workspace.root).parent().unwrap_or(Path::new("/"));
         let text_of = |value: &Option<String>, default: &str| {
             value.clone().unwrap_or_else(|| default.to_owned())
@@ -65,29 +67,29 @@ impl Worker {
         let values = [
             ("ROOT", workspace.root.clone()),
             ("PARENT", parent.to_string_lossy().into_owned()),
-            ("PROJECT", order.plan.project.clone()),
+            ("PROJECT", request.plan.project.clone()),
             ("BRANCH", text_of(&workspace.branch, "")),
             ("BASE", text_of(&workspace.base, "HEAD")),
         ];
         let values = values.map(|(name, value)| (name.to_owned(), value)).into();
-        let cwd = PathBuf::from(&order.plan.project);
-        self.run_task(order, &self.task(order, text, values, cwd))
+        let cwd = PathBuf::from(&request.plan.project);
+        self.run_task(request, &self.task(request, text, values, cwd))
     }
 
     /// Makes a task with the variables that all commands of a pipeline get.
     pub(super) fn task(
         &self,
-        order: &Order,
+        request: &JobRequest,
         text: &str,
         values: BTreeMap<String, String>,
         cwd: PathBuf,
     ) -> Task {
-        let plan = &order.plan;
+        let plan = &request.plan;
         let mut variables: BTreeMap<String, String> = [
             ("ANYHOOK_PIPELINE_ID", plan.id.to_string()),
             ("ANYHOOK_PIPELINE", plan.name.clone()),
             ("ANYHOOK_WORKSPACE", plan.workspace.root.clone()),
-            ("ANYHOOK_STEP", order.step.clone().unwrap_or_default()),
+            ("ANYHOOK_STEP", request.step.clone().unwrap_or_default()),
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into();
@@ -105,8 +107,8 @@ impl Worker {
     }
 
     /// Runs a task, unless it was begun before, and waits for its end.
-    fn run_task(&self, order: &Order, task: &Task) -> JobResult {
-        let folder = self.folders().job(&order.plan.id, order.job.number);
+    fn run_task(&self, request: &JobRequest, task: &Task) -> JobResult {
+        let folder = self.folders().job(&request.id());
         let begun = match task::stand(&folder) {
             Ok(Stand::NotBegun) => {
                 task::prepare(&folder, task).and_then(|()| task::begin(&folder, &self.binary))
@@ -123,12 +125,13 @@ impl Worker {
     }
 
     /// Ends a job and all that it has started.
-    pub(super) fn end(&self, order: &Order) -> JobResult {
-        let Some(job) = &order.ends else { return JobResult::Done { note: None } };
-        let folder = self.folders().job(&order.plan.id, job.number);
-        let has_session = matches!(job.work, JobWork::Agent { .. }) && order.session.is_some();
+    pub(super) fn end(&self, request: &JobRequest) -> JobResult {
+        let Some(job) = &request.ends else { return JobResult::Done { note: None } };
+        let id = JobId { number: job.number, ..request.id() };
+        let folder = self.folders().job(&id);
+        let has_session = matches!(job.work, JobWork::Agent { .. }) && request.session.is_some();
         // However its session is, its keeper hears.
-        if !(has_session && self.session(&order.plan.id, job.number).end().is_ok())
+        if !(has_session && self.session(&id).end().is_ok())
             && let Err(error) = task::stop(&folder)
         {
             return JobResult::Failed { why: error.to_string() };

@@ -1,0 +1,125 @@
+//! Runs the jobs of pipelines: commands, agents and what is typed to them.
+//!
+//! Every job has a folder and a thread of its own. The thread finds out whether the job was begun by
+//! an earlier daemon, begins it if not, waits for its end, and tells the loop: it can be killed
+//! anywhere, and the next one goes on.
+
+mod agent;
+mod command;
+mod folders;
+mod screen;
+mod typing;
+
+use std::path::PathBuf;
+use std::thread;
+
+use anyhook_flow::monitor::Dropped;
+use anyhook_flow::pipeline::{JobRequest, JobResult, JobWork};
+use anyhook_flow::{EntryKind, JobId};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::core::Input;
+use crate::faults;
+use crate::session::Session;
+
+pub use folders::PipelineFolders;
+use typing::Wanted;
+
+/// Runs jobs, each in a thread of its own.
+#[derive(Clone, Debug)]
+pub struct JobRunner {
+    /// This program.
+    pub binary: PathBuf,
+    /// The state folder.
+    pub state: PathBuf,
+    /// The home folder, where agents' settings are.
+    pub home: Option<PathBuf>,
+    /// Where the loop is told.
+    pub inputs: mpsc::Sender<Input>,
+}
+
+impl JobRunner {
+    /// Returns where pipelines' things are.
+    pub fn folders(&self) -> PipelineFolders {
+        PipelineFolders::of_state(&self.state)
+    }
+
+    /// Returns the session of a job.
+    pub fn session(&self, job: &JobId) -> Session {
+        Session {
+            folder: self.folders().job(job),
+            name: format!("{}-{}", job.pipeline, job.number),
+            binary: self.binary.clone(),
+            runtime: Session::runtime_folder(&self.state),
+        }
+    }
+
+    /// Runs a job in the background.
+    pub fn start(&self, request: JobRequest) -> std::io::Result<()> {
+        let runner = self.clone();
+        let thread = thread::Builder::new().name(format!("job {}", request.job.number));
+        thread.spawn(move || {
+            let result = runner.run(&request);
+            faults::point("pipelines.job.done");
+            runner.tell(request.id(), result);
+        })?;
+        Ok(())
+    }
+
+    fn run(&self, request: &JobRequest) -> JobResult {
+        match &request.job.work {
+            JobWork::MakeWorkspace => self.make_workspace(request),
+            JobWork::RemoveWorkspace => self.remove_workspace(request),
+            JobWork::Shell => self.run_shell(request),
+            JobWork::Gate { run, timeout_ms, .. } => self.run_gate(request, run, *timeout_ms),
+            JobWork::Agent { .. } => self.run_agent(request),
+            JobWork::Nudge { rest, message } => self.nudge(request, *rest, message),
+            JobWork::Answer { rest, allow, about, prompt, choose } => {
+                let wanted = choose.as_deref().map_or(Wanted::of(*allow), Wanted::Option);
+                self.answer(request, *rest, wanted, (about.as_deref(), *prompt))
+            }
+            JobWork::Prompt { message } => self.type_prompt(request, message),
+            JobWork::End { .. } => self.end(request),
+        }
+    }
+
+    /// Tells the loop what became of a job.
+    fn tell(&self, job: JobId, result: JobResult) {
+        let JobId { pipeline, number: job } = job;
+        // A loop that has ended asks for the job again when it comes back.
+        let done = Input::Done(EntryKind::Job { pipeline, job, result });
+        let _ = self.inputs.blocking_send(done);
+    }
+
+    /// Asks the loop, which has just read the journal, whether an agent still is at a prompt.
+    fn still_at_prompt(&self, request: &JobRequest, rest: u64) -> Result<(), JobResult> {
+        let (answer, answered) = oneshot::channel();
+        let asked = Input::StillAtPrompt(request.plan.id.clone(), rest, answer);
+        let obsolete = |why: &str| JobResult::Obsolete { why: why.to_owned() };
+        self.inputs.blocking_send(asked).map_err(|_| obsolete("the daemon ends"))?;
+        match answered.blocking_recv() {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(dropped)) => Err(obsolete(dropped.words())),
+            Err(_) => Err(obsolete("the daemon ends")),
+        }
+    }
+}
+
+/// A rest of an agent that is about to be ended by what is typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TypedInto {
+    /// The job that types.
+    pub job: JobId,
+    /// The rest.
+    pub rest: u64,
+}
+
+impl TypedInto {
+    /// Returns the name under which it is stored that this is typed.
+    pub fn name(&self) -> String {
+        format!("{} {}", self.job.pipeline, self.job.number)
+    }
+}
+
+/// Whether an agent still is at a rest.
+pub type StillRests = Result<(), Dropped>;

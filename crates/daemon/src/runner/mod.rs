@@ -1,0 +1,214 @@
+//! Does in the world what is in the state's [outbox](anyhook_flow::Outbox).
+//!
+//! ```text
+//!           ┌──▶ journal lines: one thread, in order ──▶ found when the journal is read ──┐
+//!  outbox ──┼──▶ jobs: a thread each                 ──▶ `Input::Done`                  ──┼─▶ entry
+//!           └──▶ notices: a process each             ──▶ `Input::Done`                  ──┘
+//! ```
+//!
+//! An item stays in the outbox until the entry is stored that says it is done; what is under way is
+//! remembered here alone, so that a daemon that was killed begins it again. Nothing here makes the
+//! loop wait.
+
+mod instructions;
+mod jobs;
+mod journal;
+mod notices;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use anyhook_engine::Engine;
+use anyhook_engine::settings::NotifySettings;
+use anyhook_flow::{EntryKind, JobId, NoticeName, State};
+use anyhook_model::{ProcessName, Record, RecordId};
+use tokio::sync::mpsc as inputs;
+
+use crate::core::Input;
+use crate::processes::Processes;
+use crate::{faults, gates};
+use instructions::InstructionFiles;
+
+pub use jobs::{JobRunner, PipelineFolders, StillRests, TypedInto};
+
+/// After an item could not be done, nothing is done for so long.
+const TRY_AGAIN: Duration = Duration::from_secs(1);
+
+/// What the background thread works with.
+#[derive(Debug)]
+pub struct Tools {
+    /// This program.
+    pub binary: PathBuf,
+    /// How a person is told.
+    pub notify: NotifySettings,
+    /// Where notices are claimed.
+    pub claims: PathBuf,
+    /// What writes the journal.
+    pub engine: Engine,
+    /// Where the loop is told.
+    pub inputs: inputs::Sender<Input>,
+}
+
+/// Something the background thread does.
+type Deferred = Box<dyn FnOnce(&Tools) + Send>;
+
+/// Drains the outbox.
+#[derive(Debug)]
+pub struct Runner {
+    /// What runs jobs.
+    pub jobs: JobRunner,
+    background: Sender<Deferred>,
+    under_way: UnderWay,
+    instructions: InstructionFiles,
+    processes: Processes,
+    /// Agents' processes that are watched.
+    watched: BTreeSet<(String, u32, u64)>,
+}
+
+/// Items of the outbox that somebody works on.
+#[derive(Debug, Default)]
+struct UnderWay {
+    jobs: BTreeSet<JobId>,
+    notices: BTreeSet<NoticeName>,
+    journal_lines: BTreeSet<RecordId>,
+}
+
+/// What came of a look at the outbox.
+#[derive(Debug, Default)]
+pub struct Drained {
+    /// Items that need not be done any more.
+    pub obsolete: Vec<EntryKind>,
+    /// Why something could not be begun; it is tried again.
+    pub failed: Option<String>,
+}
+
+impl Runner {
+    /// Starts the background thread. Nothing is drained yet.
+    pub fn start(tools: Tools, jobs: JobRunner, processes: Processes) -> std::io::Result<Self> {
+        let (background, deferred) = channel();
+        thread::Builder::new().name("runner".to_owned()).spawn(move || work(&deferred, &tools))?;
+        let instructions = InstructionFiles::new(jobs.state.clone());
+        let (under_way, watched) = (UnderWay::default(), BTreeSet::new());
+        Ok(Self { jobs, background, under_way, instructions, processes, watched })
+    }
+
+    /// Begins every item that nobody works on. While the journal is read (`is_behind`), only its
+    /// lines are written: what else is to be done may be long over.
+    pub fn drain(&mut self, state: &State, is_behind: bool) -> Drained {
+        let mut drained = Drained::default();
+        self.write_journal_lines(state);
+        if !is_behind {
+            drained.failed = self.instructions.update(state).err();
+            self.start_jobs(state, &mut drained);
+            self.give_notices(state, &mut drained);
+        }
+        drained
+    }
+
+    fn start_jobs(&mut self, state: &State, drained: &mut Drained) {
+        for id in state.outbox.job_ids() {
+            if self.under_way.jobs.contains(&id) {
+                continue;
+            }
+            let Some(request) = state.job_request(&id) else { continue };
+            faults::point("core.job.asked");
+            match self.jobs.start(request) {
+                Ok(()) => drop(self.under_way.jobs.insert(id)),
+                Err(error) => {
+                    let JobId { pipeline, number } = id;
+                    drained.failed =
+                        Some(format!("job {number} of {pipeline} has no thread: {error}"));
+                }
+            }
+        }
+    }
+
+    /// An entry is stored: what it says is done is not under way any more.
+    pub fn stored(&mut self, entry: &EntryKind) {
+        match entry {
+            EntryKind::NoticeLaunched(name) => drop(self.under_way.notices.remove(name)),
+            EntryKind::Journaled(id) => drop(self.under_way.journal_lines.remove(id)),
+            EntryKind::Job { pipeline, job, result } if !result.goes_on() => {
+                let id = JobId { pipeline: pipeline.clone(), number: *job };
+                self.under_way.jobs.remove(&id);
+            }
+            _ => {}
+        }
+    }
+
+    /// An item could not be done: it is begun again.
+    pub fn not_done(&mut self, item: &NotDone) {
+        match item {
+            NotDone::Notice(name) => drop(self.under_way.notices.remove(name)),
+            NotDone::JournalLine(id) => drop(self.under_way.journal_lines.remove(id)),
+        }
+    }
+
+    /// Writes down that a request was refused.
+    pub fn journal_refusal(&self, record: Record) {
+        self.defer(move |tools| journal::write_refusal(tools, record));
+    }
+
+    /// Has people asked at the gates of workflows.
+    pub fn ask_at_gates(&self) {
+        self.defer(|tools| {
+            if let Err(error) = gates::launch(&tools.binary) {
+                tracing::error!("nobody can be asked at the gates of workflows: {error}");
+            }
+        });
+    }
+
+    /// Has an agent's process watched, if it is known and not yet watched.
+    pub fn watch_process(&mut self, state: &State, id: &str) {
+        let Some(agent) = state.agents.get(id).filter(|agent| !agent.state.is_over()) else {
+            return;
+        };
+        let Some(process) = &agent.process else { return };
+        if self.watched.insert((id.to_owned(), process.pid, process.started)) {
+            self.processes.watch((id.to_owned(), process.clone()));
+        }
+    }
+
+    /// A process has ended.
+    pub fn process_ended(&mut self, id: &str, process: &ProcessName) {
+        self.watched.remove(&(id.to_owned(), process.pid, process.started));
+    }
+
+    /// Has something done in the background, in order. The number of these is bounded by what the
+    /// state holds.
+    fn defer(&self, deferred: impl FnOnce(&Tools) + Send + 'static) {
+        // The thread ends with us: what is not done is still in the outbox.
+        let _ = self.background.send(Box::new(deferred));
+    }
+}
+
+/// An item of the outbox that could not be done.
+#[derive(Debug)]
+pub enum NotDone {
+    /// A notice could not be handed to its process.
+    Notice(NoticeName),
+    /// A decision could not be written to the journal.
+    JournalLine(RecordId),
+}
+
+fn work(deferred: &Receiver<Deferred>, tools: &Tools) {
+    while let Ok(next) = deferred.recv() {
+        next(tools);
+    }
+}
+
+impl Tools {
+    /// Tells the loop that an item could not be done, after a rest.
+    fn not_done(&self, item: NotDone) {
+        thread::sleep(TRY_AGAIN);
+        self.tell(Input::NotDone(item));
+    }
+
+    /// Tells the loop something. One that has ended knows it from its state when it comes back.
+    fn tell(&self, input: Input) {
+        let _ = self.inputs.blocking_send(input);
+    }
+}

@@ -1,0 +1,63 @@
+//! Notices for a person, each handed to a process of its own.
+
+use anyhook_flow::{EntryKind, NoticeName, State};
+use anyhook_model::Notice;
+use anyhook_model::notice::NoticeKind;
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Drained, NotDone, Runner, Tools};
+use crate::core::Input;
+use crate::{faults, notice};
+
+/// So many notices may be on their way at once.
+const AT_ONCE: usize = 32;
+/// What an agent did longer ago is not news.
+const NEWS: SignedDuration = SignedDuration::from_mins(2);
+
+impl Runner {
+    /// Has the person told of what still is so.
+    pub(super) fn give_notices(&mut self, state: &State, drained: &mut Drained) {
+        let now = anyhook_engine::now();
+        for name in &state.outbox.notices {
+            if self.under_way.notices.len() >= AT_ONCE {
+                break;
+            }
+            if self.under_way.notices.contains(name) {
+                continue;
+            }
+            match notice::of_name(name, state).filter(|notice| is_news(notice, now)) {
+                Some(notice) => {
+                    self.under_way.notices.insert(name.clone());
+                    let name = name.clone();
+                    self.defer(move |tools| launch(tools, name, notice));
+                }
+                None => drained.obsolete.push(EntryKind::NoticeLaunched(name.clone())),
+            }
+        }
+    }
+}
+
+/// Tells whether a notice is still worth giving: of what an agent did while nobody looked, what it
+/// does now is enough. That a guard was bypassed stays worth knowing.
+fn is_news(notice: &Notice, now: Timestamp) -> bool {
+    notice.decision.is_some()
+        || notice.kind == NoticeKind::Alarm
+        || now.duration_since(notice.at) < NEWS
+}
+
+fn launch(tools: &Tools, name: NoticeName, notice: Notice) {
+    faults::point("doer.notify.begun");
+    let job = notice::Job {
+        notice,
+        settings: tools.notify.clone(),
+        folder: tools.claims.clone(),
+        binary: tools.binary.clone(),
+    };
+    if let Err(error) = notice::launch(&tools.binary, &job) {
+        tracing::error!("a notice could not be given: {error}");
+        tools.not_done(NotDone::Notice(name));
+        return;
+    }
+    faults::point("doer.notify.launched");
+    tools.tell(Input::Done(EntryKind::NoticeLaunched(name)));
+}

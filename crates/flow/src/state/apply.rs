@@ -1,0 +1,222 @@
+//! How one entry changes the state.
+
+use std::collections::BTreeSet;
+
+use anyhook_model::bus::{AlarmReport, SignalKind};
+use anyhook_model::notice::NoticeKind;
+use anyhook_model::{AgentState, Happening, Inquiry, Resolution, Source};
+use jiff::Timestamp;
+
+use super::{Effects, EntryKind, State};
+use crate::agents::{Heard, Why};
+use crate::inquiries::{OPEN_AT_ONCE, escalation};
+use crate::outbox::{NoticeName, notice_of_agent};
+
+/// So many alarms may wait for their notices.
+pub(super) const ALARMS_AT_ONCE: usize = 100;
+/// So many logs are remembered.
+const LOGS_REMEMBERED: usize = 5_000;
+
+/// An entry that is being applied: all that the parts of that share.
+pub(super) struct Applying<'a> {
+    pub(super) state: &'a mut State,
+    /// When the entry was stored.
+    pub(super) at: Timestamp,
+    /// The kinds of notices that a person wants.
+    pub(super) wanted: &'a BTreeSet<NoticeKind>,
+    pub(super) effects: Effects,
+}
+
+impl Applying<'_> {
+    pub(super) fn apply(&mut self, what: &EntryKind) {
+        match what {
+            EntryKind::Happened(happening) => self.happen(happening),
+            EntryKind::JournalRead(position) => self.state.journal = Some(position.clone()),
+            EntryKind::LogRead(file, position) => {
+                let logs = &mut self.state.logs;
+                if logs.len() >= LOGS_REMEMBERED && !logs.contains_key(file) {
+                    // The one that goes is read anew from near its end if it grows.
+                    logs.pop_first();
+                }
+                logs.insert(file.clone(), position.clone());
+            }
+            EntryKind::NoticeLaunched(name) => self.state.outbox.notice_launched(name),
+            EntryKind::Journaled(id) => drop(self.state.outbox.journal_lines.remove(id)),
+            _ => self.drive_pipeline(what),
+        }
+    }
+
+    /// Says why the entry changes nothing; the first reason counts.
+    pub(super) fn drop_as(&mut self, why: &'static str) {
+        self.effects.dropped.get_or_insert(why);
+    }
+
+    fn happen(&mut self, happening: &Happening) {
+        match happening {
+            Happening::DecisionCreated(inquiry) => {
+                self.create(inquiry);
+                self.replace_question(inquiry);
+            }
+            Happening::DecisionResolved(resolution) => {
+                self.resolve(resolution);
+            }
+            Happening::AlarmRaised(report) => self.raise(report),
+            Happening::DecisionClaimed(claim) => {
+                self.state.inquiries.claim(&claim.id, Some(claim));
+                // Somebody has it: nobody needs to be told any more.
+                self.state.outbox.notices.remove(&NoticeName::Decision(claim.id.clone()));
+            }
+            Happening::DecisionReleased(claim) => self.state.inquiries.claim(&claim.id, None),
+            Happening::DecisionRevoked(claim) => drop(self.state.inquiries.revoke(&claim.id)),
+            Happening::AgentRenamed(renamed) => {
+                self.state.agents.rename(&renamed.agent, &renamed.name)
+            }
+            _ => self.hear(happening),
+        }
+    }
+
+    fn raise(&mut self, report: &AlarmReport) {
+        // The journal has them all; a flood of them is one message to a person, not thousands.
+        if self.wanted.contains(&NoticeKind::Alarm)
+            && self.state.outbox.alarms.len() < ALARMS_AT_ONCE
+        {
+            self.state.outbox.alarms.insert(report.record.clone(), report.clone());
+            self.state.outbox.notices.insert(NoticeName::Alarm(report.record.clone()));
+        }
+    }
+
+    fn create(&mut self, inquiry: &Inquiry) {
+        if self.state.inquiries.open().count() < OPEN_AT_ONCE
+            && self.state.inquiries.add(inquiry, self.at)
+            && self.wanted.contains(&NoticeKind::Decision)
+        {
+            self.state.outbox.notices.insert(NoticeName::Decision(inquiry.id.clone()));
+        }
+    }
+
+    pub(super) fn resolve(&mut self, resolution: &Resolution) {
+        if self.state.inquiries.end(resolution) {
+            self.let_stand(resolution);
+            let resolution = &self.state.with_names(resolution);
+            self.state.outbox.journal_lines.insert(resolution.id.clone(), resolution.clone());
+            // Nobody needs to be told of what is decided.
+            self.state.outbox.notices.remove(&NoticeName::Decision(resolution.id.clone()));
+            self.effects.answers.push(resolution.clone());
+            self.tell_whose_question(resolution);
+        }
+    }
+
+    pub(super) fn hear(&mut self, happening: &Happening) {
+        let meant = self.state.agents.of_name(happening);
+        let happening = meant.as_ref().unwrap_or(happening);
+        let inner = self.state.agents.of_inner_agent(happening);
+        // A host has sessions of its own, as for a title, of which nothing but the end is told.
+        if let Some(report) = inner.as_ref().and_then(Happening::report)
+            && report.source == Source::Notification
+            && self.state.agents.get(&report.agent).is_none()
+        {
+            self.drop_as(Why::OtherSession.words());
+            return;
+        }
+        let happening = inner.as_ref().unwrap_or(happening);
+        let Some(report) = happening.report() else { return };
+        let may_come_late = matches!(
+            happening,
+            Happening::AgentSignal(_) | Happening::AgentExited(_) | Happening::AgentGone(_)
+        );
+        if !may_come_late && self.state.has_ended(&report.agent) {
+            let why = Why::Over.words();
+            if let Some(pipeline) = self.state.pipelines.of_agent_mut(&report.agent) {
+                pipeline.note_dropped(happening, why, self.at);
+            }
+            self.drop_as(why);
+            return;
+        }
+        // What an agent says of its work tells nothing of what it does: one that nothing else is known
+        // of is not listed as working.
+        let is_stranger = matches!(happening, Happening::AgentSignal(_))
+            && self.state.agents.get(&report.agent).is_none()
+            && self.state.pipelines.of_agent(&report.agent).is_none();
+        let heard = if is_stranger {
+            Some(Heard::Same)
+        } else {
+            self.state.agents.hear(happening, self.at)
+        };
+        self.state.agents.name_by_default(&report.agent);
+        self.end_standing(&report.agent);
+        if let Some(Heard::Dropped(why)) = heard {
+            self.drop_as(why.words());
+            self.tell_pipeline(happening, heard);
+            return;
+        }
+        // Part of the event itself, so that nothing is lost between the two.
+        for resolution in self.state.overtaken(happening, self.at) {
+            self.resolve(&resolution);
+            self.effects.followed.push(Happening::DecisionResolved(resolution));
+        }
+        if let Happening::AgentSignal(signal) = happening
+            && signal.kind == SignalKind::Escalate
+            && let Some(id) = &signal.report.record
+            && self.state.inquiries.get(id).is_none()
+            // A pipeline asks in its own words.
+            && !self.state.is_looked_after(&signal.report.agent)
+        {
+            let inquiry = escalation(signal, id.clone(), self.at);
+            self.create(&inquiry);
+            self.effects.followed.push(Happening::DecisionCreated(inquiry));
+        }
+        if heard == Some(Heard::Changed) {
+            self.notice(&report.agent);
+        }
+        self.tell_pipeline(happening, heard);
+    }
+
+    /// Lets an answer stand for the rest of the session, where a person said so, and counts those
+    /// that follow from it.
+    fn let_stand(&mut self, resolution: &Resolution) {
+        if resolution.again {
+            let agent = self.state.agents.get(&resolution.agent);
+            let session = agent.and_then(|agent| agent.session.clone());
+            self.state.inquiries.let_stand(resolution, session.as_deref());
+        }
+        if let Some(earlier) = &resolution.follows {
+            self.state.inquiries.count_use(earlier);
+        }
+    }
+
+    /// Ends the standing answers of an agent whose session is over or another one.
+    fn end_standing(&mut self, id: &str) {
+        if self.state.inquiries.standing().next().is_none() {
+            return;
+        }
+        let agent = self.state.agents.get(id).filter(|agent| !agent.state.is_over());
+        let session = agent.and_then(|agent| agent.session.clone());
+        self.state.inquiries.end_standing(id, session.as_deref());
+    }
+
+    /// Notes what a person is to be told of an agent that does something else now.
+    fn notice(&mut self, id: &str) {
+        let Some(agent) = self.state.agents.get(id) else { return };
+        // Of one agent what it does now is told, not what it did before.
+        self.state
+            .outbox
+            .notices
+            .retain(|name| !matches!(name, NoticeName::Agent(other, ..) if other == id));
+        // Whoever looks after it asks the person when it needs one.
+        if self.state.is_looked_after(id) {
+            return;
+        }
+        // A decision about it already tells the person.
+        let is_asked = matches!(agent.state, AgentState::Prompting(_))
+            && self.state.inquiries.open_about(id).next().is_some();
+        if let Some(kind) =
+            notice_of_agent(agent).filter(|kind| self.wanted.contains(kind) && !is_asked)
+        {
+            self.state.outbox.notices.insert(NoticeName::Agent(
+                id.to_owned(),
+                kind,
+                agent.activity,
+            ));
+        }
+    }
+}
