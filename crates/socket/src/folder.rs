@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 
 use anyhook_model::StateDir;
-use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::fs::OFlags;
 
 /// A socket's path may not be longer on any system we know.
 const SOCKET_PATH_LIMIT: usize = 103;
@@ -85,7 +85,7 @@ impl Folder {
             .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
             .open(self.path.join("starting"))
             .ok()?;
-        flock(&file, FlockOperation::NonBlockingLockExclusive).ok().map(|()| file)
+        file.try_lock().ok().map(|()| file)
     }
 
     /// Returns the folder.

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use anyhook_model::daemon::{Downtime, StartedBy};
 use jiff::Timestamp;
-use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::folder::Folder;
@@ -96,7 +96,7 @@ impl Folder {
     pub fn is_held(&self) -> bool {
         let lock = self.store().join("lock");
         // Held for a moment only: a daemon that starts meanwhile tries again.
-        let free = |file: File| flock(file, FlockOperation::NonBlockingLockShared).is_ok();
+        let free = |file: File| file.try_lock_shared().is_ok();
         open(&lock, OpenOptions::new().read(true)).is_ok_and(|file| !free(file))
     }
 
@@ -163,7 +163,7 @@ mod tests {
         fs::create_dir(folder.store()).unwrap();
         let lock = File::create(folder.store().join("lock")).unwrap();
         assert!(!folder.is_held());
-        flock(&lock, FlockOperation::LockExclusive).unwrap();
+        lock.lock().unwrap();
         assert!(folder.is_held());
         drop(lock);
         assert!(!folder.is_held());

@@ -15,7 +15,6 @@ use anyhook_engine::sha256_hex;
 use anyhook_model::Notice;
 use anyhook_model::notice::{NOTICE_VERSION, NoticeOutcome, NoticeState};
 use jiff::Timestamp;
-use rustix::fs::{FlockOperation, flock};
 
 use super::text;
 
@@ -49,7 +48,7 @@ impl Claim {
             Err(error) => return Err(error),
         };
         // Where files cannot be locked, a notice under way looks like one in doubt: no harm.
-        let _ = flock(&file, FlockOperation::LockExclusive);
+        let _ = file.lock();
         let outcome = NoticeOutcome {
             v: NOTICE_VERSION,
             id: notice.id.clone(),
@@ -126,7 +125,7 @@ fn read((name, path): (String, PathBuf)) -> Option<NoticeOutcome> {
         answer: None,
     });
     if outcome.tried.is_none() {
-        let is_free = flock(&file, FlockOperation::NonBlockingLockShared).is_ok();
+        let is_free = file.try_lock_shared().is_ok();
         outcome.state = if is_free { NoticeState::InDoubt } else { NoticeState::UnderWay };
     }
     Some(outcome)

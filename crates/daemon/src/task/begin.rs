@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 
 use anyhook_engine::process_name;
 use anyhook_engine::run::descendants::{ASIDE, MARK};
-use anyhook_engine::run::detached;
+use anyhook_engine::run::{detached, process_tree};
 use anyhook_model::ProcessName;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::claim::{Claim, Owner};
-use super::end::end_marked;
 use super::{
-    ARGUMENT, Ended, Stand, TASK_VERSION, TaskError, claim, make_folder, read, stand, write_json,
+    ARGUMENT, Ended, PATIENCE, Stand, TASK_VERSION, TaskError, claim, make_folder, read, stand,
+    write_json,
 };
 use crate::faults;
 
@@ -108,7 +108,8 @@ pub fn end_leftovers(folder: &Path) -> Result<bool, TaskError> {
         return Ok(true);
     }
     let mark = claim::owner(folder)?.and_then(|owner| owner.mark);
-    Ok(cfg!(target_os = "linux") && mark.is_some_and(|mark| end_marked(&mark)))
+    Ok(cfg!(target_os = "linux")
+        && mark.is_some_and(|mark| process_tree::end_marked(&mark, PATIENCE)))
 }
 
 /// Takes the place of a keeper, so that none can begin the task any more.

@@ -4,14 +4,12 @@
 //! fails if there is one. So of many keepers one has the task, and whoever sees a claim sees it
 //! locked as long as its keeper lives: no way of ending leaves the lock behind.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhook_engine::process_name;
 use anyhook_model::ProcessName;
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::{Ended, Stand, TASK_VERSION, TaskError};
@@ -49,7 +47,7 @@ impl Claim {
     /// Claims the task; none if somebody else has.
     pub(super) fn make(folder: &Path, owner: &Owner) -> io::Result<Option<Self>> {
         let mut file = tempfile::Builder::new().prefix(".claim").tempfile_in(folder)?;
-        flock(&file, FlockOperation::LockExclusive)?;
+        file.as_file().lock()?;
         serde_json::to_writer(&mut file, owner)?;
         file.flush()?;
         file.as_file().sync_all()?;
@@ -89,16 +87,19 @@ pub(crate) fn owner(folder: &Path) -> Result<Option<Owner>, TaskError> {
 
 /// Tells how a task stands.
 pub fn stand(folder: &Path) -> Result<Stand, TaskError> {
-    look(folder, FlockOperation::NonBlockingLockShared)
+    look(folder, File::try_lock_shared)
 }
 
 /// Waits until a task's keeper is gone, for whatever reason, and tells how it stands then. Nobody
 /// needs to have started it from here.
 pub fn wait(folder: &Path) -> Result<Stand, TaskError> {
-    look(folder, FlockOperation::LockShared)
+    look(folder, |file| file.lock_shared().map_err(TryLockError::Error))
 }
 
-fn look(folder: &Path, lock: FlockOperation) -> Result<Stand, TaskError> {
+fn look(
+    folder: &Path,
+    lock: impl Fn(&File) -> Result<(), TryLockError>,
+) -> Result<Stand, TaskError> {
     let path = path(folder);
     let file = match File::open(&path) {
         Ok(file) => file,
@@ -106,15 +107,15 @@ fn look(folder: &Path, lock: FlockOperation) -> Result<Stand, TaskError> {
         Err(error) => return Err(TaskError::File { path, error }),
     };
     loop {
-        match flock(&file, lock) {
+        match lock(&file) {
             // The end is written before the lock goes.
             Ok(()) => return Ok(ended(folder)?.map_or(Stand::InDoubt, Stand::Ended)),
-            Err(Errno::INTR) => {}
-            Err(Errno::WOULDBLOCK) => {
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(TryLockError::WouldBlock) => {
                 let owner = owner(folder)?;
                 return Ok(owner.map_or(Stand::NotBegun, |owner| Stand::Running(owner.process)));
             }
-            Err(error) => return Err(TaskError::File { path, error: error.into() }),
+            Err(TryLockError::Error(error)) => return Err(TaskError::File { path, error }),
         }
     }
 }

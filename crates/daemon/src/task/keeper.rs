@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhook_engine::run::descendants::{Family, MARK};
+use anyhook_engine::run::process_tree;
 use anyhook_engine::{new_id, now};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Pid;
@@ -21,9 +22,8 @@ use signal_hook::{flag, low_level::pipe};
 
 use super::begin::CLAIMED;
 use super::claim::{self, Claim, Owner};
-use super::end::end;
 use super::output::Printed;
-use super::{Ended, TASK_VERSION, Task, TaskError, read, write_json};
+use super::{Ended, PATIENCE, TASK_VERSION, Task, TaskError, read, write_json};
 use crate::faults;
 
 /// The argument by which the keeper makes its standard input the terminal it controls.
@@ -231,7 +231,7 @@ impl Running {
         let leader = pid.unwrap_or(Pid::INIT);
         let family = Family { leader, mark, strangers: None, earlier: Vec::new() };
         let Self { child, printed } = self;
-        end(child, &family, || {
+        process_tree::end_child(child, &family, PATIENCE, || {
             if let Some(printed) = printed {
                 printed.take();
             }

@@ -14,7 +14,6 @@
 
 mod begin;
 mod claim;
-mod end;
 pub mod keeper;
 mod output;
 
@@ -23,8 +22,10 @@ use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhook_engine::atomic_file::AtomicFile;
+use anyhook_engine::run::process_tree::Patience;
 use anyhook_model::ProcessName;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,13 @@ pub use output::output_end;
 
 /// The argument that makes the program keep a task.
 pub const ARGUMENT: &str = "__keeper";
+
+/// How long a command has to end with all it has started.
+const PATIENCE: Patience = Patience {
+    grace: Duration::from_secs(5),
+    insist: Duration::from_secs(5),
+    look_every: Duration::from_millis(20),
+};
 
 /// The version of [`Task`] and [`Ended`].
 ///

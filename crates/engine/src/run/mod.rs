@@ -3,6 +3,7 @@
 //! - [`process`]: one run from start to answer, with its time limit;
 //! - [`capture`]: what is kept of its output;
 //! - [`descendants`]: how every process it started is ended;
+//! - [`process_tree`]: the same for processes that are no run of a hook;
 //! - [`environment`]: what it inherits of the environment;
 //! - [`interruption`]: signals that ask us to end while it runs;
 //! - [`detached`]: hooks that run aside and outlive us.
@@ -13,5 +14,6 @@ pub mod detached;
 pub mod environment;
 pub mod interruption;
 pub mod process;
+pub mod process_tree;
 
 pub use process::{Command, Runner};

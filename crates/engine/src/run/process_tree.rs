@@ -1,0 +1,136 @@
+//! Ending a process with all it has started: asked first, then made to.
+//!
+//! For processes that are ours to wait for as long as it takes. A hook's run has its own way, inside
+//! its time limit: see [`process`](super::process).
+
+use std::process::{Child, ExitStatus};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+#[cfg(not(target_os = "linux"))]
+use rustix::process::{Pid, kill_process};
+
+use super::descendants::{Family, signal_marked};
+
+/// How long processes have to end.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// Between asking and insisting.
+    pub grace: Duration,
+    /// After that: a process that is insisted on is gone by then, or waits for the disk.
+    pub insist: Duration,
+    /// How often it is looked who is left.
+    pub look_every: Duration,
+}
+
+/// Ends a child and its family. `meanwhile` is done while they end. Returns how the child ended, if
+/// it did.
+///
+/// Orphans need not come to us, but are known by their mark.
+pub fn end_child(
+    child: &mut Child,
+    family: &Family,
+    patience: Patience,
+    mut meanwhile: impl FnMut(),
+) -> Option<ExitStatus> {
+    let mut status = None;
+    let signal = |signal| signal_family(family, signal);
+    end(patience, signal, |anybody| {
+        status = child.try_wait().ok().flatten();
+        meanwhile();
+        status.is_some() && !anybody
+    });
+    status
+}
+
+/// Ends all processes that carry a mark, with what they have started, when nobody waits for them.
+/// Tells whether all are gone.
+pub fn end_marked(mark: &str, patience: Patience) -> bool {
+    // One that was just being started gets its mark between two looks.
+    let mut is_seen_empty = false;
+    end(
+        patience,
+        |signal| signal_marked(mark, signal),
+        |anybody| {
+            let is_empty = !anybody && is_seen_empty;
+            is_seen_empty = !anybody;
+            is_empty
+        },
+    )
+}
+
+/// Asks with `SIGTERM`, then insists with `SIGKILL`, until `is_over` says so or patience is at its
+/// end; tells which. `signal` sends a signal to all and tells whether anybody is left.
+fn end(
+    patience: Patience,
+    mut signal: impl FnMut(Signal) -> bool,
+    mut is_over: impl FnMut(bool) -> bool,
+) -> bool {
+    let asked = Instant::now();
+    signal(Signal::TERM);
+    loop {
+        let waited = asked.elapsed();
+        // One that is stopped would not hear that it is to end.
+        let anybody = signal(if waited >= patience.grace { Signal::KILL } else { Signal::CONT });
+        if is_over(anybody) {
+            return true;
+        }
+        if waited >= patience.grace + patience.insist {
+            return false;
+        }
+        thread::sleep(patience.look_every);
+    }
+}
+
+/// Sends a signal to a family; its first member need not lead a group. Tells whether anybody is
+/// left.
+fn signal_family(family: &Family, signal: Signal) -> bool {
+    let anybody = family.signal(signal);
+    #[cfg(not(target_os = "linux"))]
+    if family.leader != Pid::INIT {
+        return kill_process(family.leader, signal).is_ok() || anybody;
+    }
+    anybody
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATIENCE: Patience = Patience {
+        grace: Duration::from_millis(20),
+        insist: Duration::from_millis(20),
+        look_every: Duration::from_millis(1),
+    };
+
+    #[test]
+    fn who_heeds_the_first_signal_is_not_killed() {
+        let mut sent = Vec::new();
+        let is_over = end(
+            PATIENCE,
+            |signal| {
+                sent.push(signal);
+                sent.len() < 2
+            },
+            |anybody| !anybody,
+        );
+        assert!(is_over);
+        assert_eq!(sent, [Signal::TERM, Signal::CONT]);
+    }
+
+    #[test]
+    fn who_does_not_is_killed_and_not_waited_for_without_end() {
+        let mut last = None;
+        let is_over = end(
+            PATIENCE,
+            |signal| {
+                last = Some(signal);
+                true
+            },
+            |anybody| !anybody,
+        );
+        assert!(!is_over);
+        assert_eq!(last, Some(Signal::KILL));
+    }
+}
