@@ -14,7 +14,6 @@ mod check;
 mod definition;
 pub(crate) mod finding;
 mod hcl;
-pub mod keys;
 mod plan;
 mod read;
 mod shell;

@@ -37,6 +37,7 @@ pub mod pipeline;
 pub mod reaction;
 pub mod record;
 pub mod report;
+pub mod runbook_keys;
 pub mod schema;
 pub mod serve;
 pub mod state_dir;

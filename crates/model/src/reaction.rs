@@ -40,7 +40,7 @@ impl Trigger {
         [Self::OnIdle, Self::OnPrompt, Self::OnDead, Self::OnError, Self::OnStop];
 
     /// Returns its key in a definition.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::OnIdle => "on_idle",
             Self::OnPrompt => "on_prompt",

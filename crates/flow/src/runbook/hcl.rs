@@ -5,13 +5,13 @@
 
 use std::ops::Range;
 
+use anyhook_model::runbook_keys::{AGENT, PIPELINE, STEP, names};
 use hcl_edit::Span as _;
 use hcl_edit::expr::{Expression, ObjectKey};
 use hcl_edit::parser::parse_body;
 use hcl_edit::structure::{Block, Body, Structure};
 
 use super::finding::Finding;
-use super::keys::{AGENT, PIPELINE, STEP};
 use super::tree::{Key, Kind, Map, Node, Text};
 use super::twice::{Renamed, unquoted};
 
@@ -155,7 +155,8 @@ impl Reader<'_> {
         let head = kind_span.start..labels.last().map_or(kind_span.end, |last| last.span.end);
         let is_named = NAMED.contains(&kind.as_str());
         // One that is not known is told of as a whole.
-        let is_known = is_named || [PIPELINE, STEP, AGENT].concat().contains(&kind.as_str());
+        let is_known =
+            is_named || [PIPELINE, STEP, AGENT].map(names).concat().contains(&kind.as_str());
         if is_known && labels.len() != usize::from(is_named) {
             let (message, hint) = if is_named {
                 let article = if kind == "agent" { "an" } else { "a" };

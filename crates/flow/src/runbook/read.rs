@@ -5,11 +5,11 @@ mod pipeline;
 
 use std::ops::Range;
 
+use anyhook_model::runbook_keys::{self as keys, names};
 use jiff::SignedDuration;
 
 use super::definition::{Name, Runbook};
 use super::finding::Finding;
-use super::keys;
 use super::template::{Scope, Template, is_name};
 use super::tree::{Entry, Key, Kind, Map, Node, Text};
 
@@ -50,8 +50,9 @@ impl Reader {
 
     /// Looks at the keys of the whole.
     fn top(&mut self, map: &Map) {
+        let known = names(keys::RUNBOOK);
         for Entry { key, .. } in
-            map.iter().filter(|entry| !keys::RUNBOOK.contains(&entry.key.name.as_str()))
+            map.iter().filter(|entry| !known.contains(&entry.key.name.as_str()))
         {
             let name = &key.name;
             self.report(if keys::LATER.contains(&name.as_str()) {
@@ -59,7 +60,7 @@ impl Reader {
                     .at(key.span.clone())
                     .hint("a runbook has pipelines and agents; remove it")
             } else {
-                unknown_key(name, "a runbook", keys::RUNBOOK).at(key.span.clone())
+                unknown_key(name, "a runbook", &known).at(key.span.clone())
             });
         }
     }

@@ -69,7 +69,7 @@ impl Applying<'_> {
             Happening::DecisionReleased(claim) => self.state.inquiries.claim(&claim.id, None),
             Happening::DecisionRevoked(claim) => drop(self.state.inquiries.revoke(&claim.id)),
             Happening::AgentRenamed(renamed) => {
-                self.state.agents.rename(&renamed.agent, &renamed.name)
+                self.state.agents.rename(&renamed.agent, &renamed.name);
             }
             _ => self.hear(happening),
         }

@@ -2,11 +2,11 @@
 
 use anyhook_model::nearest::nearest;
 use anyhook_model::reaction::{ReactionError, ReactionProblem, Trigger};
+use anyhook_model::runbook_keys::{self as keys, names};
 
 use super::Reader;
 use crate::runbook::definition::{AgentDefinition, Name, PromptDefinition, ReactionText};
 use crate::runbook::finding::Finding;
-use crate::runbook::keys;
 use crate::runbook::template::{Reference, Scope, is_variable};
 use crate::runbook::tree::{Entry, Kind, Map, Node, follow};
 
@@ -18,7 +18,7 @@ impl Reader {
         let name = self.name(&entry.key.name, &entry.key.span, "an agent");
         let what = name.of("agent");
         let mut agent = AgentDefinition { name, ..AgentDefinition::default() };
-        let Some(map) = self.object(entry, &what, keys::AGENT) else { return agent };
+        let Some(map) = self.object(entry, &what, &names(keys::AGENT)) else { return agent };
         match map.get("run") {
             Some(entry) => agent.run = self.command(entry, Scope::AGENT).unwrap_or_default(),
             None => self.report(

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use anyhook_model::pipeline::WorkspaceKind;
+use anyhook_model::runbook_keys::{self as keys, names};
 
 use super::Reader;
 use crate::runbook::definition::{
@@ -10,7 +11,6 @@ use crate::runbook::definition::{
     VariableDefinition, WorkDefinition, WorkspaceDefinition,
 };
 use crate::runbook::finding::Finding;
-use crate::runbook::keys;
 use crate::runbook::template::{Scope, Template};
 use crate::runbook::tree::{Entry, Kind, Map, Node};
 
@@ -25,7 +25,7 @@ impl Reader {
         let name = self.name(&entry.key.name, &entry.key.span, "a pipeline");
         let what = name.of("pipeline");
         let mut pipeline = PipelineDefinition { name, ..PipelineDefinition::default() };
-        let Some(map) = self.object(entry, &what, keys::PIPELINE) else { return pipeline };
+        let Some(map) = self.object(entry, &what, &names(keys::PIPELINE)) else { return pipeline };
         if let Some(entry) = map.get("vars") {
             pipeline.variables = self.each(entry, Self::variable);
         }
@@ -73,7 +73,7 @@ impl Reader {
             self.expected(entry, "a text or an object", "write its default in quotes");
             return VariableDefinition { name, ..VariableDefinition::default() };
         };
-        self.known(map, &format!("the variable `{}`", name.text), keys::VARIABLE);
+        self.known(map, &format!("the variable `{}`", name.text), &names(keys::VARIABLE));
         let mut default = self.template(map, "default", Scope::DEFAULT);
         match self.flag(map, "required") {
             Some(true) => self.no_use(map, &["default"], "to a variable that must be given"),
@@ -96,7 +96,7 @@ impl Reader {
             self.expected(entry, "a word or an object", hint);
             return workspace;
         };
-        self.known(map, "a workspace", keys::WORKSPACE);
+        self.known(map, "a workspace", &names(keys::WORKSPACE));
         let kind = map.get("kind").and_then(|kind| self.word(kind, &KINDS));
         workspace.kind = kind.unwrap_or_default();
         match kind {
@@ -119,7 +119,7 @@ impl Reader {
     }
 
     fn notify(&mut self, entry: &Entry) -> NotifyDefinition {
-        let Some(map) = self.object(entry, "`notify`", keys::NOTIFY) else {
+        let Some(map) = self.object(entry, "`notify`", &names(keys::NOTIFY)) else {
             return NotifyDefinition::default();
         };
         NotifyDefinition {
@@ -189,7 +189,7 @@ impl Reader {
             Some((text, span)) => self.name(&text.text, span, "a step"),
             None => Name { text: String::new(), span: node.span.clone().into() },
         };
-        self.known(map, &name.of("step"), keys::STEP);
+        self.known(map, &name.of("step"), &names(keys::STEP));
         let work = self.work(map, &name);
         Some(StepDefinition {
             name,
@@ -226,7 +226,7 @@ impl Reader {
 
     /// Reads the agent of a step's `run`.
     fn agent_of(&mut self, run: &Map, span: &Range<usize>) -> WorkDefinition {
-        self.known(run, "`run`", keys::RUN);
+        self.known(run, "`run`", &names(keys::RUN));
         if run.get("agent").is_none() {
             let finding = Finding::error("missing", "`run` names no agent");
             let hint = "write `run = { agent = \"name\" }`";
@@ -246,7 +246,7 @@ impl Reader {
         let (text, span) = match &entry.node.kind {
             Kind::Text(text) => (text, &entry.node.span),
             Kind::Map(next) => {
-                self.known(next, &format!("`{key}`"), keys::NEXT);
+                self.known(next, &format!("`{key}`"), &names(keys::NEXT));
                 if next.get("step").is_none() {
                     let finding = Finding::error("missing", format!("`{key}` names no step"));
                     let hint = format!("write `{key} = {{ step = \"name\" }}`");

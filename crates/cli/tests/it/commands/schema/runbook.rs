@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use anyhook_flow::runbook::{Format, keys, tree};
+use anyhook_flow::runbook::{Format, tree};
+use anyhook_model::runbook_keys::{self as keys, RunbookKey};
 use anyhook_testkit::write;
 use serde_json::{Value, json};
 
@@ -42,10 +43,10 @@ fn the_examples_keep_to_their_schema() {
 fn the_schema_has_every_key() {
     let environment = environment();
     let schema = schema(&environment, "runbook");
-    let has = |place: &Value, known: &[&str]| {
+    let has = |place: &Value, known: &[RunbookKey]| {
         let there: BTreeSet<&str> =
             place["properties"].as_object().unwrap().keys().map(String::as_str).collect();
-        assert_eq!(there, known.iter().copied().collect());
+        assert_eq!(there, keys::names(known).into_iter().collect());
     };
     let [pipeline, step] = ["pipeline", "step"].map(|name| &schema["$defs"][name]);
     has(&schema, keys::RUNBOOK);

@@ -1,0 +1,151 @@
+//! The keys of a runbook, by what they are keys of: what the reader knows, and what the schema says.
+
+use crate::reaction::Trigger;
+
+/// A key of a runbook, or of an object in it.
+#[derive(Clone, Copy, Debug)]
+pub struct RunbookKey {
+    /// The key as it is written.
+    pub name: &'static str,
+    /// What it is for, where its value does not say it.
+    pub about: Option<&'static str>,
+    /// Whether it must be there.
+    pub is_required: bool,
+    /// What may stand behind it.
+    pub value: RunbookValue,
+}
+
+/// What may stand behind a key.
+#[derive(Clone, Copy, Debug)]
+pub enum RunbookValue {
+    /// A text.
+    Text,
+    /// A text that is a name.
+    Name,
+    /// `true` or `false`; this one, if it is absent.
+    Flag(Option<bool>),
+    /// One of these words.
+    Words(&'static [&'static str]),
+    /// A word that has no effect any more.
+    Retired(&'static str),
+    /// An object with these keys, and what it is.
+    Object(&'static str, &'static [RunbookKey]),
+    /// An object whose keys are names, each with such a value.
+    Named(&'static RunbookValue),
+    /// A list with at least one such value.
+    List(&'static RunbookValue),
+    /// One of these.
+    Either(&'static [RunbookValue]),
+    /// What the schema defines under this name.
+    Defined(&'static str),
+    /// Environment variables.
+    Environment,
+    /// What is done when something happens to an agent.
+    Reaction(Trigger),
+}
+
+use RunbookValue::{
+    Defined, Either, Environment, Flag, List, Name, Named, Object, Reaction, Retired, Text, Words,
+};
+
+/// Of the whole.
+pub const RUNBOOK: &[RunbookKey] = &[
+    key("pipeline", Named(&Defined("pipeline"))).about("The pipelines by name."),
+    key("agent", Named(&Defined("agent"))).about("The agents by name."),
+];
+/// Of the whole, of versions to come.
+pub const LATER: &[&str] = &["queue", "worker", "cron"];
+/// What the schema defines, and under which name.
+pub const DEFINED: &[(&str, RunbookValue)] = &[
+    ("pipeline", Object("A pipeline.", PIPELINE)),
+    ("step", Object("A step.", STEP)),
+    ("agent", Object("An agent and how it is looked after.", AGENT)),
+    ("next", Either(&[Name, Object("A step.", NEXT)])),
+];
+/// What a step's successor is, in words.
+pub const NEXT_ABOUT: &str = "A step: its name, or an object with it.";
+/// Of a pipeline.
+pub const PIPELINE: &[RunbookKey] = &[
+    key("vars", Named(&Either(&[Text, Object("A value that is given.", VARIABLE)])))
+        .about("The values it takes: a default, or more about it."),
+    key("locals", Named(&Text)).about("The texts it makes of them."),
+    key("workspace", Either(&[Words(WORKSPACE_KINDS), Object("Where it works.", WORKSPACE)])),
+    key("notify", Object("What a person is told.", NOTIFY)),
+    key("step", List(&Defined("step"))).about("Its steps; it begins with the first.").required(),
+    key("on_done", Defined("next")),
+    key("on_fail", Defined("next")),
+    key("on_cancel", Defined("next")),
+];
+/// Of a variable.
+pub const VARIABLE: &[RunbookKey] = &[
+    key("default", Text).about("What it is if it is not given."),
+    key("required", Flag(None)).about("Whether it must be given; so it is without a default."),
+    key("description", Text).about("What it is for."),
+];
+const WORKSPACE_KINDS: &[&str] = &["none", "folder", "worktree"];
+/// Of a workspace.
+pub const WORKSPACE: &[RunbookKey] = &[
+    key("kind", Words(WORKSPACE_KINDS)).required(),
+    key("path", Text).about("Its folder, relative to the project."),
+    key("branch", Text).about("The branch of a worktree, which is made for it."),
+    key("base", Text).about("What the branch begins at."),
+    key("keep", Flag(Some(true))).about("Whether it stays when all is done."),
+];
+/// Of what a person is told.
+pub const NOTIFY: &[RunbookKey] =
+    &[key("on_start", Text), key("on_done", Text), key("on_fail", Text), key("on_cancel", Text)];
+/// Of a step.
+pub const STEP: &[RunbookKey] = &[
+    key("name", Name).required(),
+    key("run", Either(&[Text, Object("An agent.", RUN)]))
+        .about("A command for `sh`, or an agent.")
+        .required(),
+    key("timeout", Text).about("How long the command may take, such as \"10m\"."),
+    key("on_done", Defined("next")),
+    key("on_fail", Defined("next")),
+    key("on_cancel", Defined("next")),
+];
+/// Of a step's `run`, if it is not a text.
+pub const RUN: &[RunbookKey] = &[key("agent", Name).required()];
+/// Of where a step leads.
+pub const NEXT: &[RunbookKey] = &[key("step", Name).required()];
+/// Of an agent.
+pub const AGENT: &[RunbookKey] = &[
+    key("run", Text)
+        .about("The command that starts it; `${prompt}` is where its prompt goes.")
+        .required(),
+    key("prompt", Text).about("What it is told to do."),
+    key("prompt_file", Text)
+        .about("The file that has what it is told to do, relative to the runbook's folder."),
+    key("env", Environment).about("Variables of its environment."),
+    key("cwd", Text).about("The folder it works in, relative to the workspace."),
+    key("host", Text)
+        .about("Which agent it is, such as `claude-code`, if its command does not tell."),
+    key("session", Retired("pty")).about("Not needed: there is one kind of session."),
+    key(Trigger::OnIdle.name(), Reaction(Trigger::OnIdle)),
+    key(Trigger::OnPrompt.name(), Reaction(Trigger::OnPrompt)),
+    key(Trigger::OnDead.name(), Reaction(Trigger::OnDead)),
+    key(Trigger::OnError.name(), Reaction(Trigger::OnError)),
+    key(Trigger::OnStop.name(), Reaction(Trigger::OnStop)),
+];
+
+const fn key(name: &'static str, value: RunbookValue) -> RunbookKey {
+    RunbookKey { name, about: None, is_required: false, value }
+}
+
+impl RunbookKey {
+    const fn about(mut self, about: &'static str) -> Self {
+        self.about = Some(about);
+        self
+    }
+
+    const fn required(mut self) -> Self {
+        self.is_required = true;
+        self
+    }
+}
+
+/// Returns the names of keys.
+pub fn names(keys: &[RunbookKey]) -> Vec<&'static str> {
+    keys.iter().map(|key| key.name).collect()
+}
