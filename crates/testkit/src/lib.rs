@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::fs::StatVfsMountFlags;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -50,7 +51,17 @@ pub struct Ran {
 impl TestEnv {
     /// Makes an environment for the program at `binary`.
     pub fn new(binary: &str) -> Self {
-        let root = tempfile::Builder::new().prefix("anyhook-").tempdir().unwrap();
+        Self::below(&std::env::temp_dir(), binary)
+    }
+
+    /// Makes an environment in memory, where there is room: for tests that make many, as thousands of
+    /// small files that come and go take a disk much longer.
+    pub fn in_memory(binary: &str) -> Self {
+        Self::below(&memory().unwrap_or_else(std::env::temp_dir), binary)
+    }
+
+    fn below(folder: &Path, binary: &str) -> Self {
+        let root = tempfile::Builder::new().prefix("anyhook-").tempdir_in(folder).unwrap();
         // Tests that run as another user must be able to enter.
         fs::set_permissions(root.path(), Permissions::from_mode(0o755)).unwrap();
         let path = fs::canonicalize(root.path()).unwrap();
@@ -256,7 +267,30 @@ impl TestEnv {
     /// For tests of missing permissions: root may do anything, so as root they would pass in vain.
     /// Needs [`Need::Users`](needs::Need::Users).
     pub fn command_as(&self, uid: u32, arguments: &[&str]) -> Command {
-        // The build folder may be out of that user's reach.
+        let program = self.program_for_others();
+        let original = self.command(arguments);
+        let mut command = Command::new("setpriv");
+        let id = uid.to_string();
+        command
+            .args(["--reuid", &id, "--regid", &id, "--clear-groups"])
+            .arg(&program)
+            .args(arguments)
+            .current_dir(self.project())
+            .env_clear();
+        for (name, value) in original.get_envs() {
+            command.env(name, value.unwrap_or_default());
+        }
+        command
+    }
+
+    /// Returns a program that every user may run: a copy where the build folder is out of reach.
+    fn program_for_others(&self) -> PathBuf {
+        let is_open = |path: &Path| {
+            fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o001 != 0)
+        };
+        if self.binary.is_absolute() && self.binary.ancestors().all(is_open) {
+            return self.binary.clone();
+        }
         let copy = self.path.join("anyhook");
         if !copy.exists() {
             // By another process: what we hold open for writing, a child of another thread may hold
@@ -265,19 +299,7 @@ impl TestEnv {
             assert!(status.success(), "cp works");
             fs::set_permissions(&copy, Permissions::from_mode(0o755)).unwrap();
         }
-        let original = self.command(arguments);
-        let mut command = Command::new("setpriv");
-        let id = uid.to_string();
-        command
-            .args(["--reuid", &id, "--regid", &id, "--clear-groups"])
-            .arg(&copy)
-            .args(arguments)
-            .current_dir(self.project())
-            .env_clear();
-        for (name, value) in original.get_envs() {
-            command.env(name, value.unwrap_or_default());
-        }
-        command
+        copy
     }
 
     /// Returns the program to be run by a user who has no home, neither by variable nor by record.
@@ -344,13 +366,15 @@ impl TestEnv {
     /// holds up, keepers and terminals, which outlive the daemon.
     fn end_processes(&self) {
         let own = std::process::id().to_string();
+        // Most of what runs here is older than this test, and not looked at any further.
+        let began = started(Path::new("/proc/self"));
         // What is told to end may just be starting something.
         for _ in 0..10 {
             let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
             let names = processes.map(|entry| entry.file_name().to_string_lossy().into_owned());
             let ours: Vec<String> = names
                 .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()) && *name != own)
-                .filter(|name| self.has_process(Path::new("/proc").join(name).as_path()))
+                .filter(|name| self.has_process(&Path::new("/proc").join(name), began))
                 .collect();
             if ours.is_empty() {
                 return;
@@ -360,8 +384,9 @@ impl TestEnv {
         }
     }
 
-    /// Tells whether a process has our folder in its arguments or its variables, or works there.
-    fn has_process(&self, process: &Path) -> bool {
+    /// Tells whether a process that was started since has our folder in its arguments or its variables,
+    /// or works there.
+    fn has_process(&self, process: &Path, began: Option<u64>) -> bool {
         let path = self.path.as_os_str().as_encoded_bytes();
         let names_us = |file: &str| {
             let text = fs::read(process.join(file)).unwrap_or_default();
@@ -369,7 +394,7 @@ impl TestEnv {
         };
         let works_here =
             || fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(&self.path));
-        works_here() || names_us("cmdline") || names_us("environ")
+        started(process) >= began && (works_here() || names_us("cmdline") || names_us("environ"))
     }
 }
 
@@ -390,6 +415,24 @@ impl Ran {
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
+}
+
+/// Returns a folder in memory that has room and where programs may be run; none if `TMPDIR` says where
+/// to be instead.
+fn memory() -> Option<PathBuf> {
+    const ROOM: u64 = 2 << 30;
+    let folder = PathBuf::from("/dev/shm");
+    let found = rustix::fs::statvfs(&folder).ok()?;
+    let may_run = !found.f_flag.intersects(StatVfsMountFlags::NOEXEC | StatVfsMountFlags::RDONLY);
+    let fits = may_run && found.f_bavail * found.f_frsize >= ROOM;
+    (fits && std::env::var_os("TMPDIR").is_none()).then_some(folder)
+}
+
+/// Returns when a process was started, in the system's own unit; none if it is gone.
+fn started(process: &Path) -> Option<u64> {
+    let stat = fs::read_to_string(process.join("stat")).ok()?;
+    // The name is in parentheses and may itself have some; then comes the third field.
+    stat.rsplit_once(") ")?.1.split(' ').nth(22 - 3)?.parse().ok()
 }
 
 /// Writes a file with its mode, and the folders above it.

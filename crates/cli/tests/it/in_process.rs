@@ -8,7 +8,7 @@ use anyhook_testkit::{Ran, TestEnv};
 
 /// Returns an environment whose events are answered in this process.
 pub fn environment() -> TestEnv {
-    crate::environment().answered_by(answer)
+    TestEnv::in_memory(&crate::program()).answered_by(answer)
 }
 
 fn answer(environment: &TestEnv, payload: Vec<u8>) -> Ran {

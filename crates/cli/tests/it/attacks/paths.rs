@@ -80,24 +80,18 @@ fn attempt(host: Host, pattern: &str, name: &str, edits: bool) -> Seen {
         symlink("protected/secret.txt", project.join("to-come.txt")).unwrap();
     }
     let call = |path: &str| {
-        let payload = if edits { host.edit(path, &project) } else { host.write(path, &project) };
-        world.send(host, payload.to_string())
+        if edits { host.edit(path, &project) } else { host.write(path, &project) }
     };
-    let harmless = call(&project.join("open.txt").to_string_lossy());
-    if !harmless.passes() {
-        return Err(format!("a harmless call does not pass: {harmless:?}"));
-    }
-    call(&name.replace("[P]", &project.to_string_lossy())).verdict()
+    world.lets_through(host, &call(&project.join("open.txt").to_string_lossy()))?;
+    let evil = call(&name.replace("[P]", &project.to_string_lossy()));
+    world.send(host, evil.to_string()).verdict()
 }
 
 /// A guard of a file that names no tool.
 fn by_tool(host: Host, tool: &str, input: &str) -> Seen {
     let world = world_of("", PATTERNS[0].1);
     let project = world.project();
-    let harmless = world.send(host, host.write("open.txt", &project).to_string());
-    if !harmless.passes() {
-        return Err(format!("a harmless call does not pass: {harmless:?}"));
-    }
+    world.lets_through(host, &host.write("open.txt", &project))?;
     let input = input.replace("[P]", &project.to_string_lossy());
     let input = serde_json::from_str(&input).unwrap();
     world.send(host, host.call(tool, &input, &project).to_string()).verdict()
@@ -110,14 +104,10 @@ fn twin(host: Host, pattern: &str, edits: bool) -> Seen {
     fs::hard_link(project.join("protected/secret.txt"), project.join("twin.txt")).unwrap();
     let call = |name: &str| {
         let path = project.join(name).to_string_lossy().into_owned();
-        let payload = if edits { host.edit(&path, &project) } else { host.write(&path, &project) };
-        world.send(host, payload.to_string())
+        if edits { host.edit(&path, &project) } else { host.write(&path, &project) }
     };
-    let harmless = call("open.txt");
-    if !harmless.passes() {
-        return Err(format!("a harmless call does not pass: {harmless:?}"));
-    }
-    call("twin.txt").verdict()
+    world.lets_through(host, &call("open.txt"))?;
+    world.send(host, call("twin.txt").to_string()).verdict()
 }
 
 pub fn list() -> Vec<Attempt> {

@@ -81,13 +81,11 @@ fn by_input(host: Host, pattern: &str, tool: &str, input: &str) -> Seen {
     let world = World::with(&SHELL_GUARD.replace("EVIL", pattern), &denying());
     let call = |input: &str| {
         let input = serde_json::from_str(input).unwrap();
-        world.send(host, host.call(tool, &input, &world.project()).to_string())
+        host.call(tool, &input, &world.project())
     };
-    let harmless = call(&input.replace("EVIL", "ls").replace("\"rm\"", "\"ls\""));
-    if !harmless.passes() {
-        return Err(format!("a harmless call does not pass: {harmless:?}"));
-    }
-    call(input).verdict()
+    let harmless = input.replace("EVIL", "ls").replace("\"rm\"", "\"ls\"");
+    world.lets_through(host, &call(&harmless))?;
+    world.send(host, call(input).to_string()).verdict()
 }
 
 /// Commands that apply a patch which adds `vendor/x`: `[V]` is that patch, `[X]` one that adds `x`.
@@ -136,13 +134,10 @@ fn by_patching(host: Host, form: Form, command: &str) -> Seen {
             Form::Line => json!({"command": command}),
             Form::Words => json!({"command": ["bash", "-lc", command]}),
         };
-        world.send(host, host.call(host.shell_tool(), &input, &world.project()).to_string())
+        host.call(host.shell_tool(), &input, &world.project())
     };
-    let harmless = call("other");
-    if !harmless.passes() {
-        return Err(format!("a harmless call does not pass: {harmless:?}"));
-    }
-    call("vendor").verdict()
+    world.lets_through(host, &call("other"))?;
+    world.send(host, call("vendor").to_string()).verdict()
 }
 
 /// More folders than are tried are as good as none that is known.
@@ -295,13 +290,11 @@ fn by_patch(way: Way, tools: &str, changes: &str) -> Seen {
                 (Host::Open, "Shell", json!({"command": command}))
             }
         };
-        world.send(host, host.call(tool, &input, &world.project()).to_string())
+        (host, host.call(tool, &input, &world.project()))
     };
-    let harmless = call("*** Add File: harmless.txt\n+x\n");
-    if !harmless.passes() {
-        return Err(format!("a harmless call does not pass: {harmless:?}"));
-    }
-    call(changes).verdict()
+    let (host, harmless) = call("*** Add File: harmless.txt\n+x\n");
+    world.lets_through(host, &harmless)?;
+    world.send(host, call(changes).1.to_string()).verdict()
 }
 
 pub fn list() -> Vec<Attempt> {

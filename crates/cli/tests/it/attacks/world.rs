@@ -9,7 +9,7 @@ use anyhook_testkit::{Ran, TestEnv, run};
 use serde_json::{Value, json};
 
 use super::{Outcome, Seen};
-use crate::{environment, in_process};
+use crate::{in_process, program};
 
 /// What the guard is called. No message of ours has this word by itself.
 pub const NAME: &str = "sentry";
@@ -177,7 +177,7 @@ pub struct World {
 impl World {
     /// Makes one without any hook.
     pub fn empty() -> Self {
-        Self { env: environment() }
+        Self { env: TestEnv::in_memory(&program()) }
     }
 
     /// Makes one with a guard of shell commands.
@@ -211,17 +211,21 @@ impl World {
         self.send(host, host.shell(command, &self.project()).to_string())
     }
 
-    /// Has a host ask about a shell command before the attempt: only that takes a process.
-    fn beforehand(&self, host: Host, command: &str) -> Reply {
-        let payload = host.shell(command, &self.project()).to_string();
-        Reply(in_process::answer_host(&self.env, host.name(), payload.into()))
+    /// Sends a payload before the attempt, and in this process: only the attempt takes another.
+    fn beforehand(&self, host: Host, payload: &Value) -> Reply {
+        Reply(in_process::answer_host(&self.env, host.name(), payload.to_string().into()))
     }
 
     /// Makes sure that a harmless command passes.
     pub fn lets_pass(&self, host: Host) -> Result<(), String> {
-        let harmless = self.beforehand(host, "ls");
-        if !harmless.passes() {
-            return Err(format!("a harmless call does not pass: {harmless:?}"));
+        self.lets_through(host, &host.shell("ls", &self.project()))
+    }
+
+    /// Makes sure that a harmless call passes.
+    pub fn lets_through(&self, host: Host, harmless: &Value) -> Result<(), String> {
+        let reply = self.beforehand(host, harmless);
+        if !reply.passes() {
+            return Err(format!("a harmless call does not pass: {reply:?}"));
         }
         Ok(())
     }
@@ -229,7 +233,8 @@ impl World {
     /// Makes sure that a harmless command passes and one that the guard knows does not.
     pub fn is_guarded(&self, host: Host) -> Result<(), String> {
         self.lets_pass(host)?;
-        match self.beforehand(host, EVIL).verdict()? {
+        let evil = host.shell(EVIL, &self.project());
+        match self.beforehand(host, &evil).verdict()? {
             Outcome::Denied => Ok(()),
             other => Err(format!("the guard does not deny what it should, but: {other}")),
         }
