@@ -6,10 +6,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::{Ending, Workspace};
+use crate::{Ending, Workspace, process};
 
 /// The crate of all agents.
 const CRATE: &str = "crates/hosts";
@@ -60,6 +61,9 @@ fn write(root: &Path, id: &str) -> Result<PathBuf> {
         fs::write(&file, text.replace("@ID@", id).replace("@TITLE@", &title(id)))
             .with_context(|| format!("cannot write {}", file.display()))?;
     }
+    // How lines are broken depends on how long the name is.
+    let mut command = Command::new("rustfmt");
+    process::run(command.args(["--edition", "2024"]).arg(root.join(&folder).join("mod.rs")))?;
     Ok(folder)
 }
 
@@ -96,7 +100,6 @@ fn title(id: &str) -> String {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
-    use std::process::Command;
 
     use super::*;
 
