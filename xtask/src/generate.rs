@@ -15,8 +15,12 @@ use serde_json::Value;
 use crate::{Ending, Workspace, bench, process};
 
 const SCHEMAS: &str = "crates/model/schemas";
-/// The schemas of a workflow's artifacts, which are written by hand.
-const ARTIFACTS: &str = "crates/workflow/src/schemas";
+/// Where the schema of a workflow's file is, which the program makes of the keys that it reads.
+const WORKFLOW_SCHEMAS: &str = "crates/workflow/schemas";
+/// The schemas of a workflow's artifacts, which are written by hand: those that the program itself
+/// reads or writes, and those of the method that comes with it.
+const ARTIFACTS: [&str; 2] =
+    ["crates/workflow/src/schemas", "crates/cli/packs/delivery-workflow/workflow/schemas"];
 /// What the model knows of the names that agents have for things.
 const AGENT_NAMES: &str = "crates/model/src/agent_names.rs";
 const REFERENCE: &str = "docs/reference";
@@ -86,7 +90,6 @@ fn generate(workspace: &Workspace) -> Result<tempfile::TempDir> {
 
     let programs = workspace.build_everything()?;
     process::run(Command::new(programs.join("examples/generate_schemas")).arg(&schemas))?;
-    fs::write(reference.join("schemas.md"), schemas_page(workspace, &schemas)?)?;
 
     let names = fresh.path().join(AGENT_NAMES);
     fs::create_dir_all(names.parent().context("a generated file has no folder")?)?;
@@ -101,6 +104,11 @@ fn generate(workspace: &Workspace) -> Result<tempfile::TempDir> {
     process::run(&mut command)?;
 
     let anyhook = programs.join("anyhook");
+    let file = fresh.path().join(WORKFLOW_SCHEMAS);
+    fs::create_dir_all(&file)?;
+    let text = process::output(Command::new(&anyhook).args(["schema", "workflow-file"]))?;
+    fs::write(file.join("workflow-file.schema.json"), text)?;
+    fs::write(reference.join("schemas.md"), schemas_page(workspace, fresh.path())?)?;
     fs::write(reference.join("commands.md"), commands_page(&anyhook)?)?;
 
     let pages = fresh.path().join(HOSTS);
@@ -309,18 +317,30 @@ fn commands_in(help: &str) -> Vec<String> {
 }
 
 /// The page that lists the schemas.
-fn schemas_page(workspace: &Workspace, folder: &Path) -> Result<String> {
+fn schemas_page(workspace: &Workspace, fresh: &Path) -> Result<String> {
     let mut page =
         format!("# JSON Schemas\n\n{NOTE}\n`anyhook schema NAME` prints one of these.\n\n");
-    page.push_str(&schemas_table(folder, SCHEMAS)?);
+    page.push_str(TABLE_HEAD);
+    let mut rows = schema_rows(&fresh.join(SCHEMAS), SCHEMAS)?;
+    rows.extend(schema_rows(&fresh.join(WORKFLOW_SCHEMAS), WORKFLOW_SCHEMAS)?);
+    rows.sort();
+    rows.iter().for_each(|row| page.push_str(row));
     page.push_str("\nOf a workflow's [artifacts](artifacts.md):\n\n");
-    page.push_str(&schemas_table(&workspace.root.join(ARTIFACTS), ARTIFACTS)?);
+    page.push_str(TABLE_HEAD);
+    let mut rows = Vec::new();
+    for home in ARTIFACTS {
+        rows.extend(schema_rows(&workspace.root.join(home), home)?);
+    }
+    rows.sort();
+    rows.iter().for_each(|row| page.push_str(row));
     Ok(page)
 }
 
-/// The schemas of a folder, which is in the repository at `home`.
-fn schemas_table(folder: &Path, home: &str) -> Result<String> {
-    let mut table = "| file | title | what it describes |\n|---|---|---|\n".to_owned();
+const TABLE_HEAD: &str = "| file | title | what it describes |\n|---|---|---|\n";
+
+/// The schemas of a folder, which is in the repository at `home`, a row each.
+fn schema_rows(folder: &Path, home: &str) -> Result<Vec<String>> {
+    let mut rows = Vec::new();
     let mut files = files_below(folder)?;
     files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
     if files.is_empty() {
@@ -331,14 +351,13 @@ fn schemas_table(folder: &Path, home: &str) -> Result<String> {
         let schema: Value = serde_json::from_str(&text)
             .with_context(|| format!("{} is not JSON", file.display()))?;
         let file = file.display();
-        let _ = writeln!(
-            table,
-            "| [`{file}`](../../{home}/{file}) | {} | {} |",
+        rows.push(format!(
+            "| [`{file}`](../../{home}/{file}) | {} | {} |\n",
             cell(&schema["title"]),
             cell(&schema["description"])
-        );
+        ));
     }
-    Ok(table)
+    Ok(rows)
 }
 
 /// A text as one cell of a table.

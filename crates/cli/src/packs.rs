@@ -14,6 +14,13 @@ use crate::error::Trouble;
 /// Every file of every pack.
 static FILES: PackFiles = include!(concat!(env!("OUT_DIR"), "/packs.rs"));
 
+/// Returns the files of a pack's workflow, by their path in its folder `workflow`.
+pub fn workflow_files(pack: &str) -> Vec<(&'static str, &'static str)> {
+    let inner = |path: &'static str| path.strip_prefix(pack)?.strip_prefix("/workflow/");
+    let files = FILES.iter().filter_map(|(path, bytes)| Some((inner(path)?, *bytes)));
+    files.filter_map(|(path, bytes)| Some((path, std::str::from_utf8(bytes).ok()?))).collect()
+}
+
 /// Returns every pack, by name.
 pub fn all() -> Vec<Pack> {
     packs::all(FILES)

@@ -4,12 +4,13 @@
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::LazyLock;
 
 use anyhook_mcp::{Failure, Server, Stop};
 use anyhook_workflow::caller::Caller;
-use anyhook_workflow::definition;
 use anyhook_workflow::error::WorkflowError;
 use anyhook_workflow::event::HookEvent;
+use anyhook_workflow::method::Method;
 use anyhook_workflow::project::Project;
 use anyhook_workflow::servers::Servers;
 use serde_json::json;
@@ -17,10 +18,25 @@ use serde_json::json;
 use crate::environment::{Environment, workflow_agent};
 use crate::error::Trouble;
 use crate::ui::{Out, Tone, printable};
-use crate::{daemon, servers, waiting};
+use crate::{daemon, packs, servers, waiting};
 
+/// The pack that has the method.
+const METHOD_PACK: &str = "delivery-workflow";
 /// No event that an agent sends is so large.
 const EVENT_LIMIT: u64 = 64 * 1024 * 1024;
+
+/// Returns the method that comes with the program: the workflow of projects that have none of their
+/// own, and schemas that others may name.
+pub fn method() -> &'static Method {
+    static METHOD: LazyLock<Method> = LazyLock::new(|| {
+        let files = packs::workflow_files(METHOD_PACK);
+        let text = files.iter().find(|(path, _)| *path == "workflow.toml");
+        let schema = |path: &'static str| path.strip_prefix("schemas/")?.strip_suffix(".json");
+        let schemas = files.iter().filter_map(|(path, text)| Some((schema(path)?, *text)));
+        Method::new(text.map_or("", |(_, text)| text), schemas)
+    });
+    &METHOD
+}
 
 /// Returns what a workflow is to know of this process.
 pub fn caller(environment: &Environment) -> Caller {
@@ -30,6 +46,7 @@ pub fn caller(environment: &Environment) -> Caller {
         work_dir: environment.work_dir.clone(),
         agent,
         session: environment.agent_id.clone().filter(|_| is_started_by_run),
+        method: method(),
         start_daemon: daemon::start,
     }
 }
@@ -62,7 +79,7 @@ pub fn concerned(
     if !event.is_of_subagent() && of_session.is_none() {
         return Ok(None);
     }
-    let known = event.agent(&definition::default(), of_session);
+    let known = event.agent(method().definition(), of_session);
     match find(environment) {
         Ok(project) => {
             let agent = event.agent(&project.definition, of_session);

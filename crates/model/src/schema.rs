@@ -56,7 +56,6 @@ schemas!(
     "verify",
     "workflow-check",
     "workflow-context",
-    "workflow-file",
     "workflow-history",
     "workflow-next",
     "workflow-status",
@@ -77,8 +76,6 @@ mod front_matter;
 mod parts;
 #[cfg(feature = "schema")]
 mod runbook;
-#[cfg(feature = "schema")]
-mod workflow;
 
 /// The schemas made from the types.
 #[cfg(feature = "schema")]
@@ -88,7 +85,7 @@ mod generated {
     use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings, json_schema};
     use serde_json::{Map, Value, json};
 
-    use super::{front_matter, runbook, workflow};
+    use super::{front_matter, runbook};
     use crate::agent::{FailureKind, PromptType};
     use crate::bus::{AgentRenamed, AgentReport, Happening, PipelineReport, SignalKind};
     use crate::case::Case;
@@ -178,7 +175,6 @@ mod generated {
             ),
             ("event", event()),
             ("front-matter", text(&front_matter::schema())),
-            ("workflow-file", text(&workflow::schema())),
             of::<Notice>(
                 "notice",
                 "A notice to a person",

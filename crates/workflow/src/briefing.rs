@@ -301,7 +301,7 @@ fn stages(state: &State) -> String {
 
 fn schema(project: &Project, choice: &SchemaChoice) -> Result<Value, WorkflowError> {
     match choice {
-        SchemaChoice::Kind(kind) => Ok(serde_json::from_str(kind.row().text).unwrap_or_default()),
+        SchemaChoice::Kind(kind) => Ok(serde_json::from_str(kind.text()).unwrap_or_default()),
         SchemaChoice::File(file) => {
             let schema = project.read_json(&file.text);
             schema.map_err(|error| WorkflowError::file(FileKind::Other, &file.text, error))

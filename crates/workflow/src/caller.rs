@@ -9,6 +9,7 @@ use anyhook_engine::Places;
 use anyhook_socket::{Client, ClientError, Folder};
 
 use crate::error::WorkflowError;
+use crate::method::Method;
 
 /// The variable that says which agent of a workflow a session is.
 pub const WORKFLOW_AGENT: &str = "ANYHOOK_WORKFLOW_AGENT";
@@ -31,6 +32,8 @@ pub struct Caller {
     pub agent: Option<String>,
     /// The id of the session that it is part of, if a supervisor has started that for the agent.
     pub session: Option<String>,
+    /// The workflow of projects that have none of their own.
+    pub method: &'static Method,
     /// How the daemon is started where one is needed.
     pub start_daemon: StartDaemon,
 }

@@ -3,15 +3,16 @@
 mod check;
 pub mod keys;
 mod read;
+mod schema;
 
 use jiff::SignedDuration;
 
+use super::method::Method;
 use super::schemas::Kind;
 use super::words::{Mode, OnFailure, Risk, Severity, When};
 use anyhook_flow::runbook::{Finding, Format, Name, in_order, tree};
 
-/// The workflow that comes with anyhook, as people get it to change it.
-pub const DEFAULT: &str = include_str!("default.toml");
+pub use schema::schema;
 
 /// A workflow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -302,21 +303,16 @@ impl Reading {
     }
 }
 
-/// Reads the text of a `workflow.toml`.
-pub fn read(text: &str) -> Reading {
+/// Reads the text of a `workflow.toml`, which may name the schemas of a method.
+pub fn read(text: &str, method: &'static Method) -> Reading {
     let (tree, mut findings) = tree(text, Format::Toml);
     let Some(tree) = tree else {
         return Reading { definition: Definition::default(), findings: in_order(findings) };
     };
-    let (definition, more) = read::definition(&tree);
+    let (definition, more) = read::definition(&tree, method);
     findings.extend(more);
     findings.extend(check::check(&definition));
     Reading { definition, findings: in_order(findings) }
-}
-
-/// Returns the workflow that comes with anyhook.
-pub fn default() -> Definition {
-    read(DEFAULT).definition
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ pub fn rules(definition: &Definition) -> String {
 fn artifacts(artifacts: &[ArtifactDefinition]) -> Vec<Value> {
     let each = artifacts.iter().map(|artifact| {
         let schema = match &artifact.schema {
-            SchemaChoice::Kind(kind) => json!({ "kind": kind.row().name }),
+            SchemaChoice::Kind(kind) => json!({ "kind": kind.name() }),
             SchemaChoice::File(file) => json!({ "file": file.text }),
         };
         json!([artifact.file.text, schema, modes(&artifact.modes), artifact.required])

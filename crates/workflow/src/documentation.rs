@@ -158,7 +158,7 @@ fn together(mut old: Vec<Report>, new: &[Report]) -> Vec<Report> {
 }
 
 fn path(project: &Project) -> String {
-    project.system_path(Kind::CONTEXT_REFRESH.row().file)
+    project.system_path(Kind::CONTEXT_REFRESH.file())
 }
 
 #[cfg(test)]

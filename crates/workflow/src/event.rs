@@ -70,10 +70,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::definition;
+    use crate::testing::default;
 
     fn agent(event: Value, of_session: Option<&str>) -> Option<String> {
-        HookEvent::of(event).agent(&definition::default(), of_session)
+        HookEvent::of(event).agent(&default(), of_session)
     }
 
     #[test]
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_call_says_whom_it_starts() {
-        let called = |event: Value| HookEvent::of(event).called_agent(&definition::default());
+        let called = |event: Value| HookEvent::of(event).called_agent(&default());
         let input = json!({"subagent_type": "system-architect", "prompt": "begin"});
         let event =
             json!({"event_type": "before_tool", "tool_name": "Subagent", "tool_input": input});

@@ -7,22 +7,22 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::context::context;
-use crate::definition::{default, read};
+use crate::definition::read;
 use crate::graph::{mermaid, svg};
 use crate::machine::{
     Artifacts, Choice, Effects, OwnSchemas, Start, Submission, approve, choose, complete, late,
     lost, next, reject, retry, rollback, start, time_limit,
 };
+use crate::method::Method;
 use crate::refusal::Refusal;
-use crate::schemas::validate_file;
 use crate::state::State;
 use crate::words::{Decision, StageStatus};
 use anyhook_flow::fuzzing::places_are_in;
 
 /// Reads bytes as a `workflow.toml`; what can be used is begun and drawn.
-pub fn workflow_file(data: &[u8]) {
+pub fn workflow_file(data: &[u8], method: &'static Method) {
     let text = String::from_utf8_lossy(data);
-    let reading = read(&text);
+    let reading = read(&text, method);
     places_are_in(&text, &reading.findings);
     let definition = &reading.definition;
     if !reading.is_usable() {
@@ -67,15 +67,15 @@ enum Said {
 }
 
 /// Reads bytes as lines that are said to a workflow, one after the other.
-pub fn workflow_signal(data: &[u8]) {
-    walk(data);
+pub fn workflow_signal(data: &[u8], method: &'static Method) {
+    walk(data, method);
 }
 
-fn walk(data: &[u8]) -> State {
-    let definition = default();
+fn walk(data: &[u8], method: &'static Method) -> State {
+    let definition = method.definition();
     let first = Start { id: "w".to_owned(), ..Start::default() };
     let mut at = Timestamp::UNIX_EPOCH;
-    let (mut state, _) = start(&definition, first, at);
+    let (mut state, _) = start(definition, first, at);
     for line in String::from_utf8_lossy(data).lines() {
         let Ok(said) = serde_json::from_str(line) else { continue };
         at += SignedDuration::from_secs(1);
@@ -84,7 +84,7 @@ fn walk(data: &[u8]) -> State {
             Said::Signal(signal, artifacts) => {
                 for (path, value) in &artifacts {
                     // Every fault has a place in the value.
-                    for fault in validate_file(path, value) {
+                    for fault in method.validate_file(path, value) {
                         let parent =
                             fault.pointer.rsplit_once('/').map_or("", |(parent, _)| parent);
                         assert!(value.pointer(parent).is_some(), "{fault} {value}");
@@ -93,26 +93,26 @@ fn walk(data: &[u8]) -> State {
                 let schemas = OwnSchemas::new();
                 let submission =
                     Submission { signal: &signal, artifacts: &artifacts, schemas: &schemas, at };
-                complete(&definition, &state, submission)
+                complete(definition, &state, submission)
             }
-            Said::Approve(stage) => approve(&definition, &state, &stage, choice),
-            Said::Reject(stage) => reject(&definition, &state, &stage, choice),
-            Said::Fix(stage) => choose(&definition, &state, &stage, Decision::Fix, choice),
+            Said::Approve(stage) => approve(definition, &state, &stage, choice),
+            Said::Reject(stage) => reject(definition, &state, &stage, choice),
+            Said::Fix(stage) => choose(definition, &state, &stage, Decision::Fix, choice),
             Said::DeployAnyway(stage) => {
-                choose(&definition, &state, &stage, Decision::DeployAnyway, choice)
+                choose(definition, &state, &stage, Decision::DeployAnyway, choice)
             }
-            Said::Retry(stage) => retry(&definition, &state, &stage, choice),
-            Said::Rollback(stage) => rollback(&definition, &state, &stage, choice),
-            Said::Ends(reason) => match next(&definition, &state).first() {
-                Some(one) => lost(&definition, &state, one, &reason, at),
+            Said::Retry(stage) => retry(definition, &state, &stage, choice),
+            Said::Rollback(stage) => rollback(definition, &state, &stage, choice),
+            Said::Ends(reason) => match next(definition, &state).first() {
+                Some(one) => lost(definition, &state, one, &reason, at),
                 None => continue,
             },
             Said::Waits(minutes) => {
                 let waited = SignedDuration::from_mins(i64::from(minutes));
                 at += waited;
-                let mut all = next(&definition, &state);
-                all.retain(|one| time_limit(&definition, one).is_some_and(|limit| limit <= waited));
-                late(&definition, &state, &all, at)
+                let mut all = next(definition, &state);
+                all.retain(|one| time_limit(definition, one).is_some_and(|limit| limit <= waited));
+                late(definition, &state, &all, at)
             }
         };
         state = taken(&state, after);
@@ -144,6 +144,7 @@ fn taken(before: &State, after: Result<(State, Effects), Refusal>) -> State {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::method;
     use crate::words::WorkflowStatus;
 
     fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
@@ -164,7 +165,7 @@ mod tests {
         let files = seeds("workflow_file");
         assert!(files.len() >= 3);
         for (_, seed) in files {
-            workflow_file(&seed);
+            workflow_file(&seed, method());
         }
         assert!(!seeds("workflow_signal").is_empty());
     }
@@ -172,7 +173,7 @@ mod tests {
     #[test]
     fn the_seeds_go_as_far_as_they_should() {
         for (name, seed) in seeds("workflow_signal") {
-            let state = walk(&seed);
+            let state = walk(&seed, method());
             let expected = match name.as_str() {
                 "whole.jsonl" => WorkflowStatus::Completed,
                 "bugs.jsonl" => WorkflowStatus::Running,

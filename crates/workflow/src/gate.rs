@@ -220,10 +220,10 @@ pub fn about(project: &Project, stage: &StageState) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::definition;
+    use crate::testing::default;
 
     fn answer(asks: Asks, choice: Option<&str>) -> Result<Answer, String> {
-        let (state, _) = machine::start(&definition::default(), machine::Start::default(), now());
+        let (state, _) = machine::start(&default(), machine::Start::default(), now());
         let stage = &state.stages["qa_testing"];
         let gate = Gate {
             stage: "qa_testing".to_owned(),

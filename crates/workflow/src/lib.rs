@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The rules read neither a file nor a clock: [`context`], [`definition`], [`digest`], [`event`],
-//! [`findings`], [`graph`], [`machine`], [`refusal`], [`schemas`], [`state`], [`ways`], [`words`].
+//! [`findings`], [`graph`], [`machine`], [`method`], [`refusal`], [`schemas`], [`state`], [`ways`], [`words`].
 //!
 //! With the feature `project`, which is on unless it is turned off, there is all that is done with
 //! them in a project:
@@ -33,11 +33,15 @@ pub mod findings;
 pub mod fuzzing;
 pub mod graph;
 pub mod machine;
+pub mod method;
 pub mod refusal;
 pub mod schemas;
 pub mod state;
 pub mod ways;
 pub mod words;
+
+#[cfg(test)]
+mod testing;
 
 #[cfg(feature = "project")]
 pub mod briefing;

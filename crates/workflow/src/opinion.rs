@@ -74,7 +74,7 @@ pub fn review_for(
 
 /// Returns the latest second opinion of what an agent made; none, if the file cannot be used.
 pub fn opinions_of(project: &Project, agent: &str) -> Option<Review> {
-    let path = project.definition.path(agent, Kind::SECOND_OPINION.row().file);
+    let path = project.definition.path(agent, Kind::SECOND_OPINION.file());
     let value = project.read_json(&path).ok()?;
     let is_valid = validate(Kind::SECOND_OPINION, &value).is_empty();
     serde_json::from_value(value).ok().filter(|_| is_valid)
@@ -104,7 +104,7 @@ pub fn sent_back_with(project: &Project, state: &State, context: &Context) -> Op
     let suggestions = review.suggestions.iter();
     let suggestions = suggestions.map(|one| Value::from(format!("suggestion: {one}")));
     let items: Vec<Value> = concerns.chain(suggestions).collect();
-    let file = project.definition.path(&context.agent, Kind::SECOND_OPINION.row().file);
+    let file = project.definition.path(&context.agent, Kind::SECOND_OPINION.file());
     let source = format!("second opinion of {}", review.reviewer);
     let summary = review.verdict.as_ref().map(|verdict| verdict.words());
     (!items.is_empty()).then(|| Findings::new(&source, Some(&file), summary, items))
@@ -195,7 +195,7 @@ fn text(project: &Project, artifact: &str) -> Result<String, WorkflowError> {
 
 /// Keeps a review as the latest, and beside the artifact if that is in the folder of an agent.
 fn keep(project: &Project, artifact: &str, review: &Review) -> Result<(), WorkflowError> {
-    let file = Kind::SECOND_OPINION.row().file;
+    let file = Kind::SECOND_OPINION.file();
     let _lock = project.lock()?;
     project.write_json(&project.system_path(file), review)?;
     let folder = Path::new(artifact).parent();

@@ -14,6 +14,7 @@ use crate::caller::Caller;
 use crate::definition::{self, Definition, Reading, SchemaChoice};
 use crate::error::{FileError, FileKind, Unreadable, UnusableDefinition, WorkflowError};
 use crate::machine::OwnSchemas;
+use crate::method::Method;
 use crate::schemas::{Kind, Schema, validate};
 
 /// The file in the project's level that says how its workflow goes.
@@ -54,12 +55,12 @@ pub struct Written {
 }
 
 impl Written {
-    /// Reads a definition.
-    pub fn read(file: &Path) -> Result<Self, WorkflowError> {
+    /// Reads a definition, which may name the schemas of a method.
+    pub fn read(file: &Path, method: &'static Method) -> Result<Self, WorkflowError> {
         let text = read_text(file, DEFINITION_LIMIT).map_err(|error| {
             WorkflowError::DefinitionUnreadable { file: file.to_owned(), error }
         })?;
-        Ok(Self { file: file.to_owned(), reading: definition::read(&text), text })
+        Ok(Self { file: file.to_owned(), reading: definition::read(&text, method), text })
     }
 
     /// Returns the project that goes by it, whether or not that can be.
@@ -84,10 +85,10 @@ impl Project {
     pub fn at(root: PathBuf, caller: Caller) -> Result<Self, WorkflowError> {
         let file = definition_file(&root);
         if file.symlink_metadata().is_err() {
-            let definition = definition::default();
+            let definition = caller.method.definition().clone();
             return Ok(Self { root, definition, file: None, text: None, caller });
         }
-        let written = Written::read(&file)?;
+        let written = Written::read(&file, caller.method)?;
         if written.reading.is_usable() {
             return Ok(written.project(root, caller));
         }

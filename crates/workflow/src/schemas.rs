@@ -3,17 +3,18 @@
 
 mod fault;
 
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
 pub use fault::Fault;
 
-/// A kind of artifact.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Kind(usize);
+/// A kind of artifact: one that anyhook itself reads or writes, or one of a method.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind(&'static Row);
 
 /// What is known about a kind of artifact.
 #[derive(Clone, Copy, Debug)]
@@ -22,81 +23,72 @@ pub struct Row {
     pub name: &'static str,
     /// Its JSON Schema.
     pub text: &'static str,
-    /// The file it is in.
-    pub file: &'static str,
-    /// The agent that writes it; none if anyhook or a person does, or if every agent does.
-    pub agent: Option<&'static str>,
-    /// The stage or review it comes from.
-    pub stage: Option<&'static str>,
+    /// The file that anyhook knows it by; of other kinds the workflow says it.
+    pub file: Option<&'static str>,
 }
 
 macro_rules! kinds {
-    ($($constant:ident $name:literal $file:literal $agent:expr, $stage:expr;)+) => {
-        /// Every kind of artifact.
-        pub const KINDS: &[Row] = &[$(Row {
-            name: $name,
-            text: include_str!(concat!("schemas/", $name, ".json")),
-            file: $file,
-            agent: $agent,
-            stage: $stage,
-        }),+];
-        kinds!(@number 0usize, $($constant $name,)+);
-    };
-    (@number $number:expr, $constant:ident $name:literal, $($rest:tt)*) => {
+    ($($constant:ident $name:literal $file:literal;)+) => {
+        /// Every kind of artifact that anyhook itself reads or writes.
+        pub const OWN_KINDS: &[Kind] = &[$(Kind::$constant),+];
+
         impl Kind {
-            #[doc = concat!("`", $name, "`.")]
-            pub const $constant: Self = Self($number);
+            $(
+                #[doc = concat!("`", $name, "`.")]
+                pub const $constant: Self = Self(&Row {
+                    name: $name,
+                    text: include_str!(concat!("schemas/", $name, ".json")),
+                    file: Some($file),
+                });
+            )+
         }
-        kinds!(@number $number + 1, $($rest)*);
     };
-    (@number $number:expr,) => {};
 }
 
 kinds! {
-    PM "pm-output" "product-requirements-packet.json" Some("product_manager"), Some("requirements");
-    ARCHITECT "architect-output" "architecture-handover-packet.json" Some("system_architect"), Some("architecture");
-    ASSESSMENT "architecture-assessment" "architecture-assessment.json" Some("system_architect"), Some("architecture");
-    FRONTEND "frontend-output" "frontend-implementation-report.json" Some("frontend_engineer"), Some("frontend_implementation");
-    BACKEND "backend-output" "backend-implementation-report.json" Some("backend_engineer"), Some("backend_implementation");
-    AI_ENGINEER "ai-engineer-output" "ai-implementation-report.json" Some("ai_engineer"), Some("ai_implementation");
-    QA "qa-output" "qa-test-report.json" Some("qa_engineer"), Some("qa_testing");
-    DEVOPS "devops-output" "deployment-report.json" Some("devops_engineer"), Some("deployment");
-    SAFETY "safety-output" "safety-review.json" Some("safety_agent"), Some("safety_review");
-    GOVERNANCE "governance-output" "governance-review.json" Some("governance_agent"), Some("governance_review");
-    CODE_HEALTH "code-health-output" "code-health-report.json" Some("code_health_agent"), Some("code_health_review");
-    SIGNAL "stage-completion-signal" "stage-completion-signal.json" None, None;
-    STATE "workflow-state" "workflow-state.json" None, None;
-    PROJECT "project-config" "project-config.json" None, None;
-    CONTEXT_REFRESH "context-refresh-report" "context-refresh-report.json" None, None;
-    SECOND_OPINION "second-opinion-review" "second-opinion-review.json" None, None;
+    QA "qa-output" "qa-test-report.json";
+    DEVOPS "devops-output" "deployment-report.json";
+    SIGNAL "stage-completion-signal" "stage-completion-signal.json";
+    STATE "workflow-state" "workflow-state.json";
+    PROJECT "project-config" "project-config.json";
+    CONTEXT_REFRESH "context-refresh-report" "context-refresh-report.json";
+    SECOND_OPINION "second-opinion-review" "second-opinion-review.json";
 }
 
 impl Kind {
-    /// Goes through every kind.
-    pub fn all() -> impl Iterator<Item = Self> + Clone {
-        (0..KINDS.len()).map(Self)
+    /// Makes a kind of a method.
+    pub(crate) fn new(row: &'static Row) -> Self {
+        Self(row)
     }
 
-    /// Finds a kind by its name.
-    pub fn find(name: &str) -> Option<Self> {
-        Self::all().find(|kind| kind.row().name == name)
+    /// Returns its name.
+    pub fn name(self) -> &'static str {
+        self.0.name
     }
 
-    /// Finds the kind of a file by its name, wherever the file is.
-    pub fn of_file(path: &str) -> Option<Self> {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        Self::all().find(|kind| kind.row().file == name)
+    /// Returns its JSON Schema.
+    pub fn text(self) -> &'static str {
+        self.0.text
     }
 
-    /// Returns what is known about it.
-    pub fn row(self) -> &'static Row {
-        &KINDS[self.0]
+    /// Returns the name of the file that anyhook knows it by; of a kind of a method, which has none,
+    /// the kind's name.
+    pub fn file(self) -> &'static str {
+        self.0.file.unwrap_or(self.0.name)
     }
 }
 
+impl PartialEq for Kind {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Kind {}
+
 impl fmt::Display for Kind {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.row().name)
+        out.write_str(self.name())
     }
 }
 
@@ -140,26 +132,23 @@ impl Schema {
     }
 }
 
-/// Schemas that were needed: a hook needs one or two, and getting one ready takes time.
-static BUILT_IN: [OnceLock<Option<Schema>>; KINDS.len()] = [const { OnceLock::new() }; KINDS.len()];
+/// Schemas that were needed, by their texts: a hook needs one or two, and getting one ready takes
+/// time.
+static READY: LazyLock<Mutex<HashMap<&'static str, Option<Arc<Schema>>>>> =
+    LazyLock::new(Mutex::default);
+
+fn ready(kind: Kind) -> Option<Arc<Schema>> {
+    let mut ready = READY.lock().unwrap_or_else(PoisonError::into_inner);
+    let schema = ready.entry(kind.text());
+    schema.or_insert_with(|| Schema::new(kind.text()).ok().map(Arc::new)).clone()
+}
 
 /// Returns everything that is wrong with an artifact of a kind; nothing, if it is as it must be.
 pub fn validate(kind: Kind, value: &Value) -> Vec<Fault> {
-    let schema = BUILT_IN[kind.0].get_or_init(|| Schema::new(kind.row().text).ok());
-    match schema {
+    match ready(kind) {
         Some(schema) => schema.validate(value),
         // What cannot be checked does not pass.
         None => vec![Fault::new("", format!("there is no schema for `{kind}`"))],
-    }
-}
-
-/// Returns everything that is wrong with a file of a workflow, known by its name.
-///
-/// A file that has no schema is at fault: it never passes.
-pub fn validate_file(path: &str, value: &Value) -> Vec<Fault> {
-    match Kind::of_file(path) {
-        Some(kind) => validate(kind, value),
-        None => vec![Fault::new("", format!("there is no schema for `{path}`"))],
     }
 }
 

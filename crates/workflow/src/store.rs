@@ -32,7 +32,7 @@ pub const FAULT_POINTS: &[&str] =
 impl Project {
     /// Returns the state file.
     pub fn state_file(&self) -> PathBuf {
-        self.system().join(Kind::STATE.row().file)
+        self.system().join(Kind::STATE.file())
     }
 
     /// Returns the file of the state before the last change.

@@ -79,7 +79,7 @@ fn artifacts_of<'all>(definition: &'all Definition, name: &str) -> &'all [Artifa
 impl Project {
     /// Returns where an agent's signal is, below the project.
     pub fn signal_path(&self, agent: &str) -> String {
-        self.definition.path(agent, Kind::SIGNAL.row().file)
+        self.definition.path(agent, Kind::SIGNAL.file())
     }
 
     /// Reads an agent's signal, from its folder.

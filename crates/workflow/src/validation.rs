@@ -30,7 +30,7 @@ impl Project {
             paths.push(self.signal_path(agent));
         }
         for kind in [Kind::STATE, Kind::CONTEXT_REFRESH, Kind::SECOND_OPINION] {
-            paths.push(self.system_path(kind.row().file));
+            paths.push(self.system_path(kind.file()));
         }
         paths.retain(|path| self.root.join(path).symlink_metadata().is_ok());
         // Several stages may be of one agent.
@@ -68,7 +68,7 @@ impl Project {
         let stage = definition.stages.iter().find_map(|one| of(&one.agent.text, &one.artifacts));
         let review =
             || definition.reviews.iter().find_map(|one| of(&one.agent.text, &one.artifacts));
-        let known = || Kind::of_file(path).map(SchemaChoice::Kind);
+        let known = || self.caller.method.kind_of_file(path).map(SchemaChoice::Kind);
         stage.or_else(review).or_else(known)
     }
 }

@@ -1,12 +1,15 @@
 //! `anyhook schema`: the JSON Schemas.
 
+use std::borrow::Cow;
+
 use anyhook_model::{exit_code, schema};
-use anyhook_workflow::schemas::KINDS;
+use anyhook_workflow::definition;
 use clap::Args;
 
 use super::Ended;
 use crate::error::Trouble;
 use crate::ui::{Cell, Out, Tone};
+use crate::workflow::method;
 
 /// Print a JSON Schema; without a name, list them
 #[derive(Args)]
@@ -18,9 +21,12 @@ pub struct SchemaArgs {
 
 /// Returns every schema's name and text, by name: those of files and answers, and those of a
 /// workflow's artifacts.
-fn all() -> Vec<(&'static str, &'static str)> {
-    let own = schema::SCHEMAS.iter().map(|schema| (schema.name, schema.text));
-    let mut all: Vec<_> = own.chain(KINDS.iter().map(|row| (row.name, row.text))).collect();
+fn all() -> Vec<(&'static str, Cow<'static, str>)> {
+    let own = schema::SCHEMAS.iter().map(|schema| (schema.name, schema.text.into()));
+    let workflow = format!("{:#}\n", definition::schema(method()));
+    let own = own.chain([("workflow-file", workflow.into())]);
+    let mut all: Vec<_> =
+        own.chain(method().kinds().map(|kind| (kind.name(), kind.text().into()))).collect();
     all.sort_unstable();
     all
 }

@@ -634,24 +634,14 @@ fn the_reference_of_workflows_is_complete() {
     use anyhook_workflow::definition::keys;
     use anyhook_workflow::words::{Mode, OnFailure, Risk, Severity, Verdict, When};
     let page = read(WORKFLOW_PAGE);
-    let all = [
-        keys::WORKFLOW,
-        keys::AGENT,
-        keys::STAGE,
-        keys::ARTIFACT,
-        keys::REVIEW,
-        keys::RISK,
-        keys::QA,
-        keys::DOCUMENTATION,
-        keys::SECOND_OPINION,
-    ];
+    let all = keys::TABLES.iter().flat_map(|table| table.names());
     let words = Mode::ALL.iter().map(|(_, word)| *word);
     let words = words.chain(OnFailure::ALL.iter().map(|(_, word)| *word));
     let words = words.chain(Risk::ALL.iter().map(|(_, word)| *word));
     let words = words.chain(Severity::ALL.iter().map(|(_, word)| *word));
     let words = words.chain(Verdict::ALL.iter().map(|(_, word)| *word));
     let words = words.chain(When::ALL.iter().map(|(_, word)| *word));
-    for word in all.concat().into_iter().chain(words) {
+    for word in all.chain(words) {
         assert!(page.contains(&format!("`{word}`")), "workflow-file.md does not name {word}");
     }
 }
@@ -659,23 +649,29 @@ fn the_reference_of_workflows_is_complete() {
 /// As above, of artifacts: every kind with its file, and every field at its kind or one it names.
 #[test]
 fn the_reference_of_artifacts_is_complete() {
-    use anyhook_workflow::schemas::KINDS;
+    let kinds: Vec<_> = crate::workflow::method().kinds().collect();
     let page = read("docs/reference/artifacts.md");
     let part = |name: &str| {
         let start = page.find(&format!("\n## {name}\n")).unwrap_or_else(|| panic!("no {name}"));
         let rest = &page[start + 4..];
         &rest[..rest.find("\n## ").unwrap_or(rest.len())]
     };
-    for row in KINDS {
-        assert!(page.contains(&format!("{}`", row.file)), "{}", row.file);
-        let own = part(row.name);
-        let other = KINDS.iter().find(|other| own.contains(&format!("(#{})", other.name)));
-        let text = format!("{own}{}", other.map(|other| part(other.name)).unwrap_or_default());
-        let schema: Value = serde_json::from_str(row.text).unwrap();
+    let definition = crate::workflow::method().definition();
+    let stages = definition.stages.iter().flat_map(|stage| &stage.artifacts);
+    let made = stages.chain(definition.reviews.iter().flat_map(|review| &review.artifacts));
+    let made = made.map(|artifact| artifact.file.text.as_str());
+    for file in made.chain(anyhook_workflow::schemas::OWN_KINDS.iter().map(|kind| kind.file())) {
+        assert!(page.contains(&format!("{file}`")), "{file}");
+    }
+    for kind in &kinds {
+        let own = part(kind.name());
+        let other = kinds.iter().find(|other| own.contains(&format!("(#{other})")));
+        let text = format!("{own}{}", other.map(|other| part(other.name())).unwrap_or_default());
+        let schema: Value = serde_json::from_str(kind.text()).unwrap();
         let mut places = vec![&schema];
         while let Some(place) = places.pop() {
             for (field, inner) in place["properties"].as_object().into_iter().flatten() {
-                assert!(text.contains(&format!("`{field}`")), "{}: {field}", row.name);
+                assert!(text.contains(&format!("`{field}`")), "{kind}: {field}");
                 places.push(inner);
             }
             places.extend(place.get("items"));

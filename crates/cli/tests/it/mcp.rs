@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use anyhook_testkit::{TestEnv, wait_until, write};
-use anyhook_workflow::schemas::{Kind, validate};
 use serde_json::{Value, json};
 
 fn script(name: &str) -> String {
@@ -66,7 +65,7 @@ pub fn must_be_gone(environment: &TestEnv) {
 pub fn artifact(environment: &TestEnv, path: &str) -> Value {
     let text = fs::read_to_string(environment.project().join(path)).unwrap();
     let value: Value = serde_json::from_str(&text).unwrap();
-    let faults = validate(Kind::of_file(path).unwrap(), &value);
+    let faults = crate::workflow::method().validate_file(path, &value);
     assert!(faults.is_empty(), "{path}: {faults:?}\n{value:#}");
     value
 }

@@ -95,7 +95,9 @@ impl Pack {
                 file = toml::from_slice(bytes).ok();
             } else if let Some(command) = path.strip_prefix("commands/") {
                 commands.push(PackCommand::read(name, command.strip_suffix(".md")?, bytes)?);
-            } else if let Some((hook, path)) = path.strip_prefix("hooks/")?.split_once('/') {
+            } else if let Some((hook, path)) =
+                path.strip_prefix("hooks/").and_then(|path| path.split_once('/'))
+            {
                 folders.entry(hook).or_default().insert(path, bytes);
             }
         }

@@ -3,9 +3,8 @@
 use serde_json::json;
 
 use super::*;
-use crate::definition::DEFAULT;
 use crate::machine::tests::Run;
-use crate::schemas::Kind;
+use crate::testing::{DEFAULT, kind};
 
 fn upstream(run: &Run, agent: &str) -> Vec<String> {
     let context = context(&run.definition, &run.state, agent).unwrap();
@@ -86,7 +85,7 @@ fn a_reviewer_is_given_the_stage_that_is_reviewed() {
     assert_eq!(given.reviewed.as_deref(), Some("requirements"));
     assert_eq!(given.stage, "safety_review");
     assert_eq!(given.upstream[0].stage, "requirements");
-    assert_eq!(given.outputs[0].schema, SchemaChoice::Kind(Kind::SAFETY));
+    assert_eq!(given.outputs[0].schema, SchemaChoice::Kind(kind("safety-output")));
 }
 
 #[test]

@@ -4,19 +4,24 @@ use super::{
     AgentDefinition, ApprovalRule, ArtifactDefinition, Definition, DocumentationRule, QaRule,
     ReviewDefinition, RiskRule, SchemaChoice, SecondOpinionRule, StageDefinition, Trying, keys,
 };
+use crate::method::Method;
 use crate::schemas;
 use crate::words::{Mode, OnFailure, Risk, Severity, When};
 use anyhook_flow::runbook::{Entry, Finding, Kind, Map, Name, Node, Reader};
 
 /// So often something is tried again at most.
-const RETRIES: u32 = 100;
+pub(super) const RETRIES: u32 = 100;
+
+/// The kinds of artifacts that may be named.
+type Kinds = Vec<(schemas::Kind, &'static str)>;
 
 /// Reads a definition from its tree.
-pub fn definition(tree: &Node) -> (Definition, Vec<Finding>) {
+pub fn definition(tree: &Node, method: &'static Method) -> (Definition, Vec<Finding>) {
+    let kinds: Kinds = method.kinds().map(|kind| (kind, kind.name())).collect();
     let mut reader = Reader::default();
     let mut definition = Definition::default();
     if let Kind::Map(map) = &tree.kind {
-        reader.known(map, "a workflow", keys::WORKFLOW);
+        reader.known(map, "a workflow", &keys::WORKFLOW.names());
         definition.name = word(&mut reader, map, "name", "workflow");
         definition.folder = folder(&mut reader, map);
         definition.run = filled(&mut reader, map, "run", "write a command");
@@ -26,10 +31,10 @@ pub fn definition(tree: &Node) -> (Definition, Vec<Finding>) {
             }
         }
         for (map, at) in tables(&mut reader, map, "stage") {
-            definition.stages.push(stage(&mut reader, map, at));
+            definition.stages.push(stage(&mut reader, map, at, &kinds));
         }
         for (map, at) in tables(&mut reader, map, "review") {
-            definition.reviews.push(review(&mut reader, map, at));
+            definition.reviews.push(review(&mut reader, map, at, &kinds));
         }
         for (map, at) in tables(&mut reader, map, "risk") {
             definition.risks.push(risk(&mut reader, map, at));
@@ -186,17 +191,17 @@ fn agent(reader: &mut Reader, entry: &Entry) -> AgentDefinition {
     let name = reader.name(&entry.key.name, &entry.key.span, "an agent");
     let what = name.of("agent");
     let mut agent = AgentDefinition { name, ..AgentDefinition::default() };
-    if let Some(map) = reader.object(entry, &what, keys::AGENT) {
+    if let Some(map) = reader.object(entry, &what, &keys::AGENT.names()) {
         agent.description = reader.text(map, "description").map(|(text, _)| text.text.clone());
         agent.run = filled(reader, map, "run", "write a command");
     }
     agent
 }
 
-fn stage(reader: &mut Reader, map: &Map, at: &Node) -> StageDefinition {
+fn stage(reader: &mut Reader, map: &Map, at: &Node, kinds: &Kinds) -> StageDefinition {
     let name_of = needed(reader, map, "name", at, "a stage", "write `name = \"…\"`");
     let what = name_of.of("stage");
-    reader.known(map, &what, keys::STAGE);
+    reader.known(map, &what, &keys::STAGE.names());
     let owner = "write who does it: `agent = \"…\"`";
     let approval = map.get("approval").and_then(|entry| reader.word(entry, When::ALL));
     let modes = words(reader, map, "approval_modes", Mode::ALL);
@@ -210,24 +215,24 @@ fn stage(reader: &mut Reader, map: &Map, at: &Node) -> StageDefinition {
         after: names(reader, map, "after"),
         optional: reader.flag(map, "optional").unwrap_or(false),
         reads: names(reader, map, "reads"),
-        artifacts: artifacts(reader, map, at, &what),
+        artifacts: artifacts(reader, map, at, &what, kinds),
         approval: approval.map(|when| ApprovalRule { when, modes }),
         trying: trying(reader, map),
         rollback_to: name(reader, map, "rollback_to", "a stage"),
     }
 }
 
-fn review(reader: &mut Reader, map: &Map, at: &Node) -> ReviewDefinition {
+fn review(reader: &mut Reader, map: &Map, at: &Node, kinds: &Kinds) -> ReviewDefinition {
     let name = needed(reader, map, "name", at, "a review", "write `name = \"…\"`");
     let what = name.of("review");
-    reader.known(map, &what, keys::REVIEW);
+    reader.known(map, &what, &keys::REVIEW.names());
     let owner = "write who does it: `agent = \"…\"`";
     ReviewDefinition {
         agent: needed(reader, map, "agent", at, &what, owner),
         name,
         stages: names(reader, map, "stages"),
         reads: names(reader, map, "reads"),
-        artifacts: artifacts(reader, map, at, &what),
+        artifacts: artifacts(reader, map, at, &what, kinds),
         trying: trying(reader, map),
     }
 }
@@ -257,21 +262,33 @@ fn trying(reader: &mut Reader, map: &Map) -> Trying {
     }
 }
 
-fn artifacts(reader: &mut Reader, map: &Map, at: &Node, what: &str) -> Vec<ArtifactDefinition> {
+fn artifacts(
+    reader: &mut Reader,
+    map: &Map,
+    at: &Node,
+    what: &str,
+    kinds: &Kinds,
+) -> Vec<ArtifactDefinition> {
     let tables = tables(reader, map, "artifact");
     if map.get("artifact").is_none() {
         let finding = Finding::error("missing", format!("{what} has no artifact"));
         let hint = "add an `artifact` table with `file` and `schema`";
         reader.report(finding.at(at.span.clone()).hint(hint));
     }
-    tables.into_iter().filter_map(|(map, at)| artifact(reader, map, at, what)).collect()
+    tables.into_iter().filter_map(|(map, at)| artifact(reader, map, at, what, kinds)).collect()
 }
 
-fn artifact(reader: &mut Reader, map: &Map, at: &Node, what: &str) -> Option<ArtifactDefinition> {
-    reader.known(map, "an artifact", keys::ARTIFACT);
+fn artifact(
+    reader: &mut Reader,
+    map: &Map,
+    at: &Node,
+    what: &str,
+    kinds: &Kinds,
+) -> Option<ArtifactDefinition> {
+    reader.known(map, "an artifact", &keys::ARTIFACT.names());
     let modes = words(reader, map, "modes", Mode::ALL);
     let required = reader.flag(map, "required").unwrap_or(true);
-    let schema = schema(reader, map, at, what);
+    let schema = schema(reader, map, at, what, kinds);
     let Some((text, span)) = reader.text(map, "file") else {
         if map.get("file").is_none() {
             let finding = Finding::error("missing", format!("an artifact of {what} has no `file`"));
@@ -288,14 +305,20 @@ fn artifact(reader: &mut Reader, map: &Map, at: &Node, what: &str) -> Option<Art
     Some(ArtifactDefinition { file, schema: schema?, modes, required })
 }
 
-fn schema(reader: &mut Reader, map: &Map, at: &Node, what: &str) -> Option<SchemaChoice> {
+fn schema(
+    reader: &mut Reader,
+    map: &Map,
+    at: &Node,
+    what: &str,
+    kinds: &Kinds,
+) -> Option<SchemaChoice> {
     if map.get("schema").is_none() && map.get("schema_file").is_none() {
         let finding = Finding::error("no-schema", format!("an artifact of {what} has no schema"));
         let hint = "write `schema = \"…\"`, or `schema_file = \"…\"` for one of your own";
         reader.report(finding.at(at.span.clone()).hint(hint));
     }
     let file = schema_file(reader, map);
-    let kind = map.get("schema").and_then(|entry| schema_kind(reader, entry));
+    let kind = map.get("schema").and_then(|entry| schema_kind(reader, entry, kinds));
     file.or(kind)
 }
 
@@ -313,10 +336,8 @@ fn schema_file(reader: &mut Reader, map: &Map) -> Option<SchemaChoice> {
     Some(SchemaChoice::File(Name { text: text.text.clone(), span: span.clone().into() }))
 }
 
-fn schema_kind(reader: &mut Reader, entry: &Entry) -> Option<SchemaChoice> {
-    let known: Vec<(schemas::Kind, &'static str)> =
-        schemas::Kind::all().map(|kind| (kind, kind.row().name)).collect();
-    let kind = reader.word(entry, &known);
+fn schema_kind(reader: &mut Reader, entry: &Entry, kinds: &Kinds) -> Option<SchemaChoice> {
+    let kind = reader.word(entry, kinds);
     // A word that is like none of them may be meant as a file.
     let hint =
         reader.findings.last_mut().filter(|_| kind.is_none()).and_then(|one| one.hint.as_mut());
@@ -327,7 +348,7 @@ fn schema_kind(reader: &mut Reader, entry: &Entry) -> Option<SchemaChoice> {
 }
 
 fn risk(reader: &mut Reader, map: &Map, at: &Node) -> RiskRule {
-    reader.known(map, "a rule about risk", keys::RISK);
+    reader.known(map, "a rule about risk", &keys::RISK.names());
     for key in ["levels", "reviews"].into_iter().filter(|key| map.get(key).is_none()) {
         let finding = Finding::error("missing", format!("a rule about risk has no `{key}`"));
         reader.report(finding.at(at.span.clone()).hint(format!("write `{key} = [\"…\"]`")));
@@ -340,7 +361,7 @@ fn risk(reader: &mut Reader, map: &Map, at: &Node) -> RiskRule {
 }
 
 fn qa(reader: &mut Reader, entry: &Entry) -> Option<QaRule> {
-    let map = reader.object(entry, "`qa`", keys::QA)?;
+    let map = reader.object(entry, "`qa`", &keys::QA.names())?;
     let hint = "write the stage that tests: `stage = \"…\"`";
     Some(QaRule {
         stage: needed(reader, map, "stage", &entry.node, "`qa`", hint),
@@ -360,7 +381,7 @@ fn server(reader: &mut Reader, map: &Map, entry: &Entry) -> String {
 }
 
 fn documentation(reader: &mut Reader, entry: &Entry) -> Option<DocumentationRule> {
-    let map = reader.object(entry, "`documentation`", keys::DOCUMENTATION)?;
+    let map = reader.object(entry, "`documentation`", &keys::DOCUMENTATION.names())?;
     if map.get("stages").is_none() {
         let finding = Finding::error("missing", "`documentation` has no `stages`");
         reader.report(finding.at(entry.key.span.clone()).hint("write `stages = [\"…\"]`"));
@@ -372,7 +393,7 @@ fn documentation(reader: &mut Reader, entry: &Entry) -> Option<DocumentationRule
 }
 
 fn second_opinion(reader: &mut Reader, entry: &Entry) -> Option<SecondOpinionRule> {
-    let map = reader.object(entry, "`second_opinion`", keys::SECOND_OPINION)?;
+    let map = reader.object(entry, "`second_opinion`", &keys::SECOND_OPINION.names())?;
     if map.get("stages").is_none() {
         reader.no_use(map, &["modes"], "without `stages`");
     }

@@ -1,10 +1,14 @@
 //! The default is good; whatever is wrong with another is told at its place.
 
+use std::sync::LazyLock;
+
 use proptest::prelude::*;
 
 use super::*;
 use crate::graph::{mermaid, svg};
 use crate::machine;
+use crate::schemas::OWN_KINDS;
+use crate::testing::{DEFAULT, default, method, read};
 use crate::words::Mode;
 
 fn names<'all>(stages: impl IntoIterator<Item = &'all StageDefinition>) -> Vec<&'all str> {
@@ -41,24 +45,39 @@ fn the_default_has_no_finding() {
     );
 }
 
-/// The table of kinds and the default agree about files, agents and stages.
+/// Every schema of the method is of an artifact of its workflow, and each artifact's file tells its
+/// kind.
 #[test]
-fn the_default_is_as_the_table_of_kinds() {
+fn the_method_has_the_schemas_that_its_workflow_names() {
     let definition = default();
-    let of_stages = definition.stages.iter().map(|one| (&one.name, &one.agent, &one.artifacts));
-    let of_reviews = definition.reviews.iter().map(|one| (&one.name, &one.agent, &one.artifacts));
-    let mut seen = 0;
-    for (name, agent, artifacts) in of_stages.chain(of_reviews) {
-        for artifact in artifacts {
-            let SchemaChoice::Kind(kind) = artifact.schema else { panic!("{name:?}") };
-            let row = kind.row();
-            assert_eq!(row.file, artifact.file.text);
-            assert_eq!(row.agent, Some(agent.text.as_str()));
-            assert_eq!(row.stage, Some(name.text.as_str()));
-            seen += 1;
-        }
+    let of_stages = definition.stages.iter().flat_map(|one| &one.artifacts);
+    let of_reviews = definition.reviews.iter().flat_map(|one| &one.artifacts);
+    let mut named = Vec::new();
+    for artifact in of_stages.chain(of_reviews) {
+        let SchemaChoice::Kind(kind) = artifact.schema else { panic!("{artifact:?}") };
+        assert_eq!(method().kind_of_file(&format!("a/b/{}", artifact.file.text)), Some(kind));
+        named.push(kind.name());
     }
-    assert_eq!(seen, 11);
+    assert_eq!(named.len(), 11);
+    let kinds = method().kinds().filter(|kind| !OWN_KINDS.contains(kind));
+    for kind in kinds {
+        assert!(named.contains(&kind.name()), "{kind}");
+    }
+}
+
+/// Schemas that are not of the method may be the project's own, and are not looked for elsewhere.
+#[test]
+fn a_workflow_may_name_the_schemas_of_its_method_or_files_of_its_own() {
+    static OTHER: LazyLock<Method> =
+        LazyLock::new(|| Method::new(DEFAULT, [("notes", r#"{"type": "object"}"#)]));
+    let stage = "[agent.a]\n[[stage]]\nname = \"s\"\nagent = \"a\"\nartifact = [";
+    let text = |schema: &str| format!("{stage}{{file = \"n.json\", {schema}}}]\n");
+    let read = |schema: &str| crate::definition::read(&text(schema), &OTHER);
+    assert_eq!(read("schema = \"notes\"").findings, []);
+    assert_eq!(read("schema_file = \"schemas/notes.json\"").findings, []);
+    assert_eq!(read("schema = \"project-config\"").findings, []);
+    let finding = &read("schema = \"pm-output\"").findings[0];
+    assert_eq!(finding.message, "`schema` cannot be `pm-output`");
 }
 
 #[test]
@@ -181,7 +200,7 @@ const WRONG: &[(&str, &str, &str, &str, &str)] = &[
         "schema = \"x.json\"",
         "word",
         "\"x.json\"",
-        "there are: pm-output, architect-output, architecture-assessment, frontend-output, backend-output, ai-engineer-output, qa-output, devops-output, safety-output, governance-output, code-health-output, stage-completion-signal, workflow-state, project-config, context-refresh-report, second-opinion-review; write `schema_file = \"…\"` for one of your own",
+        "there are: ai-engineer-output, architect-output, architecture-assessment, backend-output, code-health-output, frontend-output, governance-output, pm-output, safety-output, qa-output, devops-output, stage-completion-signal, workflow-state, project-config, context-refresh-report, second-opinion-review; write `schema_file = \"…\"` for one of your own",
     ),
     (
         "schema = \"devops-output\"\n",
@@ -533,4 +552,10 @@ proptest! {
             prop_assert!(svg(&reading.definition, Some(&state)).ends_with("</svg>\n"));
         }
     }
+}
+
+#[test]
+fn the_committed_schema_is_made_of_the_keys() {
+    let committed = include_str!("../../schemas/workflow-file.schema.json");
+    assert_eq!(format!("{:#}\n", schema(method())), committed, "cargo xtask generate");
 }

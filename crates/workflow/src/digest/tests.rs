@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::definition::{DEFAULT, read};
+use crate::testing::{DEFAULT, read};
 
 #[test]
 fn the_digest_is_that_of_the_text_with_sorted_keys() {

@@ -7,8 +7,9 @@ use serde_json::json;
 
 use super::layout::{Place, Plan, Point, Sizes, plan};
 use super::*;
-use crate::definition::{ApprovalRule, DEFAULT, QaRule, default, read};
+use crate::definition::{ApprovalRule, QaRule};
 use crate::machine::tests::Run;
+use crate::testing::{DEFAULT, default, read};
 use crate::words::Mode;
 use anyhook_flow::runbook::Name;
 

@@ -14,8 +14,9 @@ mod ways;
 use serde_json::json;
 
 use super::*;
-use crate::definition::{DEFAULT, SchemaChoice, read};
+use crate::definition::SchemaChoice;
 use crate::schemas::Kind;
+use crate::testing::{DEFAULT, read};
 use crate::words::Decision;
 
 pub(super) fn time(seconds: i64) -> Timestamp {
@@ -62,7 +63,7 @@ impl Run {
                 if map.contains_key("execution_mode") {
                     map.insert("execution_mode".to_owned(), json!(mode));
                 }
-                if kind == Kind::PM {
+                if kind.name() == "pm-output" {
                     map.insert("risk_level".to_owned(), json!(risk));
                 }
                 if kind == Kind::QA {

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::testing::{kind, method};
 
 /// A valid sample of a kind.
 fn sample(kind: Kind) -> Value {
@@ -12,7 +13,7 @@ fn sample(kind: Kind) -> Value {
 }
 
 fn schema(kind: Kind) -> Value {
-    serde_json::from_str(kind.row().text).unwrap()
+    serde_json::from_str(kind.text()).unwrap()
 }
 
 /// A place, and what is put there or taken away.
@@ -36,13 +37,11 @@ fn patched(mut value: Value, pointer: &str, patch: Option<Value>) -> Value {
 
 #[test]
 fn there_are_sixteen_kinds_and_every_sample_is_valid() {
-    assert_eq!(Kind::all().count(), 16);
-    for kind in Kind::all() {
-        assert!(Schema::new(kind.row().text).is_ok(), "{kind}");
+    assert_eq!(method().kinds().count(), 16);
+    for kind in method().kinds() {
+        assert!(Schema::new(kind.text()).is_ok(), "{kind}");
         assert_eq!(validate(kind, &sample(kind)), [], "{kind}");
-        assert_eq!(Kind::find(kind.row().name), Some(kind));
-        let path = format!("ARTIFACTS/any-agent/{}", kind.row().file);
-        assert_eq!(validate_file(&path, &sample(kind)), [], "{kind}");
+        assert_eq!(method().kind(kind.name()), Some(kind));
         assert!(schema(kind)["title"].is_string(), "{kind}");
     }
 }
@@ -159,7 +158,7 @@ impl Walk {
 #[test]
 fn every_constraint_refuses_what_breaks_it() {
     let mut broken = 0;
-    for kind in Kind::all() {
+    for kind in method().kinds() {
         let mut walk = Walk { kind, schema: schema(kind), sample: sample(kind), broken: 0 };
         let whole = match walk.schema.get("else").filter(|_| walk.schema["if"]["type"] == "array") {
             Some(one) => one.clone(),
@@ -183,17 +182,17 @@ fn what_depends_on_something_else_is_refused_too() {
             "/bugs",
         ),
         (
-            Kind::SAFETY,
+            kind("safety-output"),
             &[("/verdict", Some(json!("reject"))), ("/findings", Some(json!([])))],
             "/findings",
         ),
         (
-            Kind::GOVERNANCE,
+            kind("governance-output"),
             &[("/verdict", Some(json!("needs_changes"))), ("/findings", Some(json!([])))],
             "/findings",
         ),
         (
-            Kind::CODE_HEALTH,
+            kind("code-health-output"),
             &[("/verdict", Some(json!("reject"))), ("/findings", Some(json!([])))],
             "/findings",
         ),
@@ -230,7 +229,7 @@ fn what_depends_on_something_else_is_refused_too() {
 #[test]
 fn what_may_be_null_may_be() {
     for (kind, pointer) in [
-        (Kind::PM, "/risk_level"),
+        (kind("pm-output"), "/risk_level"),
         (Kind::SIGNAL, "/risk_level"),
         (Kind::SIGNAL, "/next_agent_required"),
         (Kind::STATE, "/execution_mode"),
@@ -245,7 +244,7 @@ fn what_may_be_null_may_be() {
 
 #[test]
 fn requirements_and_handover_say_the_mode() {
-    for kind in [Kind::PM, Kind::ARCHITECT, Kind::ASSESSMENT] {
+    for kind in [kind("pm-output"), kind("architect-output"), kind("architecture-assessment")] {
         for mode in ["full_system", "feature", "bug_fix", "refactor"] {
             let value = patched(sample(kind), "/execution_mode", Some(json!(mode)));
             assert_eq!(validate(kind, &value), []);
@@ -290,7 +289,7 @@ fn every_fault_is_told_in_words() {
 
 #[test]
 fn without_a_schema_nothing_passes() {
-    let faults = validate_file("ARTIFACTS/system/surprise.json", &json!({}));
+    let faults = method().validate_file("ARTIFACTS/system/surprise.json", &json!({}));
     assert_eq!(faults[0].message, "there is no schema for `ARTIFACTS/system/surprise.json`");
 }
 

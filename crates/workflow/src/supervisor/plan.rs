@@ -15,7 +15,6 @@ use anyhook_model::reaction::{Action, Attempts, Reactions, Verb};
 use super::StartOptions;
 use crate::briefing;
 use crate::caller::{WORKFLOW_AGENT, WORKFLOW_CONTEXT};
-use crate::definition::DEFAULT;
 use crate::error::WorkflowError;
 use crate::machine::Invocation;
 use crate::project::Project;
@@ -61,7 +60,7 @@ impl Starter<'_> {
         let run = self.command(&work.agent)?;
         let root = self.project.root.to_string_lossy().into_owned();
         let file = self.project.file.as_ref();
-        let text = self.project.text.as_deref().unwrap_or(DEFAULT);
+        let text = self.project.text.as_deref().unwrap_or(self.project.caller.method.text());
         let digest = sha256_hex(text.as_bytes());
         let agent = AgentPlan {
             name: work.agent.clone(),

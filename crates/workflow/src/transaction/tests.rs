@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::caller::Caller;
+use crate::testing::method;
 use crate::words::WorkflowStatus;
 
 /// A project whose workflow was begun, and the folder that it is in.
@@ -36,6 +37,7 @@ fn project() -> (TempDir, Project) {
         work_dir: root.clone(),
         agent: None,
         session: None,
+        method: method(),
         start_daemon: |_, _| Err(io::ErrorKind::NotFound.into()),
     };
     let project = Project::at(root, caller).unwrap();

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use anyhook_model::exit_code;
+use anyhook_workflow::machine;
 use anyhook_workflow::project::Project;
 use anyhook_workflow::question::{Decided, wait_for_person};
 use anyhook_workflow::state::State;
 use anyhook_workflow::words::WorkflowStatus;
-use anyhook_workflow::{definition, machine};
 
 use crate::commands::Ended;
 use crate::commands::workflow::report::waits;
@@ -17,11 +17,12 @@ use crate::workflow;
 
 pub fn run(wait: Option<Duration>, environment: &Environment) -> Ended {
     let event = workflow::read_event()?;
-    let usual = definition::default();
     let project = match workflow::find(environment) {
         Ok(project) => project,
         // A definition that cannot be read may name anybody; those of the usual one it does.
-        Err(trouble) if event.called_agent(&usual).is_some() => return Err(trouble),
+        Err(trouble) if event.called_agent(workflow::method().definition()).is_some() => {
+            return Err(trouble);
+        }
         Err(_) => return Ok(exit_code::OK),
     };
     let Some(agent) = event.called_agent(&project.definition) else { return Ok(exit_code::OK) };

@@ -16,7 +16,7 @@ use crate::environment::Environment;
 use crate::error::workflow::WHOLE_SCHEMA;
 use crate::runbooks::{path_from, problem};
 use crate::ui::{Out, Tone, counted};
-use crate::workflow::caller;
+use crate::workflow::{caller, method};
 
 pub fn run(file: Option<&Path>, json: bool, environment: &Environment, out: &mut Out) -> Ended {
     let named = file.map(|file| environment.work_dir.join(file));
@@ -36,7 +36,7 @@ pub fn run(file: Option<&Path>, json: bool, environment: &Environment, out: &mut
         }
         return Ok(exit_code::OK);
     }
-    let written = Written::read(&file)?;
+    let written = Written::read(&file, method())?;
     let path = path_from(&written.file, environment);
     let mut findings = written.reading.findings.clone();
     findings.extend(schemas(&written, environment));

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use anyhook_workflow::definition;
 use anyhook_workflow::project::{CONFIG, definition_file, write_whole};
 use serde_json::json;
 
@@ -32,7 +31,7 @@ pub fn run(json: bool, environment: &Environment, out: &mut Out) -> Ended {
         existing.begun()?;
     }
     let wrote =
-        [(definition_file(&root), definition::DEFAULT), (root.join(CONFIG), config.as_str())];
+        [(definition_file(&root), workflow::method().text()), (root.join(CONFIG), config.as_str())];
     existing.make_folder(&existing.system())?;
     for (file, text) in &wrote {
         let path = path_from(file, environment);

@@ -13,3 +13,19 @@ mod safety;
 mod stages;
 mod told_why;
 mod ways;
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use anyhook_workflow::method::Method;
+
+/// The folder of the method that comes with the program.
+pub const METHOD_FOLDER: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/cli/packs/delivery-workflow/workflow");
+
+/// Returns the method that comes with the program.
+pub fn method() -> &'static Method {
+    static METHOD: LazyLock<Method> =
+        LazyLock::new(|| Method::read_folder(Path::new(METHOD_FOLDER)).unwrap());
+    &METHOD
+}

@@ -63,7 +63,7 @@ fn an_agent_does_not_say_what_is_started() {
     };
     refused(&["workflow", "run", "--with", "./worker"]);
     let file = crew.desk.path(".agents/workflow.toml");
-    let text = anyhook_workflow::definition::DEFAULT;
+    let text = super::method().text();
     let text = text.replace("# run = \"claude\"", "run = \"./worker\"");
     write(&file, &text, 0o644);
     let said = refused(&["workflow", "run"]);

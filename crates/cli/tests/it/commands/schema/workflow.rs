@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use anyhook_flow::runbook::{Format, tree};
-use anyhook_workflow::definition::{DEFAULT, keys, read};
-use anyhook_workflow::schemas::KINDS;
+use anyhook_workflow::definition::{keys, read};
+use anyhook_workflow::schemas::OWN_KINDS;
 use anyhook_workflow::words::{Mode, OnFailure, Risk, Severity, When};
 use serde_json::{Value, json};
 
 use super::{assert_valid, is_valid, schema};
 use crate::environment;
+use crate::workflow::{METHOD_FOLDER, method};
 
 fn as_json(text: &str) -> Value {
     tree(text, Format::Toml).0.unwrap().to_json()
@@ -19,7 +20,7 @@ fn as_json(text: &str) -> Value {
 #[test]
 fn the_default_keeps_to_its_schema() {
     let environment = environment();
-    assert_valid(&environment, "workflow-file", &as_json(DEFAULT));
+    assert_valid(&environment, "workflow-file", &as_json(method().text()));
 }
 
 /// The default with one text in it replaced: neither the reader nor the schema takes it.
@@ -56,9 +57,9 @@ fn what_is_no_workflow_does_not() {
         ("stages = [\"architecture\"]\nmodes", "modes"),
         ("reviews = []", "reviews = [\"a b\"]"),
     ] {
-        assert!(DEFAULT.contains(old), "{old}");
-        let text = DEFAULT.replacen(old, new, 1);
-        assert!(!read(&text).is_usable(), "{new}");
+        assert!(method().text().contains(old), "{old}");
+        let text = method().text().replacen(old, new, 1);
+        assert!(!read(&text, method()).is_usable(), "{new}");
         assert!(!is_valid(&environment, "workflow-file", &as_json(&text)), "{new}");
     }
     for bad in [json!({}), json!([]), json!({"stage": []}), json!({"stage": [{}]})] {
@@ -71,34 +72,32 @@ fn what_is_no_workflow_does_not() {
 fn the_schema_has_every_key_and_word() {
     let environment = environment();
     let schema = schema(&environment, "workflow-file");
-    let has = |place: &Value, known: &[&str]| {
+    let has = |place: &Value, known: &keys::Table| {
         let there: BTreeSet<&str> =
             place["properties"].as_object().unwrap().keys().map(String::as_str).collect();
-        assert_eq!(there, known.iter().copied().collect());
+        assert_eq!(there, known.names().into_iter().collect());
     };
-    has(&schema, keys::WORKFLOW);
-    has(&schema["properties"]["agent"]["additionalProperties"], keys::AGENT);
+    has(&schema, &keys::WORKFLOW);
+    has(&schema["properties"]["agent"]["additionalProperties"], &keys::AGENT);
     for (name, known) in [
-        ("stage", keys::STAGE),
-        ("artifact", keys::ARTIFACT),
-        ("review", keys::REVIEW),
-        ("risk", keys::RISK),
-        ("qa", keys::QA),
-        ("documentation", keys::DOCUMENTATION),
-        ("second_opinion", keys::SECOND_OPINION),
+        ("stage", &keys::STAGE),
+        ("artifact", &keys::ARTIFACT),
+        ("review", &keys::REVIEW),
+        ("risk", &keys::RISK),
+        ("qa", &keys::QA),
+        ("documentation", &keys::DOCUMENTATION),
+        ("second_opinion", &keys::SECOND_OPINION),
     ] {
         has(&schema["$defs"][name], known);
     }
     let modes: Vec<&str> = Mode::ALL.iter().map(|(_, name)| *name).collect();
     let risks: Vec<&str> = Risk::ALL.iter().map(|(_, name)| *name).collect();
-    let kinds: Vec<&str> = KINDS.iter().map(|row| row.name).collect();
     for (place, known) in [
         ("stage/properties/approval_modes/items", modes.clone()),
         ("artifact/properties/modes/items", modes.clone()),
         ("second_opinion/properties/modes/items", modes),
         ("risk/properties/levels/items", risks.clone()),
         ("second_opinion/properties/levels/items", risks),
-        ("artifact/properties/schema", kinds),
         ("stage/properties/approval", When::ALL.iter().map(|(_, name)| *name).collect()),
         ("stage/properties/on_failure", OnFailure::ALL.iter().map(|(_, name)| *name).collect()),
         ("qa/properties/blocking/items", Severity::ALL.iter().map(|(_, name)| *name).collect()),
@@ -106,21 +105,26 @@ fn the_schema_has_every_key_and_word() {
         let words = schema["$defs"].pointer(&format!("/{place}/enum")).unwrap();
         assert_eq!(words, &json!(known), "{place}");
     }
+    let kinds = schema.pointer("/$defs/artifact/properties/schema/enum").unwrap();
+    let kinds: BTreeSet<&str> =
+        kinds.as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert_eq!(kinds, method().kinds().map(|kind| kind.name()).collect());
 }
 
 #[test]
 fn every_artifact_has_a_schema_that_its_sample_keeps_to() {
     let environment = environment();
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../workflow/src");
-    for row in KINDS {
-        let ran = environment.run(&["schema", row.name]);
+    for kind in method().kinds() {
+        let name = kind.name();
+        let ran = environment.run(&["schema", name]);
         assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
-        let committed = fs::read_to_string(format!("{folder}/schemas/{}.json", row.name)).unwrap();
-        assert_eq!(ran.stdout, committed, "{}", row.name);
-        let sample = fs::read(format!("{folder}/fixtures/{}.json", row.name)).unwrap();
-        assert_valid(&environment, row.name, &serde_json::from_slice(&sample).unwrap());
-        assert!(!is_valid(&environment, row.name, &json!("nothing")), "{}", row.name);
-        jsonschema::meta::validate(&ran.json())
-            .unwrap_or_else(|fault| panic!("{}: {fault}", row.name));
+        let home = if OWN_KINDS.contains(&kind) { folder } else { METHOD_FOLDER };
+        let committed = fs::read_to_string(format!("{home}/schemas/{name}.json")).unwrap();
+        assert_eq!(ran.stdout, committed, "{name}");
+        let sample = fs::read(format!("{folder}/fixtures/{name}.json")).unwrap();
+        assert_valid(&environment, name, &serde_json::from_slice(&sample).unwrap());
+        assert!(!is_valid(&environment, name, &json!("nothing")), "{name}");
+        jsonschema::meta::validate(&ran.json()).unwrap_or_else(|fault| panic!("{name}: {fault}"));
     }
 }
