@@ -324,7 +324,9 @@ fn schemas_page(workspace: &Workspace, fresh: &Path) -> Result<String> {
     let mut rows = schema_rows(&fresh.join(SCHEMAS), SCHEMAS)?;
     rows.extend(schema_rows(&fresh.join(WORKFLOW_SCHEMAS), WORKFLOW_SCHEMAS)?);
     rows.sort();
-    rows.iter().for_each(|row| page.push_str(row));
+    for row in &rows {
+        page.push_str(row);
+    }
     page.push_str("\nOf a workflow's [artifacts](artifacts.md):\n\n");
     page.push_str(TABLE_HEAD);
     let mut rows = Vec::new();
@@ -332,7 +334,9 @@ fn schemas_page(workspace: &Workspace, fresh: &Path) -> Result<String> {
         rows.extend(schema_rows(&workspace.root.join(home), home)?);
     }
     rows.sort();
-    rows.iter().for_each(|row| page.push_str(row));
+    for row in &rows {
+        page.push_str(row);
+    }
     Ok(page)
 }
 

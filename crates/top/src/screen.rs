@@ -65,6 +65,8 @@ impl Screen {
                 &[]
             }
         };
+        // Written even if no row differs: that is how a terminal that is gone is noticed.
+        queue!(output, MoveTo(0, 0))?;
         for (number, row) in (0..size.1).zip(&rows) {
             if before.get(usize::from(number)) != Some(row) {
                 // Cleared first: behind a full row it would take the last letter.

@@ -134,8 +134,10 @@ impl Schema {
 
 /// Schemas that were needed, by their texts: a hook needs one or two, and getting one ready takes
 /// time.
-static READY: LazyLock<Mutex<HashMap<&'static str, Option<Arc<Schema>>>>> =
-    LazyLock::new(Mutex::default);
+static READY: LazyLock<Mutex<ReadySchemas>> = LazyLock::new(Mutex::default);
+
+/// A schema that cannot be read is none.
+type ReadySchemas = HashMap<&'static str, Option<Arc<Schema>>>;
 
 fn ready(kind: Kind) -> Option<Arc<Schema>> {
     let mut ready = READY.lock().unwrap_or_else(PoisonError::into_inner);

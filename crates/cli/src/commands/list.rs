@@ -150,7 +150,7 @@ fn too_slow(hook: &Hook, environment: &Environment) -> Vec<String> {
     if definition.is_async {
         return notes;
     }
-    for agent in AGENTS.into_iter().filter(|agent| agents::is_wired(*agent, environment)) {
+    for agent in AGENTS.into_iter().filter(|agent| agents::is_wired(agent, environment)) {
         for trigger in &definition.triggers {
             let limit = agent.limit_ms(&trigger.kind);
             if definition.timeout_ms > limit {

@@ -186,7 +186,7 @@ impl Play {
             "json" => self.json(block),
             "jsonl" => self.json_lines(block),
             // Doctests of the crate they show.
-            "text" | "rust" => {}
+            "text" | "rust" | "rust,no_run" => {}
             other => self.fault(block.line, format!("nobody knows what a `{other}` block is")),
         }
     }
@@ -435,6 +435,10 @@ fn markdown_files(inner: &str) -> Vec<String> {
     let mut pending = vec![root.join(inner)];
     while let Some(path) = pending.pop() {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        // A page under a second name is looked at under its first.
+        if path.is_symlink() {
+            continue;
+        }
         if path.is_dir() {
             if !name.starts_with('.') && name != "target" {
                 pending.extend(fs::read_dir(&path).unwrap().flatten().map(|entry| entry.path()));

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 pub const NAME: &str = "^[A-Za-z0-9_-]+$";
 
 /// Returns an object with these keys and no other.
-pub fn object(description: &str, required: &[&str], properties: Value) -> Value {
+pub fn object(description: &str, required: &[&str], properties: &Value) -> Value {
     let mut schema = json!({
         "description": description,
         "type": "object",

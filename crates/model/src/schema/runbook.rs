@@ -42,7 +42,7 @@ fn of_value(value: RunbookValue, about: Option<&str>) -> Value {
         RunbookValue::Object(what, keys) => {
             let required: Vec<&str> =
                 keys.iter().filter(|key| key.is_required).map(|key| key.name).collect();
-            object(what, &required, properties(keys).into())
+            object(what, &required, &properties(keys).into())
         }
         RunbookValue::Named(each) => named(about.unwrap_or_default(), &of_value(*each, None)),
         RunbookValue::List(each) => {
@@ -84,7 +84,7 @@ fn action(trigger: Trigger) -> Value {
     let object = object(
         "What is done, and how.",
         &["action"],
-        json!({
+        &json!({
             "action": {"enum": verbs},
             "message": text("What is said: typed, asked, or given as the reason."),
             "append": {"type": "boolean", "description": "Whether the message comes after what would be said without it."},

@@ -19,7 +19,7 @@ pub fn chosen(
     let mut chosen: Vec<&'static HostSpec> = Vec::new();
     if names.is_empty() {
         let is_meant = |agent: &&'static HostSpec| {
-            settings::is_here(*agent, scope) || settings::is_wired(*agent, environment)
+            settings::is_here(agent, scope) || settings::is_wired(agent, environment)
         };
         chosen.extend(AGENTS.into_iter().filter(is_meant));
     }

@@ -94,7 +94,7 @@ pub fn commands<'pack>(
                 continue;
             };
             let standing = look_at_command(&file, &command.mark);
-            places.push(CommandPlace { agent: *agent, command, file, standing });
+            places.push(CommandPlace { agent, command, file, standing });
         }
     }
     places

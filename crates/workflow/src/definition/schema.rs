@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::keys::{ARTIFACT, DOCUMENTATION, Key, QA, REVIEW, RISK, SECOND_OPINION, STAGE, Shape};
 use super::keys::{Table, WORKFLOW};
 use crate::method::Method;
+use crate::schemas::Kind;
 
 /// What a name looks like.
 const NAME: &str = "^[A-Za-z0-9_-]+$";
@@ -96,7 +97,7 @@ fn of_key(key: &Key, method: &'static Method) -> Value {
             "description": about,
         }),
         Shape::Schema => {
-            let known: Vec<&str> = method.kinds().map(|kind| kind.name()).collect();
+            let known: Vec<&str> = method.kinds().map(Kind::name).collect();
             json!({"enum": known, "description": about})
         }
         Shape::Flag(default) => {

@@ -35,7 +35,7 @@ pub fn run(pack: &Pack, arguments: &AddArgs, environment: &Environment, out: &mu
         ])?;
     }
     for agent in &chosen {
-        for limit in agents::limits(pack, *agent) {
+        for limit in agents::limits(pack, agent) {
             out.line(&[(Tone::Warn, &format!("{} ", agent.title)), (Tone::Plain, &limit)])?;
         }
     }
@@ -43,7 +43,7 @@ pub fn run(pack: &Pack, arguments: &AddArgs, environment: &Environment, out: &mu
     if chosen.is_empty() && !pack.commands.is_empty() {
         hint("no agent was found, so its commands went nowhere: --agent NAME says for which")?;
     }
-    let not_wired = |agent: &&&HostSpec| !machine::is_wired(**agent, environment);
+    let not_wired = |agent: &&&HostSpec| !machine::is_wired(agent, environment);
     for agent in chosen.iter().filter(not_wired) {
         let (title, id) = (agent.title, agent.id());
         hint(&format!("{title} does not call anyhook yet: anyhook install {id}"))?;

@@ -58,9 +58,9 @@ pub fn kill(agent: &str, environment: &Environment, out: &mut Out) -> Ended {
 }
 
 fn find(agent: &str, environment: &Environment) -> Result<Session, Trouble> {
-    let found = match ask(environment, &Request::Session { agent: agent.to_owned() })? {
-        Response::Session(found) => found,
-        _ => return Err(ClientError::NoAnswer.into()),
+    let asked = Request::Session { agent: agent.to_owned() };
+    let Response::Session(found) = ask(environment, &asked)? else {
+        return Err(ClientError::NoAnswer.into());
     };
     let places = &environment.places;
     let (Some(state), Some(binary)) = (&places.state, &places.binary) else {

@@ -285,7 +285,7 @@ fn colours_only_where_they_are_wanted() {
         terminal.start(before, arguments);
         terminal.wait_for("mkfs /dev/sda");
         let screen = terminal.tmux(&["capture-pane", "-e", "-p"]);
-        assert_eq!(screen.contains("\u{1b}[38;5;1m"), colours, "{before} {arguments}: {screen:?}");
+        assert_eq!(screen.contains("\u{1b}[31m"), colours, "{before} {arguments}: {screen:?}");
         terminal.keys(&["q"]);
         terminal.wait_for("ended: 0");
         terminal.enter("clear");

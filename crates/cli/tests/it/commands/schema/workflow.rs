@@ -5,7 +5,7 @@ use std::fs;
 
 use anyhook_flow::runbook::{Format, tree};
 use anyhook_workflow::definition::{keys, read};
-use anyhook_workflow::schemas::OWN_KINDS;
+use anyhook_workflow::schemas::{Kind, OWN_KINDS};
 use anyhook_workflow::words::{Mode, OnFailure, Risk, Severity, When};
 use serde_json::{Value, json};
 
@@ -108,7 +108,7 @@ fn the_schema_has_every_key_and_word() {
     let kinds = schema.pointer("/$defs/artifact/properties/schema/enum").unwrap();
     let kinds: BTreeSet<&str> =
         kinds.as_array().unwrap().iter().filter_map(Value::as_str).collect();
-    assert_eq!(kinds, method().kinds().map(|kind| kind.name()).collect());
+    assert_eq!(kinds, method().kinds().map(Kind::name).collect());
 }
 
 #[test]
