@@ -1,9 +1,9 @@
 //! Hooks tried without consequences: on events of the past, and on their test cases.
 //!
-//! - [`past`] and [`source`]: what a journal or a transcript still knows of an event;
-//! - [`isolate`]: a world in which nothing real can be changed; [`try_out`]: the hooks run in it;
-//! - [`compare`]: what would be said against what was said;
-//! - [`cases`]: the cases in a hook's `tests` folder.
+//! - `past` and `source`: what a journal or a transcript still knows of an event;
+//! - `isolate`: a world in which nothing real can be changed; `try_out`: the hooks run in it;
+//! - `compare`: what would be said against what was said;
+//! - `cases`: the cases in a hook's `tests` folder.
 
 pub mod cases;
 mod compare;

@@ -1,8 +1,8 @@
 //! One process for many events, for programs in any language: what `anyhook serve --stdio` does.
 //!
-//! One thread reads lines ([`lines`]) and puts work into a bounded [`queue`]; a pool of threads
-//! decides ([`work`]), each event with an engine of its own; answers go out as they come
-//! ([`answers`]). This file starts them and knows when it is over.
+//! One thread reads lines (`lines`) and puts work into a bounded `queue`; a pool of threads
+//! decides (`work`), each event with an engine of its own; answers go out as they come
+//! (`answers`). This file starts them and knows when it is over.
 
 mod answers;
 mod lines;

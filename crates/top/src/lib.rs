@@ -1,9 +1,9 @@
 //! `anyhook top`: all agents at work, on a screen that draws itself anew.
 //!
-//! - [`news`] and [`link`] bring what comes from outside: keys, records, what the daemon says;
-//! - [`app`] is the state of the view, with a part for each pane: [`sessions`], [`stream`], [`hooks`],
-//!   [`waiting`], [`pipelines`];
-//! - [`draw`] makes a [`picture`] of it, [`screen`] brings that to the terminal.
+//! - `news` and `link` bring what comes from outside: keys, records, what the daemon says;
+//! - `app` is the state of the view, with a part for each pane: `sessions`, `stream`, `hooks`,
+//!   `waiting`, `pipelines`;
+//! - `draw` makes a `picture` of it, `screen` brings that to the terminal.
 //!
 //! There is no widget library below: every pane is as wide as the terminal, so a picture is rows of
 //! toned text, and a row that did not change is not written again.

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The process that keeps the terminal outlives the daemon and ends with the keeper of the
-//! [task](crate::task), so that a session ends with a result; what was on the screen last is in the
+//! `task`, so that a session ends with a result; what was on the screen last is in the
 //! file `screen` then.
 
 mod attach;

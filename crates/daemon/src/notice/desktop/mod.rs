@@ -1,6 +1,6 @@
 //! A notification on the desktop. Where the desktop has buttons, a person can answer with them.
 //!
-//! [`bus`] speaks D-Bus. That takes a large dependency, so it is the feature `desktop`; [`absent`]
+//! `bus` speaks D-Bus. That takes a large dependency, so it is the feature `desktop`; `absent`
 //! is what a build without it says.
 
 #[cfg(not(feature = "desktop"))]
