@@ -48,7 +48,7 @@ pub fn find(id: &str) -> Option<&'static HostSpec> {
     AGENTS.into_iter().find(|agent| agent.id() == id)
 }
 
-/// Returns every agent in the order in which one is looked for where nobody says which.
+/// Returns every agent in the order in which one is looked for where none is named.
 pub fn in_search_order() -> [&'static HostSpec; AGENTS.len()] {
     let mut agents = AGENTS;
     agents.sort_by_key(|agent| agent.search_order);

@@ -217,7 +217,7 @@ pub struct HostSpec {
     pub quirks: &'static [Quirk],
     /// How long hooks may take, a little less than it waits for them.
     pub limits: Limits,
-    /// Its place in the search for an agent where nobody says which: the lowest is tried first.
+    /// Its place in the search for an agent where none is named: the lowest is tried first.
     pub search_order: u32,
     /// Edits its settings.
     pub settings: &'static dyn Settings,

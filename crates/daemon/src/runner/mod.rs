@@ -68,7 +68,7 @@ pub struct Runner {
     watched: BTreeSet<(String, u32, u64)>,
 }
 
-/// Items of the outbox that somebody works on.
+/// Items of the outbox that are being worked on.
 #[derive(Debug, Default)]
 struct UnderWay {
     jobs: BTreeSet<JobId>,
@@ -95,7 +95,7 @@ impl Runner {
         Ok(Self { jobs, background, under_way, instructions, processes, watched })
     }
 
-    /// Begins every item that nobody works on. While the journal is read (`is_behind`), only its
+    /// Begins every item that is not under way. While the journal is read (`is_behind`), only its
     /// lines are written: what else is to be done may be long over.
     pub fn drain(&mut self, state: &State, is_behind: bool) -> Drained {
         let mut drained = Drained::default();
