@@ -2,9 +2,10 @@
 //!
 //! One thread owns the state. Whatever may take long is done elsewhere: connections by the
 //! [server](crate::server), logs by the watcher, what is to be done in the world, which is in the
-//! state's outbox, by the [runner](crate::runner). What comes in waits in a bounded queue, so that whoever brings too much
-//! waits, too, and nothing is lost. The journal is read by the loop itself, in portions, when it
-//! has time: its queue is the disk. However much there is to read, others get their turn.
+//! state's outbox, by the [runner](crate::runner). What comes in waits in a bounded queue, so that
+//! a sender of too much waits, too, and nothing is lost. The journal is read by the loop itself, in
+//! portions, when it has time: its queue is the disk. However much there is to read, others get
+//! their turn.
 
 mod followers;
 mod journal;

@@ -53,7 +53,7 @@ use crate::screen::Screen;
 const DRAW_EVERY: Duration = Duration::from_secs(1);
 /// How often signals are looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// So much news may wait: whoever brings more waits, too.
+/// So much news may wait: a sender of more waits, too.
 const NEWS_WAITING: usize = 32;
 
 /// There is no terminal to draw on.
@@ -96,10 +96,10 @@ impl Top {
         let link = Link::start(self.daemon, self.person, sender.clone());
         news::keys(sender);
         let palette = Palette { colours: self.colours };
-        // A terminal that cannot be written to is gone, and so is whoever looked at it.
+        // A terminal that cannot be written to is gone, and so is its reader.
         let _ = watch(app, &news, &link, pages, palette, &mut screen);
         drop(screen);
-        // Whoever brings news must not wait for us to take it.
+        // The senders of news must not wait for us to take it.
         drop(news);
         drop(following);
         Ok(())

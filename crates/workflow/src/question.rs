@@ -42,7 +42,7 @@ pub struct Question {
     /// What is asked.
     pub gate: Gate,
     answer: Receiver<Result<Option<Resolution>, WorkflowError>>,
-    /// Whoever asks sees that this is gone.
+    /// The caller sees that this is gone.
     _withdrawn: UnixStream,
 }
 
@@ -73,7 +73,7 @@ impl Question {
         let (sender, answer) = mpsc::channel();
         let (asked, around) = (gate.clone(), caller.clone());
         thread::Builder::new().spawn(move || {
-            // Whoever does not wait any more needs no answer.
+            // A caller that does not wait any more needs no answer.
             let _ = sender.send(ask(&asked, &around, limit, daemon, &theirs));
         })?;
         Ok(Self { gate: gate.clone(), answer, _withdrawn: ours })

@@ -12,7 +12,7 @@ pub trait Servers {
     fn wait(&self, name: &str, stop: &Stop, work: &mut (dyn FnMut() + Send));
 }
 
-/// Asks a server within limits that whoever waits can end early.
+/// Asks a server within limits that the caller can end early.
 pub(crate) fn ask<T: Send>(
     servers: &dyn Servers,
     name: &str,

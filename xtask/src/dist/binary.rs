@@ -53,7 +53,7 @@ fn build_with(
 
 /// How a program is built: with anything else cargo would build it all again.
 pub struct Recipe {
-    /// What cargo is told, whoever starts it.
+    /// What cargo is told, whichever task starts it.
     pub arguments: Vec<String>,
     /// The compiler of the C parts, where it is not the usual one.
     c_compiler: Option<String>,

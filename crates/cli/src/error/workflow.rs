@@ -35,7 +35,7 @@ impl From<WorkflowError> for Trouble {
     }
 }
 
-/// Tells whether it is about what was typed, or about a file that somebody else wrote.
+/// Tells whether it is about what was typed, or about a file that another person wrote.
 fn is_about_input(error: &WorkflowError) -> bool {
     !matches!(
         error,

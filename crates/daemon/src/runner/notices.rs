@@ -37,8 +37,8 @@ impl Runner {
     }
 }
 
-/// Tells whether a notice is still worth giving: of what an agent did while nobody looked, what it
-/// does now is enough. That a guard was bypassed stays worth knowing.
+/// Tells whether a notice is still worth giving: of what an agent did a while ago, what it does now
+/// is enough. That a guard was bypassed stays worth knowing.
 fn is_news(notice: &Notice, now: Timestamp) -> bool {
     notice.decision.is_some()
         || notice.kind == NoticeKind::Alarm

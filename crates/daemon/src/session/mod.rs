@@ -40,7 +40,7 @@ pub use terminal::main;
 
 /// The argument that makes the program keep a terminal.
 pub const ARGUMENT: &str = "__terminal";
-/// How wide a terminal is that nobody is attached to.
+/// How wide a terminal is to which no person is attached.
 pub const COLUMNS: u16 = 160;
 /// How high it is.
 pub const ROWS: u16 = 50;

@@ -239,7 +239,7 @@ impl Reader<'_> {
             self.read.definition.stdout =
                 if word == "context" { StdoutUse::Context } else { StdoutUse::Log };
         }
-        // Whoever writes `on_failure` wants a guard: a slip of the pen must not open it.
+        // A hook with `on_failure` is meant as a guard: a typing mistake must not open it.
         let has_on_failure = self.matter.root.get("on_failure").is_some_and(|node| !node.is_null());
         let word = self.word("on_failure", words_of(keys::ON_FAILURE), "`block` is used");
         self.read.definition.on_failure = match word {

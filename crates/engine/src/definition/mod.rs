@@ -99,7 +99,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn report(&mut self, problem: Problem) {
-        // Nobody reads more, and finding the place of each takes time.
+        // More are not read, and finding the place of each takes time.
         if self.read.problems.len() >= PROBLEMS_LIMIT && problem.severity < Severity::Unusable {
             return;
         }

@@ -241,7 +241,7 @@ fn a_hook_that_would_never_be_asked_is_unusable() {
         assert_eq!(read.definition.triggers[0].kind, EventKind::BeforeTool, "{more}");
         assert!(read.definition.hosts.is_empty(), "it blocks everywhere: {more}");
     }
-    // A tool of somebody's own agent is like none that we know.
+    // A tool of a person's own agent is not like one that we know.
     assert!(read_matter(&format!("{BASE}matcher:\n  tool: deploy_shop")).fault().is_none());
 }
 

@@ -12,7 +12,7 @@ use crate::dispatch::Finished;
 use crate::journal::denied::{DIGEST, is_digest};
 use crate::session::Session;
 
-/// Inputs up to this size have a digest beside their call's id.
+/// Inputs up to this size have a digest next to their call's id.
 const DIGEST_LIMIT: usize = LONG;
 
 /// What a tool call is known by.
@@ -20,7 +20,7 @@ const DIGEST_LIMIT: usize = LONG;
 pub(super) struct CallId {
     /// The host's id, else the digest.
     pub(super) call: Option<String>,
-    /// The digest, beside an id.
+    /// The digest, next to an id.
     pub(super) digest: Option<String>,
 }
 

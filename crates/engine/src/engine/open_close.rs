@@ -24,7 +24,7 @@ use crate::process_name;
 use crate::session::Session;
 use crate::settings::DispatchSettings;
 
-/// An event on its way through its hooks: what is known of it beside them.
+/// An event on its way through its hooks: what is known of it apart from them.
 #[derive(Debug)]
 pub struct Opened {
     /// The hooks it meets; a driver may add to them.
@@ -85,7 +85,7 @@ pub(super) struct Closed {
 }
 
 impl Closed {
-    /// Takes what hooks made of an event, with nothing known beside.
+    /// Takes what hooks made of an event, with nothing else known.
     pub(super) fn of(facts: Facts, finished: Finished) -> Self {
         Self {
             facts,

@@ -44,7 +44,7 @@ pub fn end_child(
     status
 }
 
-/// Ends all processes that carry a mark, with what they have started, when nobody waits for them.
+/// Ends all processes that carry a mark, with what they have started; nothing waits for them.
 /// Tells whether all are gone.
 pub fn end_marked(mark: &str, patience: Patience) -> bool {
     // One that was just being started gets its mark between two looks.

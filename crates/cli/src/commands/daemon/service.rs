@@ -17,7 +17,7 @@ use crate::environment::{Environment, shown, variable};
 use crate::error::Trouble;
 use crate::ui::{Out, Tone};
 
-/// What the daemon finds its folders and programs by, beside what says where agents have theirs.
+/// What the daemon finds its folders and programs by, apart from where agents have theirs.
 const VARIABLES: [&str; 4] = ["PATH", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"];
 
 /// Writes the service and has it started; with `print` only shows what would be written.

@@ -173,7 +173,7 @@ pipeline "doubt" {
 }
 "#,
     );
-    // Also one that is out of reach of whoever ends the command's group.
+    // Also one that a signal to the command's group does not reach.
     let stay = "#!/bin/sh
 trap '' HUP
 sh -c 'echo $$ >> processes; exec sleep 600' &

@@ -45,7 +45,7 @@ fn only_the_user_gets_to_a_terminal_of_ours() {
         assert_eq!(mode & 0o777, 0o600);
         assert_eq!(say(stage, 0, ASKED), r#"b'{"text":"here\\n"}'"#);
         assert_eq!(say(stage, OTHER, ASKED), "PermissionError");
-        // Not even where rights let it in.
+        // Not even where permissions let it in.
         let path = socket.clone();
         for path in path.ancestors().take_while(|path| path.starts_with(stage.environment.root())) {
             fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
