@@ -1,5 +1,6 @@
 //! Says when the journal has grown: the system tells at once, and the loop looks now and then
-//! itself, so that nothing depends on it.
+//! itself, so that nothing depends on it. Hook processes do not tell the daemon anything: they pay
+//! nothing for it, and a daemon that is down loses nothing.
 
 use std::path::Path;
 

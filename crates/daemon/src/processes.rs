@@ -1,4 +1,7 @@
 //! When agents' processes end: one thread waits for all of them.
+//!
+//! By a handle (pidfd) where there is one, and by the time the process started: another process
+//! with the same number is never taken for it. Numbers of another pid namespace mean nothing here.
 
 use std::io;
 use std::os::fd::OwnedFd;

@@ -39,7 +39,8 @@ pub struct Passed {
     pub other_events: usize,
 }
 
-/// So many hooks whose matcher does not match are named; the others are counted.
+/// So many hooks whose matcher does not match are named; the others are counted. A hundred of them
+/// are common, and would make up most of a record.
 pub(crate) const MISMATCHES_NAMED: usize = 20;
 
 /// A hook and whether it stands.
@@ -99,7 +100,8 @@ impl Installed {
 pub enum Reading {
     /// Everything, for people who look at it.
     All,
-    /// Only what may run.
+    /// Only what may run. Untrusted hooks are known by their folder's name: a repository must not
+    /// be able to keep an agent waiting until the time of a guard is over.
     WhatMayRun,
 }
 
@@ -253,7 +255,8 @@ impl Finder<'_> {
                 None => hook.trust = Trust::Changed("trust cannot be looked up".to_owned()),
             }
         }
-        // What was trusted and is no longer there has changed, too.
+        // What was trusted and is no longer there has changed, too: checking out another branch
+        // must not take a guard away.
         for (name, record) in gone {
             let repository = record.repository.as_ref().map(|place| place.id.as_str());
             if !project.is_own && moved_to.is_some() && repository == moved_to {

@@ -137,6 +137,8 @@ impl Hook {
 
     /// Makes a hook of a function; whoever drives the dispatch calls it. The error says what is
     /// wrong with an expression of the matcher.
+    ///
+    /// It is a hook like any other, so that order, matching, chaining and fail modes exist once.
     pub fn of_program(definition: HookDefinition) -> Result<Self, String> {
         let folder = Path::new("(program)").join(&definition.name);
         let mut hook = Self::unread(&folder, Level::Program);

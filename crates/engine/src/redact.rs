@@ -3,6 +3,10 @@
 //! The text is a program's output or a line of JSON; both are read by the same code. What is
 //! replaced never holds a `"` nor a part of an escape, so JSON stays JSON of the same shape.
 //!
+//! Rules are prefixes and classes of bytes, not regular expressions: compiling those would cost
+//! more than all the rest of the hook path. The whole line is searched, so that no field can be
+//! forgotten.
+//!
 //! # Why it is linear
 //!
 //! The scan goes forward only. At a byte where a rule may begin, the rule looks ahead, and no byte

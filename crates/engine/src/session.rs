@@ -146,6 +146,9 @@ impl Session {
 
     /// Counts a tool call that was answered. It is known by its id or digest, and where hooks changed
     /// its input by that digest, too.
+    ///
+    /// Not before the answer: if we are killed in between, the call was not asked about, and that
+    /// is noticed when it ran.
     pub fn count_call(&self, call: &str, changed: Option<&str>) -> io::Result<()> {
         let changed = call_hash(changed.unwrap_or(call));
         self.append("calls", format!("{:016x} {changed:016x}\n", call_hash(call)).as_bytes())

@@ -8,7 +8,8 @@
 //! At each event what is installed now is compared with it. While the index that answers the event
 //! is one the session was compared with before (its stamp stands in the file's first line), that is
 //! one short read. Any difference is an alarm, once; and where a guard with `on_failure: block`
-//! differs, the remembered copy decides as well as what is there now.
+//! differs, the remembered copy decides as well as what is there now: the strictest answer counts,
+//! and no rule is needed for which changes weaken a guard.
 //!
 //! Only a person ends that, by a command ([`accept`]): `accepted` in the state folder has a line for
 //! each time and guard, and the session remembers anew what is installed then.

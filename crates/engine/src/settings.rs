@@ -259,6 +259,7 @@ impl Settings {
             (Some(managed), Some(user)) => managed.max(user),
             (one, other) => one.or(other).unwrap_or(STOP_CAP_DEFAULT),
         };
+        // Only higher: with a lower cap a gate would give up earlier.
         let stop_cap = project.stop_cap.unwrap_or(above).max(above).clamp(1, STOP_CAP_MAX);
         if let Some(asked) = project.stop_cap.filter(|asked| *asked < above) {
             problems

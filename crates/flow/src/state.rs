@@ -143,6 +143,9 @@ impl State {
 
     /// Returns how the open inquiries end that an event makes pointless: somebody answered the
     /// agent elsewhere, it went on by itself, or it is over.
+    ///
+    /// Derived while an event is applied and not stored as an entry of its own: a daemon killed
+    /// between the two entries would lose it.
     fn overtaken(&self, happening: &Happening, now: Timestamp) -> Vec<Resolution> {
         let Some(report) = happening.report() else { return Vec::new() };
         let is_over = matches!(happening, Happening::AgentExited(_) | Happening::AgentGone(_));

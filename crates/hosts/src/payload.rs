@@ -92,7 +92,8 @@ pub fn stop_events(before_stop: Event) -> Vec<Event> {
     vec![before_stop, after_agent, after_stop]
 }
 
-/// The mark at the end of every reason we give, by which it is known when it comes back.
+/// The mark at the end of every reason we give, by which it is known when it comes back: a host
+/// that sends a reason back as a prompt continues a turn and does not begin one.
 const MARK: &str = "(anyhook log show ";
 
 /// Returns a reason with the id under which the journal explains it.

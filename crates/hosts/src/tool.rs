@@ -87,7 +87,8 @@ pub fn canonical(
 
 /// Translates a changed canonical input into the host's own.
 ///
-/// A field the tool does not have is refused: the host would drop it, or the whole call.
+/// A field the tool does not have is refused: the host would drop it, or the whole call. Half a
+/// change would be another command than the one the hook meant.
 pub fn native_input(
     tools: &'static [Tool],
     call: &ToolCall,

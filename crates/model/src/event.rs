@@ -14,6 +14,9 @@ use crate::kind::{EventKind, Spelling};
 use crate::tools;
 
 /// Something an agent is about to do, or has done.
+///
+/// It has no id. Ids belong to the journal: one payload may be several events, and what people look
+/// up is the dispatch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     /// What happened.

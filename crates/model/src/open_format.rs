@@ -1,4 +1,7 @@
 //! The open format itself as a host: event JSON in, verdict JSON out, exit 0 or 2.
+//!
+//! It is here and not in `anyhook-hosts` because it has no vendor's spelling: it is the format that
+//! all others are translated to.
 
 use serde_json::Value;
 

@@ -1,4 +1,7 @@
 //! A patch as events: one for each file it touches.
+//!
+//! So a guard of a path sees each file, and any deny stops the whole patch. The price: a patch can
+//! be denied, but not rewritten.
 
 use serde_json::{Value, json};
 

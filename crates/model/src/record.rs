@@ -176,6 +176,8 @@ impl Record {
     }
 }
 
+// JSON where possible, because people look into records with `jq`; a string otherwise, because a
+// hostile payload must not make a record unreadable.
 /// What a host sent, as it came. In a record it is JSON, or a string if it cannot be read as such.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -2,7 +2,8 @@
 //!
 //! Matchers and events may use any agent's own name, in any case. The tables that translate whole
 //! calls belong to the hosts; here is only what a matcher needs. Agents' own names in it are made
-//! from the hosts by `cargo xtask generate`.
+//! from the hosts by `cargo xtask generate`: the engine reads HOOK.md files by them, and does not
+//! depend on the hosts.
 
 use serde_json::Value;
 

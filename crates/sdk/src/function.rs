@@ -11,7 +11,7 @@ use anyhook_model::{Decision, EventKind, FailMode, HookDefinition, Mode, Spellin
 
 use crate::seen::SeenEvent;
 
-/// A future on the heap, which may change threads.
+/// A future on the heap, which may change threads: an async closure cannot promise that yet.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Why a hook failed: in words, and with the error behind them, if there is one.

@@ -359,7 +359,8 @@ impl Shared {
         Engine::new(self.places.clone().unwrap_or_else(nowhere))
     }
 
-    /// Does what may wait for a disk where the runtime need not; nothing is read without places.
+    /// Does what may wait for a disk where the runtime need not; nothing is read without places, so
+    /// that a program with functions only pays for nothing else.
     async fn off_the_runtime<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,

@@ -1,4 +1,5 @@
-//! A queue that makes whoever fills it wait: bounded in number and in bytes.
+//! A queue that makes whoever fills it wait: bounded in number and in bytes. So memory is bounded
+//! without losing a request.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, PoisonError};

@@ -211,6 +211,10 @@ pub fn read(agent: &HostSpec, scope: &Scope) -> Result<Texts, SetupError> {
 }
 
 /// What an installation changed, so that it can be taken back to the byte.
+///
+/// Both texts are kept because the one that is there now does not tell, for example, whether an
+/// empty
+/// `hooks` was there before us. A file that was edited since only loses our entries.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Installation {
     /// The version of this file.
@@ -266,7 +270,8 @@ impl Installation {
 /// Writes edits; a file that is a link is written where the link leads.
 ///
 /// Everything is made ready before the first file changes, so that one that cannot be written
-/// leaves the others as they were.
+/// leaves the others as they were. Codex's hooks without its trust, for one, would be skipped
+/// silently.
 pub fn write(edits: &Edits) -> Result<(), SetupError> {
     let mut staged = Vec::new();
     let mut leaving = Vec::new();

@@ -2,7 +2,10 @@
 //!
 //! A process that changes it holds a lock from reading to writing, so that two completions at once
 //! lose nothing. It is replaced atomically; the state before the last change stays next to it, as a
-//! way back.
+//! way back. One that cannot be read is refused: no guess becomes the truth.
+//!
+//! It is a file of the project and not the daemon's: agents hand in from sandboxes that may not
+//! reach a socket, and it moves with the artifacts it is about.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,6 @@
 //! The Debian package. Debian has places of its own for some files, and wants them compressed.
+//!
+//! Not made with `cargo-deb`, which would have to be compiled in every cold run of CI.
 
 use std::fmt::Write as _;
 use std::fs::{self, Permissions};

@@ -27,7 +27,9 @@ pub struct JournalFeed {
     journal: Journal,
     /// None until it is first read, and after what was read could not be stored.
     pub(super) follower: Option<Follower>,
-    /// Whether the journal has more than was read at a stretch.
+    /// Whether the journal has more than was read at a stretch. Notices and nudges wait while it
+    /// has: nobody wants to hear of prompts that were answered long ago, and what is typed cannot
+    /// be taken back.
     pub(super) is_behind: bool,
     /// Whether it was not yet read to its end since the daemon began.
     pub(super) is_first: bool,

@@ -6,6 +6,10 @@
 //!                                           what programs ask a terminal
 //! ```
 //!
+//! Terminals are our own, not those of `tmux`: a pipeline then needs no other program, and a
+//! private
+//! `tmux` server would not have the person's settings anyway.
+//!
 //! The process that keeps the terminal outlives the daemon and ends with the keeper of the
 //! `task`, so that a session ends with a result; what was on the screen last is in the
 //! file `screen` then.

@@ -34,7 +34,8 @@ pub(super) struct Header {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct EntryLine<'text> {
     pub sequence: u64,
-    /// The first of those it was appended with.
+    /// The first of those it was appended with. A disk may write the parts of one append in any
+    /// order: a hole in the last append is a torn end, a hole before a later one is damage.
     pub batch: u64,
     /// The entry itself, as JSON.
     pub text: &'text [u8],

@@ -8,6 +8,8 @@
 //!   damaged-TIME-NAME                what was cut off or moved aside, never read again
 //! ```
 //!
+//! Why not a database: `docs/design/durable-store.md`.
+//!
 //! - Entries have sequence numbers from 1, without a hole. What [`Store::append`] confirmed is there
 //!   after `kill -9` at any moment; with [`Options::sync`] after a power loss, too. Of an append that
 //!   was not confirmed a beginning may be there: whole entries, in order.

@@ -58,6 +58,8 @@ impl Engine {
     }
 
     /// Decides an `ask` where the host cannot ask a person. Returns what was lost by it.
+    ///
+    /// By default it is denied: a hook that says `ask` does not want the call to happen unseen.
     pub(super) fn decide_unasked(
         &self,
         host: &dyn Host,

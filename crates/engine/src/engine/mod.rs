@@ -130,7 +130,8 @@ impl Engine {
         self.runner.interrupted()
     }
 
-    /// Has the program looked for when it is needed, where the places do not name it.
+    /// Has the program looked for when it is needed, where the places do not name it: most events
+    /// need none, and looking costs as much as reading the event.
     pub fn find_binary_by(&mut self, find: fn() -> Option<PathBuf>) {
         self.find_binary = Some(find);
     }

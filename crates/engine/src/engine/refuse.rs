@@ -1,4 +1,7 @@
 //! Payloads that no hook is asked about: refused where a guard is installed.
+//!
+//! A payload that was cut off is still decoded as far as it goes. This is for what cannot be read
+//! at all: a guard that did not see a call must not let it pass.
 
 use std::io;
 

@@ -98,7 +98,8 @@ pub(super) fn remember(
     counted: &mut Object,
     state: Option<&Path>,
 ) -> io::Result<()> {
-    // A blocked stop that the host sends back as a prompt is not a person's prompt.
+    // A blocked stop that the host sends back as a prompt is not a person's prompt. Anybody can end
+    // a prompt with our mark, so the id must be one by which this session blocked a stop.
     if event.kind == EventKind::BeforeAgent
         && event.repeats.as_deref().is_some_and(|id| session.has_blocked_stop(id))
     {

@@ -409,6 +409,8 @@ impl Watched {
             }
             return Some(0);
         }
+        // Other scripts are looked at when their hook is due: a thousand looks at every event would
+        // cost more than all the rest.
         if let Some(entry) = hook.entry.as_ref().filter(|_| hook.blocks_on_failure()) {
             // Without it, it would block; and a session notices if it is another one.
             self.whole(&entry.script)?;

@@ -1,4 +1,7 @@
 //! An index that is there: whether it is true, and whom it names for an event.
+//!
+//! It is read, not mapped: the few pages of a head are cheaper to read, and nobody can end a guard
+//! by truncating a file that it has mapped.
 
 use std::cell::OnceCell;
 use std::ffi::CStr;

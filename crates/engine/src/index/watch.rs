@@ -1,5 +1,8 @@
 //! Whether a file or folder is still what it was.
 //!
+//! Every event asks the system (`stat`). There is no inotify and no daemon behind it, so an edit
+//! counts at the next event on network disks and in containers, too.
+//!
 //! The system changes a file's times, size or number whenever its content, its rights or its place
 //! changes, and a folder's whenever something in it comes, goes or is renamed. All of it together is
 //! the file's mark.

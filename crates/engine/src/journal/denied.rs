@@ -1,5 +1,8 @@
 //! Calls that ran although they were denied: the host did not heed us.
 //!
+//! A session's `denied` file warns of them at once. What is here needs nothing but the records, for
+//! `anyhook verify`.
+//!
 //! A call is known by the host's id of it, and by a digest of tool and input, for hosts and events
 //! without an id; a later call of the same input that nobody denied is another call.
 

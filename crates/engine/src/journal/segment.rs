@@ -6,6 +6,8 @@
 //! before: whoever needs it complete (a reader on its way to the next, the keeper with its seal)
 //! takes the lock alone for a moment (`settle`); all who come later see that the link has changed.
 //!
+//! Segments are never renamed, so that a reader's position stays valid when one closes.
+//!
 //! A lock that does not come in time is done without: a stopped process must not stop everybody's
 //! hooks.
 

@@ -130,7 +130,8 @@ impl Applying<'_> {
     }
 
     /// Asks a person for a pipeline. Where a hook process waits for an answer about the same agent,
-    /// its question is taken, and gets the pipeline's options.
+    /// its question is taken, and gets the pipeline's options: one question to one person, and the
+    /// answer goes through the host's own reply.
     fn ask(&mut self, id: &RecordId, mut inquiry: Inquiry, adopts: bool) {
         if let Some(waiting) = self.state.waiting_hook(&inquiry.agent).filter(|_| adopts) {
             self.state.inquiries.add_options(&waiting, &inquiry.options);

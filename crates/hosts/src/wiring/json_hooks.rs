@@ -19,6 +19,9 @@ pub struct Handler {
 }
 
 /// Adds our handlers, one for each event; one of ours that is there already is replaced.
+///
+/// They have no matcher: ours decide, in one order. What a host's matcher means differs from host
+/// to host.
 pub fn wire(
     path: &Path,
     text: Option<&str>,

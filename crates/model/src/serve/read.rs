@@ -1,4 +1,7 @@
 //! Reading a line in.
+//!
+//! An event in it is found by its place and not parsed and written again: it reaches the engine
+//! byte for byte, so verdicts and records are those of `anyhook hook`.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,9 @@
 //! How an agent of a workflow is started: by which command, with which prompt, and what is done about
-//! it while it works. It is a pipeline of one step.
+//! it while it works.
+//!
+//! It is a pipeline of one step, so that sessions, keepers, decisions, `attach` and what is done
+//! about idle or dead agents exist once. The run, the stage and the attempt are in its variables:
+//! by these the supervisor sees whose attempt it is, and starts no agent twice.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;

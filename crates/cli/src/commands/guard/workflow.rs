@@ -1,4 +1,7 @@
 //! `anyhook guard workflow`: no agent of a workflow starts before its turn.
+//!
+//! Hooks also tell agents about reviews and approvals. An agent that forgets or ignores what it is
+//! told is stopped here all the same.
 
 use std::time::Duration;
 

@@ -1,5 +1,8 @@
 //! A notification on the desktop. Where the desktop has buttons, a person can answer with them.
 //!
+//! We do not call `gdbus`, which would put an agent's text into a language of its own, nor
+//! `notify-send`, which is often missing or too old for buttons.
+//!
 //! `bus` speaks D-Bus. That takes a large dependency, so it is the feature `desktop`; `absent`
 //! is what a build without it says.
 

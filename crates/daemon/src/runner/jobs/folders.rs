@@ -36,7 +36,8 @@ impl PipelineFolders {
         self.of(pipeline).join("environment.json")
     }
 
-    /// Writes the environment, for us alone: it may hold secrets.
+    /// Writes the environment, for us alone: it may hold secrets. So it is not part of the plan:
+    /// the store keeps what happened for long.
     pub fn write_environment(
         &self,
         pipeline: &RecordId,

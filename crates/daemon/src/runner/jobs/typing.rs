@@ -48,7 +48,7 @@ impl Desk<'_> {
     }
 
     /// Types a line, if no dialog is in the way; `store` has it stored before it is typed, or says
-    /// why it must not be.
+    /// why it must not be. So what the agent does about it comes later in the log.
     fn type_line(
         &self,
         text: &str,

@@ -58,6 +58,7 @@ pub fn artifacts<'all>(
         return Err(Refusal::MissingArtifact { stage: stage(), path: path.clone() });
     }
     let mut made = Vec::new();
+    // All faults at once: an agent can then fix everything in one turn.
     let mut wrong = Vec::new();
     for (artifact, path) in wanted.iter().filter(|(_, path)| paths.contains(path.as_str())) {
         let Some(value) = submission.artifacts.get(path) else {
