@@ -1,10 +1,10 @@
 //! The lines in the store's files: JSON objects that end with their checksum, as in the journal.
 //!
 //! ```text
-//! {"anyhook":"store","v":1,"first":7,"sum":"…"}          a segment's first line
+//! {"anyhook":"store","v":2,"first":7,"sum":"…"}          a segment's first line
 //! {"n":7,"entry":{…},"sum":"…"}                          an entry
 //! {"n":8,"batch":7,"entry":{…},"sum":"…"}                one appended together with entry 7
-//! {"anyhook":"snapshot","v":1,"through":8,"state":{…},"sum":"…"}   all of a snapshot
+//! {"anyhook":"snapshot","v":2,"through":8,"state":{…},"sum":"…"}   all of a snapshot
 //! ```
 //!
 //! They are written and taken apart by place, without a tree between: the sum says that each byte is
