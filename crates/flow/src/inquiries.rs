@@ -7,6 +7,7 @@ use anyhook_model::inquiry::{
     ANSWER, AgentQuestion, Choice, Claim, Ending, InquiryKind, QuestionAnswer, Standing,
 };
 use anyhook_model::json::shorten;
+use anyhook_model::prefix::{Found, find_by_prefix};
 use anyhook_model::{Happening, Inquiry, RecordId, Resolution, Source};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -82,6 +83,14 @@ pub enum AnswerError {
     /// Somebody was first.
     #[error("decision {} is already made: {}", .0.id, ended(.0))]
     AlreadyResolved(Box<Resolution>),
+}
+
+impl AnswerError {
+    /// Tells that a text names all of these.
+    pub fn ambiguous<'all>(text: &str, ids: impl Iterator<Item = &'all RecordId>) -> Self {
+        let ids: Vec<&str> = ids.map(RecordId::as_str).collect();
+        Self::Ambiguous(text.to_owned(), ids.join(", "))
+    }
 }
 
 /// Returns how a decision ended, in words.
@@ -275,19 +284,10 @@ impl Inquiries {
         if let Some(held) = self.get(&RecordId::from_text(id)) {
             return Ok(held);
         }
-        let begins = |held: &&Held| !id.is_empty() && held.inquiry.id.as_str().starts_with(id);
-        let mut found: Vec<&Held> = self.open.values().filter(begins).collect();
-        if found.is_empty() {
-            found.extend(self.made.values().filter(begins));
-        }
-        match found[..] {
-            [] => Err(AnswerError::Unknown(id.to_owned())),
-            [held] => Ok(held),
-            _ => {
-                let ids: Vec<&str> = found.iter().map(|held| held.inquiry.id.as_str()).collect();
-                Err(AnswerError::Ambiguous(id.to_owned(), ids.join(", ")))
-            }
-        }
+        let open = find_by_prefix(id, self.open.values(), |held| held.inquiry.id.as_str());
+        let found = open
+            .or_else(|| find_by_prefix(id, self.made.values(), |held| held.inquiry.id.as_str()));
+        one_of(found, id)
     }
 
     /// Returns when the next one expires.
@@ -314,6 +314,17 @@ impl Inquiries {
         let too_many = by_time.len().saturating_sub(REMEMBERED);
         for (_, id) in by_time.drain(..too_many) {
             self.made.remove(&id);
+        }
+    }
+}
+
+/// Returns the one decision that `text` names, or why there is none.
+pub fn one_of<'all>(found: Found<&'all Held>, text: &str) -> Result<&'all Held, AnswerError> {
+    match found {
+        Found::Nothing => Err(AnswerError::Unknown(text.to_owned())),
+        Found::One(held) => Ok(held),
+        Found::Several(all) => {
+            Err(AnswerError::ambiguous(text, all.iter().map(|held| &held.inquiry.id)))
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use anyhook_model::prefix::Found;
+
 /// A name may be so long.
 pub const LONGEST: usize = 60;
 /// What a variable adds to a pipeline's name is cut to this length.
@@ -39,23 +41,20 @@ pub fn find(text: &str, all: &[Known<'_>]) -> Result<String, NotFound> {
     if let Some(known) = all.iter().find(|known| known.id == text) {
         return Ok(known.id.to_owned());
     }
-    let is_named = |known: &&Known<'_>| known.name.as_deref() == Some(text);
-    let named: Vec<&Known<'_>> = all.iter().filter(is_named).collect();
-    // A name is free again for others when what had it is over.
-    let living: Vec<&Known<'_>> = named.iter().copied().filter(|known| known.lives).collect();
+    let named = || all.iter().filter(|known| known.name.as_deref() == Some(text));
     let begins = |known: &&Known<'_>| {
         let each = [Some(known.id), known.name.as_deref(), known.also];
         each.into_iter().flatten().any(|name| name.starts_with(text))
     };
-    let beginning: Vec<&Known<'_>> = all.iter().filter(begins).collect();
-    for found in [living, named, beginning] {
-        match found[..] {
-            [] => {}
-            [one] => return Ok(one.id.to_owned()),
-            _ => return Err(NotFound::Several(found.into_iter().map(shown).collect())),
-        }
+    // A name is free again for others when what had it is over.
+    let living: Found<_> = named().filter(|known| known.lives).collect();
+    let found =
+        living.or_else(|| named().collect()).or_else(|| all.iter().filter(begins).collect());
+    match found {
+        Found::Nothing => Err(NotFound::Nothing),
+        Found::One(known) => Ok(known.id.to_owned()),
+        Found::Several(all) => Err(NotFound::Several(all.into_iter().map(shown).collect())),
     }
-    Err(NotFound::Nothing)
 }
 
 fn shown(known: &Known<'_>) -> String {

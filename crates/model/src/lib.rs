@@ -34,6 +34,7 @@ pub mod outcome;
 pub mod patch;
 pub mod patch_events;
 pub mod pipeline;
+pub mod prefix;
 pub mod reaction;
 pub mod record;
 pub mod report;

@@ -2,12 +2,13 @@
 
 use anyhook_engine::process_name;
 use anyhook_flow::agents::Agent;
-use anyhook_flow::inquiries::{ALLOW, AnswerError, Held, without_answer};
+use anyhook_flow::inquiries::{ALLOW, AnswerError, Held, one_of, without_answer};
 use anyhook_flow::names::{self, Known, NotFound};
 use anyhook_model::daemon::{
     AgentView, Ask, ClaimOrder, DaemonStatus, DecisionView, Refusal, RefusalCode, Resolve,
 };
-use anyhook_model::inquiry::{Claim, Ending, InquiryKind, Standing};
+use anyhook_model::inquiry::{Claim, Ending, InquiryKind};
+use anyhook_model::prefix::{Found, find_by_prefix};
 use anyhook_model::{
     AgentState, CallerProcess, EventKind, Inquiry, Payload, PromptType, Record, Resolution, bus,
 };
@@ -213,24 +214,16 @@ impl Core {
 
     /// Finds a decision by its id or the beginning of it, or by the agent that waits for it.
     fn find_decision(&self, text: &str) -> Result<&Held, AnswerError> {
-        let unknown = match self.state.inquiries.find(text) {
-            Err(AnswerError::Unknown(unknown)) => unknown,
+        match self.state.inquiries.find(text) {
+            Err(AnswerError::Unknown(_)) => {}
             found => return found,
-        };
+        }
         let is_meant = |held: &&Held| {
             let agent = &held.inquiry.agent;
             held.resolution.is_none()
                 && (agent == text || self.state.agent_name(agent).as_deref() == Some(text))
         };
-        let found: Vec<&Held> = self.state.inquiries.iter().filter(is_meant).collect();
-        match found[..] {
-            [] => Err(AnswerError::Unknown(unknown)),
-            [held] => Ok(held),
-            _ => {
-                let ids: Vec<&str> = found.iter().map(|held| held.inquiry.id.as_str()).collect();
-                Err(AnswerError::Ambiguous(text.to_owned(), ids.join(", ")))
-            }
-        }
+        one_of(self.state.inquiries.iter().filter(is_meant).collect(), text)
     }
 
     fn claim(&mut self, order: &ClaimOrder, process: Option<CallerProcess>) -> Response {
@@ -274,21 +267,18 @@ impl Core {
     }
 
     fn revoke(&mut self, order: &ClaimOrder, process: Option<CallerProcess>) -> Response {
-        let begins = |standing: &&Standing| {
-            !order.id.is_empty() && standing.id.as_str().starts_with(&order.id)
-        };
-        let found: Vec<&Standing> = self.state.inquiries.standing().filter(begins).collect();
-        let standing = match found[..] {
-            [standing] => standing.clone(),
-            [] => {
+        let all = self.state.inquiries.standing();
+        let standing = match find_by_prefix(&order.id, all, |standing| standing.id.as_str()) {
+            Found::One(standing) => standing.clone(),
+            Found::Nothing => {
                 let why = format!("no standing answer follows from a decision `{}`", order.id);
                 let hint = Some("anyhook decision list --standing".to_owned());
                 let refused = refusal(RefusalCode::Unknown, &why);
                 return Response::Refused(Refusal { hint, ..refused });
             }
-            _ => {
-                let ids: Vec<&str> = found.iter().map(|standing| standing.id.as_str()).collect();
-                return refuse(&AnswerError::Ambiguous(order.id.clone(), ids.join(", ")));
+            Found::Several(all) => {
+                let ids = all.iter().map(|standing| &standing.id);
+                return refuse(&AnswerError::ambiguous(&order.id, ids));
             }
         };
         let (id, agent) = (standing.id.clone(), standing.agent.clone());

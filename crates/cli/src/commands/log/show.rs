@@ -3,6 +3,7 @@
 use anyhook_engine::journal::Journal;
 use anyhook_hosts::happening::{self, OURS};
 use anyhook_model::daemon::{Request, Response, Told};
+use anyhook_model::prefix::{Found, find_by_prefix};
 use anyhook_model::{Record, RecordId, exit_code};
 
 use super::super::Ended;
@@ -74,22 +75,17 @@ fn find(journal: &Journal, id: &str) -> Result<Trace, Trouble> {
             Ok(())
         })
         .map_err(at_fault)?;
-    let record = match named.len() {
-        0 => {
+    let record = match find_by_prefix(id, &named, |record| record.id.as_str()) {
+        Found::One(record) => record.clone(),
+        Found::Nothing => {
             return Err(
                 Trouble::input(format!("no record `{id}`")).hint("`anyhook log` shows the ids")
             );
         }
-        1 => named.remove(0),
-        // One that is given in full is meant, even if it begins another.
-        many => match named.iter().position(|record| record.id.as_str() == id) {
-            Some(place) => named.swap_remove(place),
-            None => {
-                return Err(
-                    Trouble::input(format!("`{id}` begins {many} ids")).hint("give more letters")
-                );
-            }
-        },
+        Found::Several(all) => {
+            let why = format!("`{id}` begins {} ids", all.len());
+            return Err(Trouble::input(why).hint("give more letters"));
+        }
     };
     let family = related(journal, &record).map_err(at_fault)?;
     Ok(Trace::new(journal, record, family))
