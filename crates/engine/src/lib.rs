@@ -54,6 +54,7 @@ pub mod engine;
 pub mod failure_streak;
 pub mod faults;
 pub mod file_forms;
+pub mod file_lock;
 pub mod front_matter;
 pub mod fuzzing;
 pub mod guard_marker;
@@ -80,6 +81,7 @@ pub mod session;
 pub mod session_guards;
 pub mod settings;
 pub mod trust;
+pub mod wait;
 
 pub use digest::sha256_hex;
 pub use engine::{Dispatched, Engine, EventHooks, explain, new_id, now};

@@ -7,14 +7,14 @@
 //! It is a file of the project and not the daemon's: agents hand in from sandboxes that may not
 //! reach a socket, and it moves with the artifacts it is about.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhook_engine::faults;
+use anyhook_engine::file_lock::lock_within;
 use anyhook_engine::regular_file::open_regular;
-use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::fs::OFlags;
 
 use crate::error::{FileError, FileKind, Unreadable, WorkflowError};
 use crate::project::{Project, write_whole};
@@ -85,16 +85,10 @@ impl Project {
         // The folder is the project's: what is in the lock's place may be anything.
         let file = open_regular(&path, OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE)
             .map_err(|error| WorkflowError::LockUnusable { path: path.clone(), error })?;
-        let until = Instant::now() + PATIENCE;
-        loop {
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(file),
-                Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < until => {
-                    thread::sleep(LOOK_EVERY);
-                }
-                Err(rustix::io::Errno::WOULDBLOCK) => return Err(WorkflowError::Locked(path)),
-                Err(error) => return Err(WorkflowError::At { path, error: error.into() }),
-            }
+        match lock_within(PATIENCE, LOOK_EVERY, || file.try_lock()) {
+            Ok(()) => Ok(file),
+            Err(TryLockError::WouldBlock) => Err(WorkflowError::Locked(path)),
+            Err(TryLockError::Error(error)) => Err(WorkflowError::At { path, error }),
         }
     }
 

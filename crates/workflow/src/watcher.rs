@@ -10,12 +10,13 @@ use std::fs::File;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
+use anyhook_engine::file_lock::lock_within;
 use anyhook_engine::regular_file::open_own;
 use anyhook_socket::Folder;
 use jiff::SignedDuration;
-use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::fs::OFlags;
 
 use crate::caller::Caller;
 use crate::gate::Gate;
@@ -97,14 +98,8 @@ fn take_turn(folder: &Path) -> Option<File> {
     registry::make(folder).ok()?;
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
     let file = open_own(&folder.join(".asking.lock"), flags).ok()?;
-    let until = Instant::now() + TURN;
-    loop {
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Some(file),
-            Err(_) if Instant::now() < until => thread::sleep(Duration::from_millis(50)),
-            Err(_) => return None,
-        }
-    }
+    lock_within(TURN, Duration::from_millis(50), || file.try_lock()).ok()?;
+    Some(file)
 }
 
 /// Tells whether another model is still being asked about a stage: people decide when they know what

@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhook_engine::file_lock::lock_within;
 use jiff::Timestamp;
 
 use super::StoreError;
@@ -13,9 +14,9 @@ use super::error::cannot;
 
 /// Whoever has this file locked has the store.
 const LOCK: &str = "lock";
-/// How often the lock is tried: a process that somebody has just begun to start holds what its
+/// How long the lock is waited for: a process that somebody has just begun to start holds what its
 /// parent held, for a moment.
-const LOCK_TRIES: u32 = 50;
+const LOCK_PATIENCE: Duration = Duration::from_millis(500);
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
 /// What a file that is not complete yet ends with.
 const UNFINISHED: &str = ".new";
@@ -86,15 +87,7 @@ pub(super) fn lock(folder: &Path) -> Result<File, StoreError> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
     let mut file = options.open(&path).map_err(cannot("opened", &path))?;
-    let mut locked = file.try_lock();
-    for _ in 0..LOCK_TRIES {
-        if !matches!(locked, Err(TryLockError::WouldBlock)) {
-            break;
-        }
-        std::thread::sleep(LOCK_PAUSE);
-        locked = file.try_lock();
-    }
-    match locked {
+    match lock_within(LOCK_PATIENCE, LOCK_PAUSE, || file.try_lock()) {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut pid = String::new();

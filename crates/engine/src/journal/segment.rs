@@ -23,14 +23,15 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::{Appended, make_folder};
+use crate::file_lock::lock_within;
 use crate::regular_file::open_regular;
 use crate::run::process::random_bits;
 use crate::settings::JournalSettings;
 
 /// The link to the open segment.
 const CURRENT: &str = "current";
-/// How often a lock is tried, at most.
-const LOCK_TRIES: u32 = 50;
+/// How long a lock is waited for.
+const LOCK_PATIENCE: Duration = Duration::from_millis(50);
 const LOCK_PAUSE: Duration = Duration::from_millis(1);
 /// How often a writer looks again for the open segment, at most.
 const OPEN_TRIES: u32 = 50;
@@ -193,7 +194,7 @@ impl Open {
             Some(Ok(file)) => file,
             Some(Err(_)) | None => make_current(folder, &link)?,
         };
-        try_often(|| file.try_lock_shared());
+        wait_for_lock(|| file.try_lock_shared());
         let metadata = file.metadata()?;
         Ok(Self { file, metadata })
     }
@@ -250,15 +251,10 @@ impl Open {
     }
 }
 
-/// Tries to get a lock for a while. Returns whether it came; a file system without locks has none.
-fn try_often(lock: impl Fn() -> Result<(), fs::TryLockError>) -> bool {
-    for _ in 0..LOCK_TRIES {
-        match lock() {
-            Err(fs::TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
-            Ok(()) | Err(fs::TryLockError::Error(_)) => return true,
-        }
-    }
-    false
+/// Waits a while for a lock. Returns whether it came; a file system without locks has none.
+fn wait_for_lock(try_lock: impl Fn() -> Result<(), fs::TryLockError>) -> bool {
+    let locked = lock_within(LOCK_PATIENCE, LOCK_PAUSE, try_lock);
+    !matches!(locked, Err(fs::TryLockError::WouldBlock))
 }
 
 /// Waits until nobody is in the middle of an append to a segment that is no longer the open one.
@@ -266,7 +262,7 @@ fn try_often(lock: impl Fn() -> Result<(), fs::TryLockError>) -> bool {
 /// Returns whether that is certain.
 pub(super) fn settle(path: &Path) -> bool {
     // One that cannot be opened cannot be written to either.
-    open_regular(path, OFlags::RDONLY).map_or(true, |file| try_often(|| file.try_lock()))
+    open_regular(path, OFlags::RDONLY).map_or(true, |file| wait_for_lock(|| file.try_lock()))
 }
 
 /// Makes the open segment, and all above it that is missing.

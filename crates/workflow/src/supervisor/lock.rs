@@ -1,10 +1,7 @@
 //! One supervisor at a time: two would start every agent twice.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
-
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
 
 use crate::error::WorkflowError;
 use crate::project::Project;
@@ -17,15 +14,15 @@ pub fn hold(project: &Project) -> Result<File, WorkflowError> {
     let at = |error: std::io::Error| WorkflowError::At { path: path.clone(), error };
     let open = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path);
     let mut file = open.map_err(at)?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+    match file.try_lock() {
         Ok(()) => {}
-        Err(Errno::WOULDBLOCK) => {
+        Err(TryLockError::WouldBlock) => {
             let mut who = String::new();
             file.read_to_string(&mut who).map_err(at)?;
             // It has the lock a moment before it has written its number.
             return Err(WorkflowError::AlreadyRunning(who.trim().parse().ok()));
         }
-        Err(error) => return Err(at(error.into())),
+        Err(TryLockError::Error(error)) => return Err(at(error)),
     }
     file.set_len(0).map_err(at)?;
     file.rewind().map_err(at)?;

@@ -1,0 +1,84 @@
+//! Waiting for what nothing tells of: looking again and again, with a pause between two looks.
+//!
+//! The last look begins after the limit: however busy the machine is, nobody gives up on what was
+//! there in time.
+
+use std::convert::Infallible;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Looks until there is something; none if there is nothing by the limit.
+pub fn poll_until<T>(
+    limit: Instant,
+    every: Duration,
+    mut look: impl FnMut() -> Option<T>,
+) -> Option<T> {
+    let Ok(found) = try_poll_until(limit, every, || Ok::<_, Infallible>(look()));
+    found
+}
+
+/// Looks until there is something or a look fails; none if there is nothing by the limit.
+pub fn try_poll_until<T, E>(
+    limit: Instant,
+    every: Duration,
+    mut look: impl FnMut() -> Result<Option<T>, E>,
+) -> Result<Option<T>, E> {
+    try_poll(every, || {
+        let is_last = Instant::now() >= limit;
+        let found = look()?;
+        Ok(if is_last || found.is_some() { Some(found) } else { None })
+    })
+}
+
+/// Looks until there is something or a look fails, however long that takes.
+pub fn try_poll<T, E>(
+    every: Duration,
+    mut look: impl FnMut() -> Result<Option<T>, E>,
+) -> Result<T, E> {
+    loop {
+        if let Some(found) = look()? {
+            return Ok(found);
+        }
+        thread::sleep(every);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAUSE: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn it_is_looked_until_there_is_something() {
+        let mut looks = 0;
+        let found = poll_until(Instant::now() + Duration::from_secs(60), PAUSE, || {
+            looks += 1;
+            (looks == 3).then_some("it")
+        });
+        assert_eq!((found, looks), (Some("it"), 3));
+    }
+
+    #[test]
+    fn after_the_limit_it_is_looked_once_more() {
+        let limit = Instant::now() + 3 * PAUSE;
+        let mut last = None;
+        let found = poll_until(limit, PAUSE, || {
+            last = Some(Instant::now());
+            None::<()>
+        });
+        assert_eq!(found, None);
+        assert!(last.is_some_and(|last| last >= limit));
+        assert_eq!(poll_until(Instant::now(), PAUSE, || Some(1)), Some(1));
+    }
+
+    #[test]
+    fn a_look_that_fails_is_the_last() {
+        let mut looks = 0;
+        let failed: Result<(), &str> = try_poll(PAUSE, || {
+            looks += 1;
+            if looks < 2 { Ok(None) } else { Err("gone") }
+        });
+        assert_eq!((failed, looks), (Err("gone"), 2));
+    }
+}
