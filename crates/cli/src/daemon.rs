@@ -2,16 +2,16 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use std::{io, thread};
 
 use anyhook_daemon::client::Caller;
 use anyhook_daemon::{Client, ClientError, Folder, Life, LifeError, notice, peer};
 use anyhook_engine::Places;
+use anyhook_engine::wait::try_poll;
 use anyhook_model::daemon::{DaemonStatus, RefusalCode, Request, Response, StartedBy};
 use anyhook_model::notice::{NoticeState, WayResult};
 
@@ -132,20 +132,17 @@ pub fn start_aside(environment: &Environment, by: StartedBy) -> io::Result<bool>
     // Our own standard input may be the turn to start it, which ends with us.
     let mut daemon =
         Command::new(binary).args([ARGUMENT, by.name()]).stdin(Stdio::null()).spawn()?;
-    loop {
+    try_poll(LOOK_EVERY, || {
         if let Ok(stream) = UnixStream::connect(&socket) {
             if peer::process(&stream).is_some_and(|process| process != daemon.id()) {
                 // Another was quicker. Ours must not wait for its end to come in its place.
                 let _ = daemon.kill();
                 let _ = daemon.wait();
             }
-            return Ok(true);
+            return Ok(Some(true));
         }
-        if daemon.try_wait()?.is_some() {
-            return Ok(false);
-        }
-        thread::sleep(LOOK_EVERY);
-    }
+        Ok(daemon.try_wait()?.map(|_| false))
+    })
 }
 
 /// Is the daemon, until it is told to stop.

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhook_engine::Places;
 use anyhook_engine::atomic_file::AtomicFile;
+use anyhook_engine::wait::try_poll_until;
 use anyhook_hook::beside;
 use anyhook_hook::environment::{Environment, folder};
 use anyhook_hosts::wiring::{
@@ -163,15 +164,13 @@ pub fn version(program: &Path) -> Option<String> {
         .stderr(Stdio::null())
         .spawn()
         .ok()?;
-    let until = Instant::now() + VERSION_LIMIT;
-    while child.try_wait().ok()?.is_none() {
-        if Instant::now() > until {
-            // It has had its time.
-            let _ = child.kill();
-            let _ = child.wait();
-            return None;
-        }
-        std::thread::sleep(Duration::from_millis(10));
+    let limit = Instant::now() + VERSION_LIMIT;
+    let ended = try_poll_until(limit, Duration::from_millis(10), || child.try_wait()).ok()?;
+    if ended.is_none() {
+        // It has had its time.
+        let _ = child.kill();
+        let _ = child.wait();
+        return None;
     }
     let mut text = String::new();
     child.stdout?.take(4096).read_to_string(&mut text).ok()?;

@@ -6,6 +6,7 @@ use std::sync::mpsc::{self, Receiver, TryRecvError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use anyhook_engine::wait::try_poll_until;
 use anyhook_model::Resolution;
 use anyhook_model::bus::AgentReport;
 use anyhook_model::daemon::Ask;
@@ -162,25 +163,22 @@ pub fn wait_for_person(
 ) -> Result<Decided, WorkflowError> {
     let end = Instant::now() + limit;
     let mut question: Option<Question> = None;
-    loop {
+    let decided = try_poll_until(end, LOOK_EVERY, || {
         let state = project.begun()?;
         let Some(gate) = Gate::of(project, &state, stage) else {
-            return Ok(Decided::Elsewhere(state));
+            return Ok(Some(Decided::Elsewhere(state)));
         };
         match &question {
-            Some(asked) if asked.gate.is_same(&gate) => {
-                if let Some(resolution) = asked.answer()? {
-                    return asked.gate.apply(project, &resolution).map(Decided::Here);
-                }
-            }
+            Some(asked) if asked.gate.is_same(&gate) => match asked.answer()? {
+                Some(answer) => Ok(Some(Decided::Here(asked.gate.apply(project, &answer)?))),
+                None => Ok(None),
+            },
             _ => {
                 let left = end.saturating_duration_since(Instant::now());
                 question = Some(Question::ask(&gate, &project.caller, Some(left))?);
+                Ok(None)
             }
         }
-        if Instant::now() >= end {
-            return Ok(Decided::NotInTime);
-        }
-        thread::sleep(LOOK_EVERY);
-    }
+    });
+    decided.map(|decided| decided.unwrap_or(Decided::NotInTime))
 }

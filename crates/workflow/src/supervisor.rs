@@ -13,10 +13,10 @@ mod plan;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhook_engine::now;
+use anyhook_engine::wait::try_poll;
 use anyhook_model::RecordId;
 use anyhook_model::pipeline::{Phase, PipelineView, Plan};
 
@@ -131,15 +131,12 @@ impl<'all> Supervisor<'all> {
         observer: &mut dyn Observer,
         is_interrupted: &dyn Fn() -> bool,
     ) -> Result<RunEnd, WorkflowError> {
-        loop {
+        try_poll(LOOK_EVERY, || {
             if is_interrupted() {
-                return self.open_pipelines().map(RunEnd::Interrupted);
+                return self.open_pipelines().map(|open| Some(RunEnd::Interrupted(open)));
             }
-            if let Some(state) = self.step(observer)? {
-                return Ok(RunEnd::AtRest(Box::new(state)));
-            }
-            thread::sleep(LOOK_EVERY);
-        }
+            Ok(self.step(observer)?.map(|state| RunEnd::AtRest(Box::new(state))))
+        })
     }
 
     /// Looks once at everything and does what is to be done. Returns the state if nothing more is to

@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhook_daemon::store::Store;
+use anyhook_engine::wait::poll_until;
 use anyhook_hook::starter::open_log;
 use anyhook_model::daemon::{Request, StartedBy};
 use anyhook_model::exit_code;
@@ -166,15 +167,17 @@ fn stop(environment: &Environment, out: &mut Out) -> Ended {
     };
     // It answers by ending.
     let _ = client.request(&Request::Stop);
-    let limit = Instant::now() + END_LIMIT;
-    while connect_if_it_runs(environment).is_ok_and(|client| client.is_some()) {
-        if Instant::now() > limit {
-            return Err(Trouble::problem("the daemon does not end").hint("anyhook daemon logs"));
-        }
-        thread::sleep(Duration::from_millis(10));
-    }
+    let over = poll_until(Instant::now() + END_LIMIT, Duration::from_millis(10), || {
+        let runs = connect_if_it_runs(environment).is_ok_and(|client| client.is_some());
+        (!runs).then_some(())
+    });
+    over.ok_or_else(does_not_end)?;
     out.line(&[(Tone::Good, "the daemon has ended")])?;
     Ok(exit_code::OK)
+}
+
+fn does_not_end() -> Trouble {
+    Trouble::problem("the daemon does not end").hint("anyhook daemon logs")
 }
 
 fn status(json: bool, environment: &Environment, out: &mut Out) -> Ended {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhook_engine::journal::Journal;
+use anyhook_engine::wait::try_poll_until;
 use anyhook_engine::{Engine, Places, now};
 use anyhook_model::{Caller, Host, OpenFormat, Record, exit_code};
 use clap::Args;
@@ -206,13 +207,12 @@ impl Scene<'_> {
 /// Returns the journal once the hook that ran aside has reported.
 fn wait_for_aside(stage: &Stage) -> Result<Vec<Record>, Trouble> {
     let folder = stage.engine.places().state.clone().unwrap_or_default();
-    let until = Instant::now() + Duration::from_secs(5);
-    loop {
-        let mut records = Vec::new();
+    let limit = Instant::now() + Duration::from_secs(5);
+    let mut records = Vec::new();
+    try_poll_until(limit, Duration::from_millis(10), || {
+        records.clear();
         Journal::new(&folder).reader().read_on(&mut |record| records.push(record))?;
-        if records.iter().any(|record| record.of.is_some()) || Instant::now() > until {
-            return Ok(records);
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
+        Ok::<_, Trouble>(records.iter().any(|record| record.of.is_some()).then_some(()))
+    })?;
+    Ok(records)
 }

@@ -1,11 +1,11 @@
 //! How a session ends, and what is left of it.
 
-use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use std::{fs, thread};
+use std::{fs, io};
 
 use anyhook_engine::atomic_file::AtomicFile;
+use anyhook_engine::wait::try_poll_until;
 use rustix::process::Signal;
 
 use super::{Session, SessionError};
@@ -21,18 +21,15 @@ pub(super) const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Has a task end with all it has started, and waits until its keeper is gone.
 pub(super) fn end_task(folder: &Path) -> Result<(), SessionError> {
     task::stop(folder)?;
-    let until = Instant::now() + LIMIT;
-    while let Stand::Running(keeper) = task::stand(folder)? {
-        let late = Instant::now().saturating_duration_since(until);
-        if late > INSIST {
-            break;
-        }
-        if !late.is_zero() {
+    let insist_from = Instant::now() + LIMIT;
+    try_poll_until(insist_from + INSIST, LOOK_EVERY, || {
+        let Stand::Running(keeper) = task::stand(folder)? else { return Ok(Some(())) };
+        if Instant::now() >= insist_from {
             // It is not itself any more: its terminal goes, and with it what is in front.
             task::signal(&keeper, Signal::KILL);
         }
-        thread::sleep(LOOK_EVERY);
-    }
+        Ok::<_, SessionError>(None)
+    })?;
     // Not all heed that their terminal is gone.
     task::end_leftovers(folder)?;
     Ok(())

@@ -29,9 +29,9 @@ mod typed;
 mod typing;
 
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::Instant;
 
+use anyhook_engine::wait::try_poll_until;
 pub use anyhook_model::Key;
 
 use crate::task::{self, Stand};
@@ -90,14 +90,11 @@ impl Session {
             start_terminal(self)?;
         }
         // Another process that has begun it may not listen yet.
-        let until = Instant::now() + LIMIT;
-        while Instant::now() < until
-            && matches!(task::stand(&self.folder)?, Stand::Running(_))
-            && !self.is_there()?
-        {
-            thread::sleep(LOOK_EVERY);
-        }
-        Ok(())
+        try_poll_until(Instant::now() + LIMIT, LOOK_EVERY, || {
+            let runs = matches!(task::stand(&self.folder)?, Stand::Running(_));
+            Ok((!runs || self.is_there()?).then_some(()))
+        })
+        .map(drop)
     }
 
     /// Tells whether the session is there.
@@ -155,14 +152,10 @@ impl Session {
     pub fn end(&self) -> Result<(), SessionError> {
         end_task(&self.folder)?;
         // It writes down what was seen last, and then stops to listen.
-        let until = Instant::now() + LIMIT;
-        while self.is_there()? {
-            if Instant::now() > until {
-                return Err(SessionError::Slow(format!("the terminal of `{}`", self.name)));
-            }
-            thread::sleep(LOOK_EVERY);
-        }
-        Ok(())
+        let over = try_poll_until(Instant::now() + LIMIT, LOOK_EVERY, || {
+            Ok::<_, SessionError>((!self.is_there()?).then_some(()))
+        })?;
+        over.ok_or_else(|| SessionError::Slow(format!("the terminal of `{}`", self.name)))
     }
 
     /// Shows the session in this process's terminal, until the person leaves it or it is over.

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use anyhook_engine::wait::try_poll;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::FdFlags;
@@ -111,16 +112,14 @@ fn start_keeper(folder: &Path, slave: OwnedFd) -> io::Result<Child> {
 
 /// Waits until the keeper has its task, or has ended. Tells whether it is this one that has it.
 fn wait_for_claim(folder: &Path, keeper: &mut Child) -> io::Result<bool> {
-    loop {
+    try_poll(LOOK_EVERY, || {
         let has_ended = keeper.try_wait()?.is_some();
-        if let Some(owner) = task::owner(folder).map_err(io::Error::other)? {
-            return Ok(owner.pid == keeper.id());
-        }
-        if has_ended {
-            return Ok(false);
-        }
-        thread::sleep(LOOK_EVERY);
-    }
+        let owner = task::owner(folder).map_err(io::Error::other)?;
+        Ok(match owner {
+            Some(owner) => Some(owner.pid == keeper.id()),
+            None => has_ended.then_some(false),
+        })
+    })
 }
 
 /// Reads what is printed, until the keeper is gone and all it printed is read.

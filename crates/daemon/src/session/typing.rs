@@ -1,7 +1,9 @@
 //! Typing a line into a program that draws its own screen.
 
-use std::thread;
+use std::mem;
 use std::time::{Duration, Instant};
+
+use anyhook_engine::wait::try_poll_until;
 
 use super::end::LOOK_EVERY;
 use super::{Key, Session, SessionError};
@@ -50,20 +52,13 @@ fn settled(
     limit: Duration,
     mut look: impl FnMut() -> Result<String, SessionError>,
 ) -> Result<Option<String>, SessionError> {
-    let until = Instant::now() + limit;
     let mut last = before.to_owned();
-    loop {
-        let now = look()?;
-        if now != before && now == last {
-            return Ok(Some(now));
-        }
-        if Instant::now() > until {
-            // A screen that moves all the time shows the text as well as it can.
-            return Ok((now != before).then_some(now));
-        }
-        last = now;
-        thread::sleep(LOOK_EVERY);
-    }
+    try_poll_until(Instant::now() + limit, LOOK_EVERY, || {
+        let seen = mem::replace(&mut last, look()?);
+        Ok::<_, SessionError>((last != before && last == seen).then_some(()))
+    })?;
+    // A screen that moves all the time shows the text as well as it can.
+    Ok((last != before).then_some(last))
 }
 
 /// Waits until the screen is another one. A session that is over has changed, too.
@@ -72,18 +67,12 @@ fn changes(
     limit: Duration,
     mut look: impl FnMut() -> Result<String, SessionError>,
 ) -> Result<bool, SessionError> {
-    let until = Instant::now() + limit;
-    loop {
-        match look() {
-            Ok(now) if now == before => {}
-            Ok(_) | Err(SessionError::NotThere(_)) => return Ok(true),
-            Err(error) => return Err(error),
-        }
-        if Instant::now() > until {
-            return Ok(false);
-        }
-        thread::sleep(LOOK_EVERY);
-    }
+    let changed = try_poll_until(Instant::now() + limit, LOOK_EVERY, || match look() {
+        Ok(now) if now == before => Ok(None),
+        Ok(_) | Err(SessionError::NotThere(_)) => Ok(Some(())),
+        Err(error) => Err(error),
+    })?;
+    Ok(changed.is_some())
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@
 mod process;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::thread;
 use std::time::{Duration, Instant};
 
+use anyhook_engine::wait::poll_until;
 use jiff::Timestamp;
 
 use self::process::{GRACE, HelpProcess};
@@ -144,12 +144,10 @@ impl<'all> Help<'all> {
 impl Drop for Help<'_> {
     fn drop(&mut self) {
         self.running.values().for_each(HelpProcess::tell_to_end);
-        let until = Instant::now() + GRACE;
-        self.running.retain(|_, help| !help.is_over());
-        while !self.running.is_empty() && Instant::now() < until {
-            thread::sleep(LOOK_EVERY);
+        poll_until(Instant::now() + GRACE, LOOK_EVERY, || {
             self.running.retain(|_, help| !help.is_over());
-        }
+            self.running.is_empty().then_some(())
+        });
         self.running.values_mut().for_each(HelpProcess::kill);
     }
 }

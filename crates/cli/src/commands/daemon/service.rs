@@ -1,15 +1,15 @@
 //! `anyhook daemon install` and `uninstall`: the daemon as a service of the user's session.
 
 use std::fs;
-use std::thread;
 use std::time::Instant;
 
+use anyhook_engine::wait::try_poll_until;
 use anyhook_hosts::folder_variables;
 use anyhook_model::daemon::{Request, StartedBy};
 use anyhook_model::exit_code;
 use anyhook_setup::service::{Manager, Service, is_ours, read, reload, run, write};
 
-use super::{END_LIMIT, LOOK_EVERY};
+use super::{END_LIMIT, LOOK_EVERY, does_not_end};
 use crate::agents::{call, put_where_they_stay};
 use crate::commands::Ended;
 use crate::daemon::{self, connect_if_it_runs};
@@ -116,14 +116,10 @@ fn hand_over(environment: &Environment) -> Result<(), Trouble> {
     }
     // It answers by ending.
     let _ = client.request(&Request::Stop);
-    let limit = Instant::now() + END_LIMIT;
-    while connect_if_it_runs(environment)?.is_some() {
-        if Instant::now() > limit {
-            return Err(Trouble::problem("the daemon does not end").hint("anyhook daemon logs"));
-        }
-        thread::sleep(LOOK_EVERY);
-    }
-    Ok(())
+    let over = try_poll_until(Instant::now() + END_LIMIT, LOOK_EVERY, || {
+        Ok::<_, Trouble>(connect_if_it_runs(environment)?.is_none().then_some(()))
+    })?;
+    over.ok_or_else(does_not_end)
 }
 
 fn typed(all: &[Vec<String>]) -> String {

@@ -3,9 +3,9 @@
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
-use std::thread;
 
 use anyhook_daemon::ClientError;
+use anyhook_engine::wait::try_poll;
 use anyhook_model::daemon::{Request, Response};
 use anyhook_model::exit_code;
 use anyhook_model::pipeline::{PipelineLine, PipelineView, VisitView};
@@ -58,7 +58,7 @@ pub(super) fn follow(
     environment: &Environment,
     out: &mut Out,
 ) -> Result<PipelineView, Trouble> {
-    loop {
+    try_poll(LOOK_EVERY, || {
         // The view first: what is over then is in the lines.
         let pipeline = find(id, environment)?;
         let request = Request::PipelineLog { id: pipeline.id.to_string(), after: shower.after };
@@ -70,11 +70,11 @@ pub(super) fn follow(
         }
         if pipeline.phase.is_over() || !follows {
             shower.show_output_of_last(&pipeline, out)?;
-            return Ok(pipeline);
+            return Ok(Some(pipeline));
         }
         out.flush()?;
-        thread::sleep(LOOK_EVERY);
-    }
+        Ok(None)
+    })
 }
 
 /// Shows lines in order, and after the lines of a visit what it printed.

@@ -1,8 +1,8 @@
 //! `anyhook pipeline wait`, and `run --wait`.
 
-use std::thread;
 use std::time::{Duration, Instant};
 
+use anyhook_engine::wait::try_poll;
 use anyhook_model::exit_code;
 use anyhook_model::pipeline::{Phase, PipelineView};
 use anyhook_terminal::states::phase_tone;
@@ -36,20 +36,21 @@ pub fn run(
     let meant: Result<Vec<String>, Trouble> =
         ids.iter().map(|id| Ok(find(id, environment)?.id.to_string())).collect();
     let meant = meant?;
-    loop {
+    let views = try_poll(LOOK_EVERY, || {
         let views: Result<Vec<PipelineView>, Trouble> =
             meant.iter().map(|id| find(id, environment)).collect();
         let views = views?;
         let Some(open) = views.iter().find(|view| !view.phase.is_over()) else {
-            return tell(&views, json, out);
+            return Ok(Some(views));
         };
         if until.is_some_and(|until| Instant::now() > until) {
             let why = format!("pipeline {} is not over in time", open.id);
             let hint = format!("anyhook pipeline show {}", open.id);
             return Err(Trouble::problem(why).hint(hint));
         }
-        thread::sleep(LOOK_EVERY);
-    }
+        Ok(None)
+    })?;
+    tell(&views, json, out)
 }
 
 /// Shows what happens to one until it is over.

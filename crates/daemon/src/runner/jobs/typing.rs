@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use anyhook_engine::wait::poll_until;
 use anyhook_flow::JobId;
 use anyhook_flow::pipeline::{JobRequest, JobResult};
 use anyhook_model::PromptType;
@@ -176,51 +177,49 @@ impl JobRunner {
         if let Err(obsolete) = self.still_at_prompt(request, rest) {
             return obsolete;
         }
-        let until = Instant::now() + LIMIT;
         let mut pressed: Option<Instant> = None;
         // One that is drawn anew may be gone for a look.
         let mut looks_without = 0;
-        loop {
+        let answered = poll_until(Instant::now() + LIMIT, LOOK_EVERY, || {
             let dialog = match session.coloured() {
                 Ok(screen) => host.dialog(&screen),
-                Err(error) => return JobResult::Failed { why: error.to_string() },
+                Err(error) => return Some(JobResult::Failed { why: error.to_string() }),
             };
             // Hooks and screens have words of their own for the same call.
             let dialog =
                 dialog.filter(|dialog| about.is_none_or(|about| dialog.is_about(about, prompt)));
             looks_without = if dialog.is_none() { looks_without + 1 } else { 0 };
             if pressed.is_some() && looks_without >= GONE_LOOKS {
-                return JobResult::Done { note: None };
+                return Some(JobResult::Done { note: None });
             }
-            if let Some(dialog) = dialog {
-                let keys = match wanted {
-                    Wanted::Allow => dialog.allow.as_ref(),
-                    Wanted::Deny => dialog.deny.as_ref(),
-                    Wanted::Option(label) => dialog.keys_of(label),
-                };
-                let Some(key) = keys.and_then(|keys| keys.first()) else {
-                    return failed("only a person can answer this dialog, in its session");
-                };
-                // One key at a time: the next is counted from where the mark is then.
-                if pressed.is_none_or(|pressed| pressed.elapsed() > PRESS_AGAIN) {
-                    // Once it went on, a dialog with the same words is another.
-                    if pressed.is_some() && self.still_at_prompt(request, rest).is_err() {
-                        return JobResult::Done { note: None };
-                    }
-                    if let Err(error) = session.press(*key) {
-                        return JobResult::Failed { why: error.to_string() };
-                    }
-                    pressed = Some(Instant::now());
+            let dialog = dialog?;
+            let keys = match wanted {
+                Wanted::Allow => dialog.allow.as_ref(),
+                Wanted::Deny => dialog.deny.as_ref(),
+                Wanted::Option(label) => dialog.keys_of(label),
+            };
+            let Some(key) = keys.and_then(|keys| keys.first()) else {
+                return Some(failed("only a person can answer this dialog, in its session"));
+            };
+            // One key at a time: the next is counted from where the mark is then.
+            if pressed.is_none_or(|pressed| pressed.elapsed() > PRESS_AGAIN) {
+                // Once it went on, a dialog with the same words is another.
+                if pressed.is_some() && self.still_at_prompt(request, rest).is_err() {
+                    return Some(JobResult::Done { note: None });
                 }
+                if let Err(error) = session.press(*key) {
+                    return Some(JobResult::Failed { why: error.to_string() });
+                }
+                pressed = Some(Instant::now());
             }
-            if Instant::now() > until {
-                return failed(match pressed {
-                    Some(_) => "the dialog does not heed the keys",
-                    None => "the screen does not show the dialog that was asked about",
-                });
-            }
-            thread::sleep(LOOK_EVERY);
-        }
+            None
+        });
+        answered.unwrap_or_else(|| {
+            failed(match pressed {
+                Some(_) => "the dialog does not heed the keys",
+                None => "the screen does not show the dialog that was asked about",
+            })
+        })
     }
 
     fn session_of(&self, request: &JobRequest) -> Option<Session> {
