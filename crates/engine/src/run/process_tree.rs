@@ -4,7 +4,6 @@
 //! its time limit: see [`process`](super::process).
 
 use std::process::{Child, ExitStatus};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -12,6 +11,7 @@ use rustix::process::Signal;
 use rustix::process::{Pid, kill_process};
 
 use super::descendants::{Family, signal_marked};
+use crate::wait::poll_until;
 
 /// How long processes have to end.
 #[derive(Clone, Copy, Debug)]
@@ -35,13 +35,18 @@ pub fn end_child(
     mut meanwhile: impl FnMut(),
 ) -> Option<ExitStatus> {
     let mut status = None;
-    let signal = |signal| signal_family(family, signal);
-    end(patience, signal, |anybody| {
+    end_family(family, patience, || {
         status = child.try_wait().ok().flatten();
         meanwhile();
-        status.is_some() && !anybody
+        status.is_some()
     });
     status
+}
+
+/// Ends a family whose first member somebody else waits for: `is_reaped` says whether that is done.
+pub fn end_family(family: &Family, patience: Patience, mut is_reaped: impl FnMut() -> bool) {
+    let signal = |signal| signal_family(family, signal);
+    end(patience, signal, |anybody| is_reaped() && !anybody);
 }
 
 /// Ends all processes that carry a mark, with what they have started; nothing waits for them.
@@ -67,20 +72,15 @@ fn end(
     mut signal: impl FnMut(Signal) -> bool,
     mut is_over: impl FnMut(bool) -> bool,
 ) -> bool {
-    let asked = Instant::now();
+    let insist_from = Instant::now() + patience.grace;
     signal(Signal::TERM);
-    loop {
-        let waited = asked.elapsed();
+    let over = poll_until(insist_from + patience.insist, patience.look_every, || {
+        let insists = Instant::now() >= insist_from;
         // One that is stopped would not hear that it is to end.
-        let anybody = signal(if waited >= patience.grace { Signal::KILL } else { Signal::CONT });
-        if is_over(anybody) {
-            return true;
-        }
-        if waited >= patience.grace + patience.insist {
-            return false;
-        }
-        thread::sleep(patience.look_every);
-    }
+        let anybody = signal(if insists { Signal::KILL } else { Signal::CONT });
+        is_over(anybody).then_some(())
+    });
+    over.is_some()
 }
 
 /// Sends a signal to a family; its first member need not lead a group. Tells whether anybody is

@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhook_engine::run::descendants::{Family, MARK};
+use anyhook_engine::run::process_tree::{Patience, end_family};
+use anyhook_engine::wait::poll_until;
 use rustix::io::Errno;
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, waitid,
@@ -20,12 +22,12 @@ use tokio::task::AbortHandle;
 const LAST_WORDS: usize = 4096;
 /// The end of its input is a server's sign to end; it has so long to heed it.
 const FAREWELL: Duration = Duration::from_millis(300);
-/// Between asking and insisting.
-const GRACE: Duration = Duration::from_millis(300);
-/// A process that is insisted on is gone after this, or waits for the disk.
-const INSIST: Duration = Duration::from_secs(2);
-/// We look so often what is left.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// How long it has to end when it is asked to.
+const PATIENCE: Patience = Patience {
+    grace: Duration::from_millis(300),
+    insist: Duration::from_secs(2),
+    look_every: Duration::from_millis(5),
+};
 
 /// How the program of a server is ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -123,32 +125,13 @@ impl Process {
     /// Ends it with its family.
     pub(super) fn end(&self) {
         match self.ending {
-            Ending::Asked => self.end_asked(),
+            Ending::Asked => end_family(&self.program.family, PATIENCE, || self.has_ended()),
             // No other process can have its number before it is off the list. The reaper ends those
             // that have left its group.
             Ending::AtOnce if !self.has_ended() => {
                 let _ = kill_process_group(self.program.family.leader, Signal::KILL);
             }
             Ending::AtOnce => {}
-        }
-    }
-
-    /// Asks, waits a little, then insists.
-    fn end_asked(&self) {
-        let (family, asked) = (&self.program.family, Instant::now());
-        family.signal(Signal::TERM);
-        loop {
-            let waited = asked.elapsed();
-            let anybody = if waited >= GRACE {
-                family.signal(Signal::KILL)
-            } else {
-                // One that is stopped would not hear us.
-                family.signal(Signal::CONT)
-            };
-            if (self.has_ended() && !anybody) || waited >= GRACE + INSIST {
-                return;
-            }
-            std::thread::sleep(LOOK_EVERY);
         }
     }
 }
@@ -173,10 +156,9 @@ impl Program {
         // Told before it is off the list: that takes longer if it has left processes behind.
         told.send_replace(Some(ended.as_ref().map_or_else(|| UNKNOWN.to_owned(), how)));
         if ending == Ending::AtOnce {
-            let began = Instant::now();
-            while self.family.signal(Signal::KILL) && began.elapsed() < INSIST {
-                std::thread::sleep(LOOK_EVERY);
-            }
+            poll_until(Instant::now() + PATIENCE.insist, PATIENCE.look_every, || {
+                (!self.family.signal(Signal::KILL)).then_some(())
+            });
         }
         let mut child = lock(&self.child);
         if let Some(mut child) = child.take() {
