@@ -371,26 +371,11 @@ impl TrustStore {
 
     /// Trusts what was staged.
     pub fn trust(&self, staged: Staged, now: Timestamp) -> Result<TrustRecord, TrustError> {
-        let Staged { source, holder, digest, replaces, repository, .. } = staged;
+        let Staged { source, holder, folder, digest, replaces, repository } = staged;
         let record =
             TrustRecord { v: TRUST_VERSION, source, digest, at: now, replaces, repository };
-        let copy = self.copy_of(&record);
-        let home = copy.parent().unwrap_or(&self.folder).to_owned();
-        if copy.exists() && !digest_is(&copy, &record.digest) {
-            make_writable(&copy)?;
-            fs::remove_dir_all(&copy).map_err(at(&copy))?;
-        }
-        if !copy.exists() {
-            make_private(&home).map_err(at(&home))?;
-            let staged_folder = holder.path().join(record.source.file_name().unwrap_or_default());
-            // Another process may have trusted the same content just now: its copy is as good.
-            match fs::rename(&staged_folder, &copy) {
-                Ok(()) => {}
-                Err(_) if copy.exists() => {}
-                Err(error) => return Err(TrustError::Io { path: copy, error }),
-            }
-            make_read_only(&copy)?;
-        }
+        self.put_copy(&folder, &self.copy_of(&record), &record.digest)?;
+        drop(holder);
         self.remember(&record)?;
         Ok(record)
     }
@@ -542,23 +527,28 @@ impl TrustStore {
         }
         let Staged { holder, folder, digest, .. } = self.stage(&source)?;
         let copy = place(&digest);
-        if copy.exists() && !digest_is(&copy, &digest) {
-            make_writable(&copy)?;
-            fs::remove_dir_all(&copy).map_err(at(&copy))?;
-        }
-        if !copy.exists() {
-            let home = copy.parent().unwrap_or(&self.folder);
-            make_private(home).map_err(at(home))?;
-            match fs::rename(&folder, &copy) {
-                Ok(()) => {}
-                // Another process was quicker: its copy is as good.
-                Err(_) if copy.exists() => {}
-                Err(error) => return Err(TrustError::Io { path: copy, error }),
-            }
-            make_read_only(&copy)?;
-        }
+        self.put_copy(&folder, &copy, &digest)?;
         drop(holder);
         Ok((digest, copy))
+    }
+
+    /// Moves a staged folder to where its copy is kept, unless a copy of that digest is there.
+    fn put_copy(&self, staged: &Path, copy: &Path, digest: &str) -> Result<(), TrustError> {
+        if copy.exists() && !digest_is(copy, digest) {
+            make_writable(copy)?;
+            fs::remove_dir_all(copy).map_err(at(copy))?;
+        }
+        if copy.exists() {
+            return Ok(());
+        }
+        let home = copy.parent().unwrap_or(&self.folder);
+        make_private(home).map_err(at(home))?;
+        match fs::rename(staged, copy) {
+            // Another process may have kept the same content just now: its copy is as good.
+            Err(error) if !copy.exists() => return Err(at(copy)(error)),
+            _ => {}
+        }
+        make_read_only(copy)
     }
 }
 
