@@ -11,7 +11,14 @@ use crate::run::process::random_bits;
 /// The mode of a new file by default: for its owner alone.
 const PRIVATE: u32 = 0o600;
 
-/// A file that is written under another name in the same folder, and then renamed.
+/// A file that is written under another name in the same folder, and then renamed. [`replace`] does
+/// it at once; with [`begin`], [`fill`] and [`put`] several files are made ready before the first
+/// appears.
+///
+/// [`replace`]: Self::replace
+/// [`begin`]: Self::begin
+/// [`fill`]: Self::fill
+/// [`put`]: Self::put
 #[derive(Clone, Debug)]
 pub struct AtomicFile<'path> {
     path: &'path Path,
@@ -46,8 +53,7 @@ impl<'path> AtomicFile<'path> {
 
     /// Writes the file, replacing one that is there.
     pub fn replace(&self, bytes: &[u8]) -> io::Result<()> {
-        let unfinished = unfinished_beside(self.path);
-        self.finish(self.open(&unfinished)?, &unfinished, bytes)
+        self.finish(self.begin()?, bytes)
     }
 
     /// Does the same; where its folder is missing, `make_folder` makes it.
@@ -56,56 +62,52 @@ impl<'path> AtomicFile<'path> {
         bytes: &[u8],
         make_folder: impl FnOnce() -> io::Result<()>,
     ) -> io::Result<()> {
-        let unfinished = unfinished_beside(self.path);
-        let file = self.open(&unfinished).or_else(|error| {
+        let unfinished = self.begin().or_else(|error| {
             if error.kind() != io::ErrorKind::NotFound {
                 return Err(error);
             }
             make_folder()?;
-            self.open(&unfinished)
+            self.begin()
         })?;
-        self.finish(file, &unfinished, bytes)
+        self.finish(unfinished, bytes)
     }
 
-    fn finish(&self, file: File, unfinished: &Path, bytes: &[u8]) -> io::Result<()> {
-        let written = self
-            .fill(file, bytes)
-            .and_then(|()| fs::rename(unfinished, self.path))
-            .and_then(|()| self.sync_folder());
-        if written.is_err() {
-            // The disk may be full: do not leave a partial file behind.
-            let _ = fs::remove_file(unfinished);
-        }
-        written
+    fn finish(&self, mut unfinished: Unfinished, bytes: &[u8]) -> io::Result<()> {
+        self.fill(&mut unfinished, bytes)?;
+        self.put(unfinished).map(drop)
     }
 
     /// Writes the file unless one is there.
     pub fn create(&self, bytes: &[u8]) -> io::Result<()> {
-        let unfinished = unfinished_beside(self.path);
-        let written = self
-            .open(&unfinished)
-            .and_then(|file| self.fill(file, bytes))
-            .and_then(|()| fs::hard_link(&unfinished, self.path))
-            .or_else(|error| match error.kind() {
-                io::ErrorKind::AlreadyExists => Ok(()),
-                _ => Err(error),
-            })
-            .and_then(|()| self.sync_folder());
-        // One that stays harms nobody.
-        let _ = fs::remove_file(&unfinished);
-        written
-    }
-
-    fn open(&self, unfinished: &Path) -> io::Result<File> {
-        OpenOptions::new().write(true).create_new(true).mode(self.mode).open(unfinished)
-    }
-
-    fn fill(&self, mut file: File, bytes: &[u8]) -> io::Result<()> {
-        file.write_all(bytes)?;
-        if let Some(permissions) = &self.permissions {
-            file.set_permissions(permissions.clone())?;
+        let mut unfinished = self.begin()?;
+        self.fill(&mut unfinished, bytes)?;
+        match fs::hard_link(&unfinished.name.path, self.path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => self.sync_folder(),
         }
-        if self.is_synced { file.sync_all() } else { Ok(()) }
+    }
+
+    /// Begins the file under another name.
+    pub fn begin(&self) -> io::Result<Unfinished> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(self.mode);
+        Unfinished::open(unfinished_beside(self.path), &options)
+    }
+
+    /// Writes to the file that was begun, and gives it its permissions.
+    pub fn fill(&self, unfinished: &mut Unfinished, bytes: &[u8]) -> io::Result<()> {
+        unfinished.file.write_all(bytes)?;
+        if let Some(permissions) = &self.permissions {
+            unfinished.file.set_permissions(permissions.clone())?;
+        }
+        if self.is_synced { unfinished.file.sync_all() } else { Ok(()) }
+    }
+
+    /// Puts what was begun in its place.
+    pub fn put(&self, unfinished: Unfinished) -> io::Result<File> {
+        let file = unfinished.put(self.path)?;
+        self.sync_folder()?;
+        Ok(file)
     }
 
     fn sync_folder(&self) -> io::Result<()> {
@@ -123,6 +125,45 @@ impl<'path> AtomicFile<'path> {
                 Ok(())
             }
             synced => synced,
+        }
+    }
+}
+
+/// A file under the name it has until it is complete. Unless it is put in its place it is removed:
+/// the disk may be full.
+#[derive(Debug)]
+pub struct Unfinished {
+    /// The file.
+    pub file: File,
+    name: Leftover,
+}
+
+impl Unfinished {
+    /// Opens a file that is called `path` until it is complete.
+    pub fn open(path: PathBuf, options: &OpenOptions) -> io::Result<Self> {
+        let file = options.open(&path)?;
+        Ok(Self { file, name: Leftover { path, is_there: true } })
+    }
+
+    /// Puts it in its place, replacing a file that is there.
+    pub fn put(mut self, place: &Path) -> io::Result<File> {
+        fs::rename(&self.name.path, place)?;
+        self.name.is_there = false;
+        Ok(self.file)
+    }
+}
+
+#[derive(Debug)]
+struct Leftover {
+    path: PathBuf,
+    is_there: bool,
+}
+
+impl Drop for Leftover {
+    fn drop(&mut self) {
+        if self.is_there {
+            // One that stays harms nobody.
+            let _ = fs::remove_file(&self.path);
         }
     }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhook_engine::Places;
-use anyhook_engine::atomic_file::AtomicFile;
+use anyhook_engine::atomic_file::{AtomicFile, Unfinished};
 use anyhook_engine::wait::try_poll_until;
 use anyhook_hook::beside;
 use anyhook_hook::environment::{Environment, folder};
@@ -292,7 +292,7 @@ pub fn write(edits: &Edits) -> Result<(), SetupError> {
 /// A file's new text beside it, ready to take its place.
 struct Staged {
     path: PathBuf,
-    file: tempfile::NamedTempFile,
+    file: Unfinished,
 }
 
 impl Staged {
@@ -307,17 +307,15 @@ impl Staged {
             Ok(metadata) => metadata.permissions(),
             Err(_) => fs::Permissions::from_mode(mode),
         };
-        let mut file = tempfile::NamedTempFile::new_in(parent)
-            .map_err(|error| refused(error.kind().into()))?;
-        file.write_all(text.as_bytes()).map_err(refused)?;
-        file.as_file().set_permissions(mode).map_err(refused)?;
-        file.as_file().sync_all().map_err(refused)?;
+        let place = AtomicFile::new(&path).permissions(mode).synced(true);
+        let mut file = place.begin().map_err(|error| refused(error.kind().into()))?;
+        place.fill(&mut file, text.as_bytes()).map_err(refused)?;
         Ok(Self { path, file })
     }
 
     fn put(self) -> Result<(), SetupError> {
         let Self { path, file } = self;
-        file.persist(&path).map(drop).map_err(|error| cannot_write(&path, error.error))
+        file.put(&path).map(drop).map_err(|error| cannot_write(&path, error))
     }
 }
 

@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhook_engine::atomic_file::Unfinished;
 use anyhook_engine::file_lock::lock_within;
 use jiff::Timestamp;
 
@@ -111,26 +112,18 @@ pub(super) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(cannot("synced", folder))
 }
 
-/// Makes a file that only we can read, under the name it has until it is complete.
-pub(super) fn begin(path: &Path, text: &[u8]) -> Result<(File, PathBuf), StoreError> {
+/// Makes a file that only we can read, under the name it has until it is complete: recovery removes
+/// by that name what was left over.
+pub(super) fn begin(path: &Path, text: &[u8]) -> Result<Unfinished, StoreError> {
     let mut name = path.as_os_str().to_owned();
     name.push(UNFINISHED);
-    let unfinished = PathBuf::from(name);
-    let written = create(&unfinished).and_then(|mut file| {
-        file.write_all(text)?;
-        Ok(file)
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(true).mode(0o600);
+    let begun = Unfinished::open(PathBuf::from(name), &options).and_then(|mut unfinished| {
+        unfinished.file.write_all(text)?;
+        Ok(unfinished)
     });
-    match written {
-        Ok(file) => Ok((file, unfinished)),
-        Err(error) => {
-            let _ = fs::remove_file(&unfinished);
-            Err(cannot("written", path)(error))
-        }
-    }
-}
-
-fn create(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(0o600).open(path)
+    begun.map_err(cannot("written", path))
 }
 
 /// Removes a file; one that is gone already is as good.
@@ -153,9 +146,9 @@ pub(super) fn move_aside(path: &Path) -> Result<String, StoreError> {
 /// Keeps a copy of the bytes that are about to be cut off a file. Returns its name.
 pub(super) fn keep_aside(path: &Path, bytes: &[u8]) -> Result<String, StoreError> {
     let (name, aside) = aside(path);
-    let (file, unfinished) = begin(&aside, bytes)?;
-    file.sync_all().map_err(cannot("synced", &aside))?;
-    fs::rename(unfinished, &aside).map_err(cannot("renamed", &aside))?;
+    let unfinished = begin(&aside, bytes)?;
+    unfinished.file.sync_all().map_err(cannot("synced", &aside))?;
+    unfinished.put(&aside).map_err(cannot("renamed", &aside))?;
     if let Some(folder) = path.parent() {
         sync_folder(folder)?;
     }

@@ -263,16 +263,11 @@ impl Store {
         let text = text.map_err(StoreError::NotJson)?;
         self.sync_segment()?;
         let path = self.folder.join(snapshot_name(self.last));
-        let (file, unfinished) = files::begin(&path, &text)?;
+        let unfinished = files::begin(&path, &text)?;
         faults::point("store.snapshot.written");
-        let synced = file.sync_all().map_err(cannot("synced", &path));
+        unfinished.file.sync_all().map_err(cannot("synced", &path))?;
         faults::point("store.snapshot.synced");
-        let renamed =
-            synced.and_then(|()| fs::rename(&unfinished, &path).map_err(cannot("renamed", &path)));
-        if let Err(error) = renamed {
-            let _ = files::remove(&unfinished);
-            return Err(error);
-        }
+        unfinished.put(&path).map_err(cannot("renamed", &path))?;
         faults::point("store.snapshot.renamed");
         files::sync_folder(&self.folder)?;
         faults::point("store.snapshot.folder_synced");

@@ -1,6 +1,6 @@
 //! The segment that is written: begun whole, filled ahead, cut back.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
@@ -36,16 +36,11 @@ impl Segment {
         let path = folder.join(segment_name(first));
         let mut header = Vec::with_capacity(128);
         line::write_header(schema.version, first, &mut header);
-        let (file, unfinished) = files::begin(&path, &header)?;
+        let unfinished = files::begin(&path, &header)?;
         faults::point("store.rotate.written");
-        let synced = file.sync_all().map_err(cannot("synced", &path));
+        unfinished.file.sync_all().map_err(cannot("synced", &path))?;
         faults::point("store.rotate.synced");
-        let renamed =
-            synced.and_then(|()| fs::rename(&unfinished, &path).map_err(cannot("renamed", &path)));
-        if let Err(error) = renamed {
-            let _ = files::remove(&unfinished);
-            return Err(error);
-        }
+        let file = unfinished.put(&path).map_err(cannot("renamed", &path))?;
         faults::point("store.rotate.renamed");
         files::sync_folder(folder)?;
         faults::point("store.rotate.done");

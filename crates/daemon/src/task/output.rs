@@ -5,6 +5,8 @@ use std::io::{self, ErrorKind, PipeReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use anyhook_engine::atomic_file::AtomicFile;
+
 use super::TaskError;
 
 /// How much of the output is kept.
@@ -110,15 +112,15 @@ impl Printed {
         let Room { beginning, end } = self.room;
         let left_out = self.left_out + self.length - beginning - self.line - end;
         let line = format!("\n[{left_out} bytes are left out here]\n");
-        let folder = self.path.parent().unwrap_or(Path::new("/"));
-        let mut new = tempfile::Builder::new().prefix(".output").tempfile_in(folder)?;
+        let place = AtomicFile::new(&self.path);
+        let mut new = place.begin()?;
         // Opened again: should this fail, the file is written to where it was.
         let mut old = File::open(&self.path)?;
-        io::copy(&mut (&old).take(beginning), new.as_file_mut())?;
-        new.write_all(line.as_bytes())?;
+        io::copy(&mut (&old).take(beginning), &mut new.file)?;
+        new.file.write_all(line.as_bytes())?;
         old.seek(SeekFrom::Start(self.length - end))?;
-        io::copy(&mut old, new.as_file_mut())?;
-        self.file = new.persist(&self.path)?;
+        io::copy(&mut old, &mut new.file)?;
+        self.file = place.put(new)?;
         self.line = line.len() as u64;
         self.length = beginning + self.line + end;
         self.left_out = left_out;
