@@ -111,6 +111,9 @@ fn is_assignment(word: &str) -> bool {
 }
 
 /// Returns the words of the last command in a command line, which further arguments go to.
+///
+/// Not by the crate `shlex`: it takes `;`, `&`, `|` and `(` for parts of words and a line break for a
+/// blank, so where the last command begins could not be told from what is in quotes.
 fn words(run: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -159,6 +162,8 @@ mod tests {
             ("node /opt/x/gemini.js", Some("gemini-cli")),
             ("bunx opencode-ai@1.18", Some("opencode")),
             ("cd sub && '/opt/my tools/opencode' run", Some("opencode")),
+            ("cd sub;codex", Some("codex")),
+            ("cd sub\ncodex 'a;b'", Some("codex")),
             ("claude; echo done", None),
             ("echo claude", None),
             ("my-claude", None),
