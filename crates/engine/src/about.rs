@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use anyhook_model::Event;
 use anyhook_model::json::{Cut, Role};
+use anyhook_model::truncate::first_bytes;
 
 use crate::redact::without_secrets;
 
@@ -28,19 +29,13 @@ pub(crate) fn about(event: &Event, cuts: &[Cut<'_>]) -> Option<String> {
     if missing == 0 && headline.len() <= LONG {
         return Some(headline.into_owned());
     }
-    let head = beginning(&headline, LONG);
+    let head = first_bytes(&headline, LONG);
     // Half a word may be half a secret, which nothing would recognise.
     let whole_words = head.rfind([' ', '\n', '\t', '"']).map_or(head, |end| &head[..end]);
     let cut = headline.len() - whole_words.len() + missing;
     let clean = without_secrets(whole_words.to_owned());
-    let shown = beginning(&clean, SHOWN);
+    let shown = first_bytes(&clean, SHOWN);
     Some(format!("{shown}… ({} bytes cut)", cut + clean.len() - shown.len()))
-}
-
-/// Returns at most so many bytes of a text, cut at a character.
-fn beginning(text: &str, limit: usize) -> &str {
-    let end = (0..=limit.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
-    &text[..end.unwrap_or(0)]
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
+use anyhook_model::truncate::ellipsized;
+
 use crate::config::ConfigError;
 
 /// What went wrong with a server.
@@ -258,8 +260,5 @@ pub(crate) fn beginning(bytes: &[u8]) -> String {
     const LONGEST: usize = 200;
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * LONGEST)]);
     let clean = text.trim().replace(char::is_control, " ");
-    match clean.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &clean[..end]),
-        None => clean,
-    }
+    ellipsized(&clean, LONGEST)
 }

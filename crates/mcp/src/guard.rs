@@ -13,6 +13,7 @@ mod words;
 
 use std::fmt;
 
+use anyhook_model::truncate::first_chars;
 use serde_json::Value;
 
 /// What is dangerous about a text.
@@ -130,10 +131,9 @@ fn look_at_text(text: &str, pointer: &str, alarms: &mut Vec<Alarm>) {
 
 /// Returns the beginning of a text, on one line and without what could trick a terminal.
 fn excerpt(text: &str) -> String {
-    let mut letters = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter });
-    let beginning: String = letters.by_ref().take(EXCERPT).collect();
-    let rest = if letters.next().is_some() { "…" } else { "" };
-    format!("{}{rest}", beginning.trim_end())
+    let kept = first_chars(text, EXCERPT);
+    let rest = if kept.len() < text.len() { "…" } else { "" };
+    format!("{}{rest}", kept.replace(char::is_control, " ").trim_end())
 }
 
 #[cfg(test)]

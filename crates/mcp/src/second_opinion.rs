@@ -4,6 +4,7 @@
 //! absent, slow or wrong makes a review that says so: a second opinion is a help for the person who
 //! decides, not a condition.
 
+use anyhook_model::truncate::ellipsized;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -279,11 +280,7 @@ fn text_of(value: &Value) -> Option<String> {
         Value::String(text) => text.trim().to_owned(),
         other => other.to_string(),
     };
-    let text = match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    };
-    (!text.is_empty()).then_some(text)
+    (!text.is_empty()).then(|| ellipsized(&text, LONGEST))
 }
 
 #[cfg(test)]

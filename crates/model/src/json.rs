@@ -14,6 +14,8 @@ use serde::Serialize;
 use serde_json::ser::Formatter;
 use serde_json::{Map, Value};
 
+use crate::truncate::first_bytes;
+
 pub use abridge::{Abridged, Cut, PassedOn, Role, abridge};
 pub use compact::push_compact;
 pub use lexer::{depth, next_escape, unescape};
@@ -197,11 +199,8 @@ pub fn shorten(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();
     }
-    let mut end = limit;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    format!("{}… ({} bytes cut)", &text[..end], text.len() - end)
+    let kept = first_bytes(text, limit);
+    format!("{kept}… ({} bytes cut)", text.len() - kept.len())
 }
 
 #[cfg(test)]

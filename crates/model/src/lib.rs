@@ -43,6 +43,7 @@ pub mod schema;
 pub mod serve;
 pub mod state_dir;
 pub mod tools;
+pub mod truncate;
 pub mod verdict;
 
 pub use agent::{

@@ -6,6 +6,7 @@
 
 use anyhook_mcp::context7::Report;
 use anyhook_model::report::workflow::{FindingsReport, WorkflowContextReport};
+use anyhook_model::truncate::first_chars;
 use serde_json::{Value, json};
 
 use crate::context::{self as rules, Context, Output};
@@ -337,10 +338,11 @@ fn block(title: &str, value: &Value, rest: &str, limit: usize) -> String {
 
 /// Returns the beginning of a text, and where the rest is.
 fn cut(text: &str, limit: usize, rest: &str) -> String {
-    match text.char_indices().nth(limit) {
-        Some((end, _)) => format!("{}… (cut; the rest: {rest})", &text[..end]),
-        None => text.to_owned(),
+    let kept = first_chars(text, limit);
+    if kept.len() == text.len() {
+        return text.to_owned();
     }
+    format!("{kept}… (cut; the rest: {rest})")
 }
 
 fn without_descriptions(value: &Value) -> Value {

@@ -3,6 +3,7 @@
 //! Findings are copied into the state when the report is handed in: a reviewer has one file for all
 //! stages, and the next review replaces it while the reviewed agent still needs the last one.
 
+use anyhook_model::truncate::ellipsized;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -61,7 +62,8 @@ impl Findings {
     /// listed by its title, what has no room for that is counted, and the report is named.
     pub fn text(&self, room: usize) -> String {
         let file = self.file.as_deref().map(|file| format!(" (`{file}`)")).unwrap_or_default();
-        let summary = self.summary.as_deref().map(|text| format!(": {}", cut(text, room / 4)));
+        let summary =
+            self.summary.as_deref().map(|text| format!(": {}", ellipsized(text, room / 4)));
         let mut text = format!("From `{}`{file}{}", self.source, summary.unwrap_or_default());
         let rest = match &self.file {
             Some(file) => format!("read `{file}`"),
@@ -79,7 +81,7 @@ impl Findings {
                 in_full += 1;
                 continue;
             }
-            let title = format!("\n- {}", cut(&title(item), 120));
+            let title = format!("\n- {}", ellipsized(&title(item), 120));
             if used + title.chars().count() <= room {
                 text.push_str(&title);
                 named += 1;
@@ -92,13 +94,6 @@ impl Findings {
             text.push_str(&format!("\n({left} of {total} are not in full here{listed}: {rest})"));
         }
         text
-    }
-}
-
-fn cut(text: &str, limit: usize) -> String {
-    match text.char_indices().nth(limit) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
     }
 }
 

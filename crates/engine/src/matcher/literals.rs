@@ -1,5 +1,6 @@
 //! The literals that a text must hold for an expression to match.
 
+use anyhook_model::truncate::first_bytes;
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
 use super::expression::Extent;
@@ -235,13 +236,7 @@ fn characters(class: &Class) -> Option<Vec<String>> {
 /// Returns the literals that tell that one of the texts is there; `None` if nothing tells.
 fn needed(mut texts: Vec<String>) -> Option<Vec<String>> {
     for text in &mut texts {
-        if text.len() > LONGEST_NEED {
-            let mut end = LONGEST_NEED;
-            while !text.is_char_boundary(end) {
-                end -= 1;
-            }
-            text.truncate(end);
-        }
+        text.truncate(first_bytes(text, LONGEST_NEED).len());
     }
     let literals = normal(texts, Extent::Anywhere);
     (!literals.iter().any(String::is_empty)).then_some(literals)

@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhook_mcp::{Connection, Ending, Fault, Limits, McpError};
+use anyhook_model::truncate::ellipsized;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
@@ -161,17 +162,10 @@ impl Connected {
                 ..
             }) => Err(ToolError::Failed(message)),
             Err(error) => {
-                let why = shortened(error.why());
+                let why = ellipsized(&error.why(), LONGEST_WORDS);
                 Err(ToolError::Failed(format!("the MCP server failed: {why}")))
             }
         }
-    }
-}
-
-fn shortened(text: String) -> String {
-    match text.char_indices().nth(LONGEST_WORDS) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
     }
 }
 
@@ -197,7 +191,7 @@ impl Registered {
         let connect = || Connected::open(&self.name, &self.server);
         match guarded(self.server.connect_timeout, connect).await {
             Ok(Ok(connected)) => Ok(slot.insert(Arc::new(connected)).clone()),
-            Ok(Err(error)) => Err(shortened(error.why())),
+            Ok(Err(error)) => Err(ellipsized(&error.why(), LONGEST_WORDS)),
             Err(error) => Err(error.to_string()),
         }
     }

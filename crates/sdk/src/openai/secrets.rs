@@ -1,5 +1,7 @@
 //! What no text may show.
 
+use anyhook_model::truncate::ellipsized;
+
 /// The longest excerpt of a server's words in an error, in characters.
 pub(super) const EXCERPT: usize = 500;
 
@@ -25,10 +27,7 @@ impl Secrets {
         let masked = self.0.iter().fold(text.trim().to_owned(), |text, secret| {
             if text.contains(secret.as_str()) { text.replace(secret.as_str(), "***") } else { text }
         });
-        match masked.char_indices().nth(EXCERPT) {
-            Some((end, _)) => format!("{}…", &masked[..end]),
-            None => masked,
-        }
+        ellipsized(&masked, EXCERPT)
     }
 }
 

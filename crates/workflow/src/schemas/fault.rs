@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use anyhook_model::truncate::ellipsized;
 use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use serde_json::Value;
@@ -92,10 +93,7 @@ fn shown(value: &Value) -> String {
     match value {
         Value::Array(_) => "a list".to_owned(),
         Value::Object(_) => "an object".to_owned(),
-        Value::String(text) if text.chars().count() > SHOWN => {
-            let start: String = text.chars().take(SHOWN).collect();
-            format!("`{start}…`")
-        }
+        Value::String(text) => format!("`{}`", ellipsized(text, SHOWN)),
         other => name(other),
     }
 }

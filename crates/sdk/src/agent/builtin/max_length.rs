@@ -1,5 +1,7 @@
 //! Messages that are too long.
 
+use anyhook_model::truncate::first_chars;
+
 use crate::agent::hook::PreHook;
 use crate::function::HookError;
 
@@ -52,7 +54,10 @@ impl MaxLength {
     }
 
     fn apply(&self, message: &mut String) -> Result<(), TooLong> {
-        let Some((end, _)) = message.char_indices().nth(self.most) else { return Ok(()) };
+        let end = first_chars(message, self.most).len();
+        if end == message.len() {
+            return Ok(());
+        }
         if !self.truncates {
             return Err(TooLong { characters: message.chars().count(), most: self.most });
         }
