@@ -8,8 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhook_daemon::client::Caller;
-use anyhook_daemon::{Client, ClientError, Folder, Life, LifeError, notice, peer};
+use anyhook_daemon::{Life, LifeError, notice};
 use anyhook_engine::Places;
 use anyhook_engine::wait::try_poll;
 use anyhook_model::daemon::{DaemonStatus, RefusalCode, Request, Response, StartedBy};
@@ -18,6 +17,8 @@ use anyhook_model::notice::{NoticeState, WayResult};
 use anyhook_hook::presence;
 use anyhook_hook::starter::kept_variables;
 pub use anyhook_hook::starter::start;
+use anyhook_socket::client::Caller;
+use anyhook_socket::{Client, ClientError, Folder, peer};
 
 use crate::downtime;
 use crate::environment::{self, Environment};

@@ -20,9 +20,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use anyhook_daemon::{Client, Folder};
 use anyhook_model::daemon::{Request, Response, Told};
 use anyhook_model::{Happening, PromptType, Source};
+use anyhook_socket::{Client, Folder};
 use anyhook_testkit::agents::{AGENT_PATIENCE, Agent, Bed, Screen};
 use anyhook_testkit::model_server::Turn;
 use anyhook_testkit::{TestEnv, wait_within, write};

@@ -17,10 +17,10 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhook_daemon::{Client, ClientError, Folder};
 use anyhook_engine::journal::Journal;
 use anyhook_model::daemon::{DaemonStatus, Request, Response};
 use anyhook_model::{EventKind, Payload, Record};
+use anyhook_socket::{Client, ClientError, Folder};
 use anyhook_testkit::{TestEnv, wait_within};
 use serde_json::{Value, json};
 

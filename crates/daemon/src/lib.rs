@@ -12,7 +12,7 @@
 pub mod caller;
 pub mod core;
 pub mod faults;
-pub mod frame;
+mod frame;
 pub mod gates;
 mod grown;
 pub mod launch;
@@ -31,5 +31,4 @@ pub mod task;
 pub mod usage;
 pub mod watch;
 
-pub use anyhook_socket::{Client, ClientError, Folder, client, folder, peer};
 pub use life::{Life, LifeError};

@@ -11,12 +11,12 @@ use anyhook_flow::{Entry, State};
 use anyhook_hosts::log::LogHomes;
 use anyhook_model::StateDir;
 use anyhook_model::daemon::StartedBy;
+use anyhook_socket::{Folder, FolderError};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::core::{Beginning, Core, Input};
-use crate::folder::{Folder, FolderError};
 use crate::grown::Grown;
 use crate::logs::Logs;
 use crate::presence::{Before, Presence};

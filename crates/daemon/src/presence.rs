@@ -8,11 +8,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhook_engine::atomic_file::AtomicFile;
 use anyhook_model::daemon::{DownCause, Downtime, StartedBy};
+use anyhook_socket::Folder;
 use anyhook_socket::presence::{LifeRecord, PRESENCE_VERSION, UnderWay};
 use jiff::Timestamp;
 use serde::Serialize;
-
-use crate::folder::Folder;
 
 /// A daemon that was killed was last seen no longer than this before.
 const HEARTBEAT: Duration = Duration::from_secs(5);

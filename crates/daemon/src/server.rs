@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use anyhook_model::RecordId;
 use anyhook_model::daemon::{Hello, PROTOCOL_VERSION, RefusalCode, Request, Response, Told};
+use anyhook_socket::frame::FrameError;
+use anyhook_socket::{Folder, peer};
 use tokio::io::AsyncReadExt;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use crate::core::{Input, Start, refusal};
-use crate::folder::Folder;
-use crate::frame::{self, FrameError};
-use crate::peer;
+use crate::frame;
 
 /// So many connections are open at once; more wait.
 const CONNECTIONS: usize = 2048;

@@ -109,7 +109,7 @@ pub fn run(arguments: AgentArgs, environment: &Environment, out: &mut Out) -> En
 fn agents(environment: &Environment) -> Result<Vec<AgentView>, Trouble> {
     match ask(environment, &Request::Agents)? {
         Response::Agents(agents) => Ok(agents),
-        _ => Err(anyhook_daemon::ClientError::NoAnswer.into()),
+        _ => Err(anyhook_socket::ClientError::NoAnswer.into()),
     }
 }
 
@@ -175,7 +175,7 @@ fn find<'all>(agents: &'all [AgentView], id: &str) -> Result<&'all AgentView, Tr
 fn rename(id: String, name: String, json: bool, environment: &Environment, out: &mut Out) -> Ended {
     let request = Request::Rename { agent: id, name, by: person() };
     let Response::Agents(agents) = connect(environment)?.request(&request)? else {
-        return Err(anyhook_daemon::ClientError::NoAnswer.into());
+        return Err(anyhook_socket::ClientError::NoAnswer.into());
     };
     for agent in &agents {
         if json {

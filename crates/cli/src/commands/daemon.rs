@@ -129,7 +129,7 @@ fn be_service(environment: &Environment, out: &mut Out) -> Ended {
         return Ok(exit_code::OK);
     }
     let place = folder(&environment.places)?;
-    place.make().map_err(anyhook_daemon::ClientError::from)?;
+    place.make().map_err(anyhook_socket::ClientError::from)?;
     let log = open_log(&place).map_err(|error| Trouble::at(&place.log(), error))?;
     let binary = environment.places.binary.as_deref();
     let binary = binary.ok_or_else(|| Trouble::problem("the running program cannot be found"))?;

@@ -4,10 +4,10 @@ mod filter;
 mod list;
 mod resolve;
 
-use anyhook_daemon::ClientError;
 use anyhook_flow::names::Known;
 use anyhook_model::daemon::{ClaimOrder, DecisionView, Request, Response};
 use anyhook_model::exit_code;
+use anyhook_socket::ClientError;
 use clap::{Args, Subcommand};
 
 use self::filter::Filter;

@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhook_daemon::ClientError;
 use anyhook_model::daemon::{PipelineOrder, Request, Response};
 use anyhook_model::pipeline::PipelineView;
 use anyhook_model::{StateDir, exit_code};
+use anyhook_socket::ClientError;
 use clap::{Args, Subcommand};
 
 use super::Ended;

@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
+use anyhook_socket::frame;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcgetwinsize, tcsetattr};
 
@@ -14,7 +15,6 @@ use super::leave::Leaving;
 use super::signals::Signals;
 use super::talk::{FromPerson, Request, Size, ToPerson};
 use super::{Session, SessionError};
-use crate::frame;
 
 /// How a session is left.
 const KEYS: &str = "Ctrl-b d leaves";

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use anyhook_engine::run::descendants::{ASIDE, MARK};
 use anyhook_engine::run::detached;
+use anyhook_socket::frame::{self, FrameError};
+use anyhook_socket::peer;
 
 use super::runtime::{short_hash, sockets};
 use super::talk::{Answer, Asked, Request, TERMINAL_VERSION};
 use super::{ARGUMENT, Session, SessionError};
-use crate::frame::{self, FrameError};
-use crate::peer;
 use crate::task;
 
 /// The process that keeps a terminal answers at once, or something is wrong with it.

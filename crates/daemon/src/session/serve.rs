@@ -10,14 +10,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use anyhook_socket::frame::{self, FrameError};
+use anyhook_socket::peer;
 use rustix::termios::{Winsize, tcsetwinsize};
 
 use super::display::{Display, Shown};
 use super::talk::{Answer, Asked, FromPerson, Request, Size, TERMINAL_VERSION, ToPerson};
 use super::typed::Typed;
 use super::{COLUMNS, ROWS};
-use crate::frame::{self, FrameError};
-use crate::peer;
 
 /// Whoever connects asks, and takes the answer, within this time.
 const LIMIT: Duration = Duration::from_secs(5);

@@ -151,7 +151,7 @@ fn look(environment: &Environment) -> Result<Option<Vec<AgentView>>, Trouble> {
         Ok(Response::Agents(agents)) => Ok(Some(agents)),
         Err(error) if error.may_pass() => Ok(None),
         Err(error) => Err(error.into()),
-        Ok(_) => Err(anyhook_daemon::ClientError::NoAnswer.into()),
+        Ok(_) => Err(anyhook_socket::ClientError::NoAnswer.into()),
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::io::Read;
 
-use anyhook_daemon::ClientError;
 use anyhook_daemon::session::{Session, SessionError};
 use anyhook_model::daemon::{Request, Response, Send};
 use anyhook_model::exit_code;
+use anyhook_socket::ClientError;
 
 use crate::commands::Ended;
 use crate::daemon::{ask, connect};

@@ -1,10 +1,10 @@
 //! `anyhook decision list` and `show`.
 
-use anyhook_daemon::ClientError;
 use anyhook_flow::inquiries::{ended, listed};
 use anyhook_model::daemon::{AgentView, DecisionView, Request, Response};
 use anyhook_model::inquiry::{AgentQuestion, Choice};
 use anyhook_model::{Inquiry, exit_code};
+use anyhook_socket::ClientError;
 use jiff::SignedDuration;
 
 use super::filter::Filter;

@@ -151,7 +151,7 @@ fn answer(
                 made.push(resolution);
             }
             // Somebody else was first, or the agent went on: the others still wait.
-            Err(anyhook_daemon::ClientError::Refused(refusal)) => {
+            Err(anyhook_socket::ClientError::Refused(refusal)) => {
                 let mut stderr = Out::stderr();
                 stderr.line(&[(Tone::Warn, "warning: "), (Tone::Plain, &refusal.message)])?;
                 code = exit_code::PROBLEM;

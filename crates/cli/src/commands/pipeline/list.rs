@@ -1,9 +1,9 @@
 //! `anyhook pipeline list` and `show`.
 
-use anyhook_daemon::ClientError;
 use anyhook_model::daemon::{DecisionView, Request, Response, Usage};
 use anyhook_model::pipeline::PipelineView;
 use anyhook_model::{Inquiry, RecordId, exit_code};
+use anyhook_socket::ClientError;
 use anyhook_terminal::states::{phase_tone, pipeline_reason};
 
 use super::page::{WIDTH, lines};

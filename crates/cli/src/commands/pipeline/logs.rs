@@ -4,11 +4,11 @@ use std::fs;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use anyhook_daemon::ClientError;
 use anyhook_engine::wait::try_poll;
 use anyhook_model::daemon::{Request, Response};
 use anyhook_model::exit_code;
 use anyhook_model::pipeline::{PipelineLine, PipelineView, VisitView};
+use anyhook_socket::ClientError;
 use clap::Args;
 
 use super::{LOOK_EVERY, find};

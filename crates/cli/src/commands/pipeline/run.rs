@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhook_daemon::ClientError;
 use anyhook_engine::sha256_hex;
 use anyhook_flow::names;
 use anyhook_flow::runbook::{self, Asked};
@@ -12,6 +11,7 @@ use anyhook_hosts::launch;
 use anyhook_model::daemon::{Request, Response, RunPipeline};
 use anyhook_model::exit_code;
 use anyhook_model::pipeline::{Plan, WorkspaceKind};
+use anyhook_socket::ClientError;
 use clap::Args;
 
 use super::{hint, wait, workspaces};

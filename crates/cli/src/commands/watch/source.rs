@@ -5,10 +5,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use anyhook_daemon::frame::FrameError;
-use anyhook_daemon::{Client, ClientError};
 use anyhook_model::daemon::{RefusalCode, Request, Response, Told};
 use anyhook_model::exit_code;
+use anyhook_socket::frame::FrameError;
+use anyhook_socket::{Client, ClientError};
 use jiff::Timestamp;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;

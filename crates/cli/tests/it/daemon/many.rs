@@ -1,10 +1,10 @@
 //! Many agents and many events: all are known, none is lost.
 
-use anyhook_daemon::{Client, ClientError, Folder};
 use anyhook_engine::journal::Journal;
 use anyhook_engine::new_id;
 use anyhook_model::daemon::{RefusalCode, Request, Response};
 use anyhook_model::{EventKind, Record};
+use anyhook_socket::{Client, ClientError, Folder};
 
 use anyhook_testkit::wait_until;
 

@@ -2,10 +2,10 @@
 
 use std::os::unix::net::UnixStream;
 
-use anyhook_daemon::frame;
 use anyhook_model::bus::{AgentFailed, AgentPrompt, AgentReport, AgentSignal};
 use anyhook_model::daemon::Hello;
 use anyhook_model::{FailureKind, Happening, ProcessName, PromptType};
+use anyhook_socket::frame;
 use anyhook_testkit::{TestEnv, begin, finish, wait_until, write};
 use serde_json::{Value, json};
 

@@ -2,8 +2,8 @@
 
 use std::os::unix::net::UnixStream;
 
-use anyhook_daemon::frame;
 use anyhook_model::daemon::Hello;
+use anyhook_socket::frame;
 use serde_json::{Value, json};
 
 use super::{assert_valid, is_valid};
