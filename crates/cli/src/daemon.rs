@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhook_daemon::{Life, LifeError, notice};
+use anyhook_daemon::{Daemon, DaemonError, notice};
 use anyhook_engine::Places;
 use anyhook_engine::wait::try_poll;
 use anyhook_model::daemon::{DaemonStatus, RefusalCode, Request, Response, StartedBy};
@@ -147,13 +147,13 @@ pub fn start_aside(environment: &Environment, by: StartedBy) -> io::Result<bool>
 }
 
 /// Is the daemon, until it is told to stop.
-pub fn live(environment: Environment, started_by: StartedBy) -> Result<(), LifeError> {
+pub fn live(environment: Environment, started_by: StartedBy) -> Result<(), DaemonError> {
     let binary = environment.places.binary.clone().unwrap_or_else(|| "anyhook".into());
     let variables = kept_variables()
         .filter_map(|(name, value)| Some((name.to_owned(), value.into_string().ok()?)))
         .collect();
     let logs = environment::log_homes(&environment.places);
-    Life { logs, places: environment.places, binary, started_by, variables }.live()
+    Daemon { logs, places: environment.places, binary, started_by, variables }.run()
 }
 
 /// Brings the daemon back, if it should be running: what the keeper of a task does at its end.

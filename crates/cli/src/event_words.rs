@@ -1,11 +1,11 @@
 //! Events in words.
 
 use anyhook_flow::inquiries::{ended, listed};
-use anyhook_hosts::happening::OURS;
+use anyhook_hosts::bus_event::OURS;
 use anyhook_model::bus::{AgentReport, PipelineReport};
 use anyhook_model::daemon::Told;
 use anyhook_model::inquiry::Ending;
-use anyhook_model::{Happening, Record};
+use anyhook_model::{BusEvent, Record};
 
 use crate::ui::{Tone, first_line};
 
@@ -13,7 +13,7 @@ use crate::ui::{Tone, first_line};
 const WIDTH: usize = 100;
 
 /// Returns the event that a record of our own tells: one that was emitted, or that the daemon wrote.
-pub fn of_record(record: &Record) -> Option<Happening> {
+pub fn of_record(record: &Record) -> Option<BusEvent> {
     // Others of our own, such as those of commands, say themselves what they are about.
     if record.host != OURS || record.about.is_some() {
         return None;
@@ -32,15 +32,15 @@ pub fn subject(told: &Told) -> &str {
 }
 
 /// Returns the id of the agent that an event is about.
-fn agent(event: &Happening) -> Option<&str> {
+fn agent(event: &BusEvent) -> Option<&str> {
     match event {
-        Happening::DecisionCreated(inquiry) => Some(inquiry.agent.as_str()),
-        Happening::DecisionResolved(resolution) => Some(resolution.agent.as_str()),
-        Happening::AlarmRaised(report) => Some(report.agent.as_str()),
-        Happening::DecisionClaimed(claim)
-        | Happening::DecisionReleased(claim)
-        | Happening::DecisionRevoked(claim) => Some(claim.agent.as_str()),
-        Happening::AgentRenamed(renamed) => Some(renamed.agent.as_str()),
+        BusEvent::DecisionCreated(inquiry) => Some(inquiry.agent.as_str()),
+        BusEvent::DecisionResolved(resolution) => Some(resolution.agent.as_str()),
+        BusEvent::AlarmRaised(report) => Some(report.agent.as_str()),
+        BusEvent::DecisionClaimed(claim)
+        | BusEvent::DecisionReleased(claim)
+        | BusEvent::DecisionRevoked(claim) => Some(claim.agent.as_str()),
+        BusEvent::AgentRenamed(renamed) => Some(renamed.agent.as_str()),
         event => event.report().map(|report| report.agent.as_str()),
     }
 }
@@ -51,9 +51,9 @@ pub fn line_of(told: &Told) -> String {
 }
 
 /// Returns whom an event is about and what happened, on one line.
-pub fn line(event: &Happening) -> String {
+pub fn line(event: &BusEvent) -> String {
     let name = match event {
-        Happening::DecisionResolved(resolution) => resolution.agent_name.as_deref(),
+        BusEvent::DecisionResolved(resolution) => resolution.agent_name.as_deref(),
         _ => None,
     };
     match name.or_else(|| agent(event)).filter(|name| !name.is_empty()) {
@@ -63,28 +63,28 @@ pub fn line(event: &Happening) -> String {
 }
 
 /// Returns what happened, on one line.
-pub fn what(event: &Happening) -> String {
+pub fn what(event: &BusEvent) -> String {
     let text = match event {
-        Happening::AgentWorking(report) if report.call_ended => with("did", &call(report)),
-        Happening::AgentWorking(report) => with("works", &call(report)),
-        Happening::AgentIdle(_) => "is idle".to_owned(),
-        Happening::AgentPrompt(prompt) => {
+        BusEvent::AgentWorking(report) if report.call_ended => with("did", &call(report)),
+        BusEvent::AgentWorking(report) => with("works", &call(report)),
+        BusEvent::AgentIdle(_) => "is idle".to_owned(),
+        BusEvent::AgentPrompt(prompt) => {
             let asks = format!("waits at a prompt ({})", prompt.prompt_type.name());
             with(&asks, &call(&prompt.report))
         }
-        Happening::AgentFailed(failed) => {
+        BusEvent::AgentFailed(failed) => {
             let failed_how = format!("failed ({})", failed.kind.name());
             with(&failed_how, failed.message.as_deref().unwrap_or_default())
         }
-        Happening::AgentExited(_) => "ended".to_owned(),
-        Happening::AgentGone(_) => "is gone: its process ended without a word".to_owned(),
-        Happening::AgentSignal(signal) => {
+        BusEvent::AgentExited(_) => "ended".to_owned(),
+        BusEvent::AgentGone(_) => "is gone: its process ended without a word".to_owned(),
+        BusEvent::AgentSignal(signal) => {
             let says = format!("signals {}", signal.kind.name());
             with(&says, signal.message.as_deref().unwrap_or_default())
         }
-        Happening::AgentStop(_) => "wanted to stop and works on".to_owned(),
-        Happening::AgentInput(report) => with("was told something", &call(report)),
-        Happening::DecisionCreated(inquiry) => {
+        BusEvent::AgentStop(_) => "wanted to stop and works on".to_owned(),
+        BusEvent::AgentInput(report) => with("was told something", &call(report)),
+        BusEvent::DecisionCreated(inquiry) => {
             let about = match (&inquiry.tool, &inquiry.about) {
                 (Some(tool), Some(about)) => format!("{tool}: {about}"),
                 (_, Some(about)) => about.clone(),
@@ -93,22 +93,22 @@ pub fn what(event: &Happening) -> String {
             let options = listed(&inquiry.options);
             format!("decision {}: {} ({options})", inquiry.id, first_line(&about, WIDTH))
         }
-        Happening::DecisionResolved(resolution) => {
+        BusEvent::DecisionResolved(resolution) => {
             format!("decision {}: {}", resolution.id, ended(resolution))
         }
-        Happening::DecisionClaimed(claim) => {
+        BusEvent::DecisionClaimed(claim) => {
             format!("decision {}: claimed by {}", claim.id, claim.by)
         }
-        Happening::DecisionReleased(claim) => {
+        BusEvent::DecisionReleased(claim) => {
             format!("decision {}: released by {}", claim.id, claim.by)
         }
-        Happening::DecisionRevoked(claim) => {
+        BusEvent::DecisionRevoked(claim) => {
             format!("decision {}: no longer allowed again, by {}", claim.id, claim.by)
         }
-        Happening::AgentRenamed(renamed) => {
+        BusEvent::AgentRenamed(renamed) => {
             format!("is now called {}, by {} (id {})", renamed.name, renamed.by, renamed.agent)
         }
-        Happening::AlarmRaised(report) => {
+        BusEvent::AlarmRaised(report) => {
             let texts: Vec<&str> = report.alarms.iter().map(|alarm| alarm.text.as_str()).collect();
             with("alarm", &texts.join("; "))
         }
@@ -150,22 +150,20 @@ fn with(text: &str, more: &str) -> String {
 }
 
 /// Returns the tone of an event.
-pub fn tone(event: &Happening) -> Tone {
+pub fn tone(event: &BusEvent) -> Tone {
     match event {
-        Happening::AgentPrompt(_) | Happening::DecisionCreated(_) | Happening::StepWaiting(_) => {
+        BusEvent::AgentPrompt(_) | BusEvent::DecisionCreated(_) | BusEvent::StepWaiting(_) => {
             Tone::Warn
         }
-        Happening::AgentFailed(_)
-        | Happening::AgentGone(_)
-        | Happening::AlarmRaised(_)
-        | Happening::PipelineFailed(_)
-        | Happening::StepFailed(_) => Tone::Bad,
-        Happening::AgentIdle(_) => Tone::Hint,
-        Happening::PipelineCompleted(_) | Happening::StepCompleted(_) => Tone::Good,
-        Happening::DecisionResolved(resolution) if resolution.ending == Ending::Chosen => {
-            Tone::Good
-        }
-        Happening::AgentExited(_) => Tone::Dim,
+        BusEvent::AgentFailed(_)
+        | BusEvent::AgentGone(_)
+        | BusEvent::AlarmRaised(_)
+        | BusEvent::PipelineFailed(_)
+        | BusEvent::StepFailed(_) => Tone::Bad,
+        BusEvent::AgentIdle(_) => Tone::Hint,
+        BusEvent::PipelineCompleted(_) | BusEvent::StepCompleted(_) => Tone::Good,
+        BusEvent::DecisionResolved(resolution) if resolution.ending == Ending::Chosen => Tone::Good,
+        BusEvent::AgentExited(_) => Tone::Dim,
         _ => Tone::Plain,
     }
 }

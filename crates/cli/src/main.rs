@@ -24,7 +24,7 @@ mod workflow;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use anyhook_daemon::LifeError;
+use anyhook_daemon::DaemonError;
 use anyhook_daemon::gates;
 use anyhook_daemon::notice;
 use anyhook_daemon::session;
@@ -100,7 +100,7 @@ fn be_daemon(by: StartedBy) -> ExitCode {
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).init();
     match daemon::live(environment::Environment::read(), by) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(LifeError::Store(StoreError::Locked { .. })) => {
+        Err(DaemonError::Store(StoreError::Locked { .. })) => {
             tracing::info!("another one runs already");
             ExitCode::SUCCESS
         }

@@ -21,7 +21,7 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use anyhook_model::daemon::{Request, Response, Told};
-use anyhook_model::{Happening, PromptType, Source};
+use anyhook_model::{BusEvent, PromptType, Source};
 use anyhook_socket::{Client, Folder};
 use anyhook_testkit::agents::{AGENT_PATIENCE, Agent, Bed, Screen};
 use anyhook_testkit::model_server::Turn;
@@ -240,9 +240,9 @@ fn of(told: &Told, now: SystemTime) -> Option<Heard> {
         return None;
     }
     let kind = match &told.event {
-        Happening::AgentPrompt(prompt) if prompt.prompt_type == PromptType::Permission => KINDS[0],
-        Happening::AgentPrompt(prompt) if prompt.prompt_type == PromptType::Question => KINDS[1],
-        Happening::AgentIdle(_) => KINDS[2],
+        BusEvent::AgentPrompt(prompt) if prompt.prompt_type == PromptType::Permission => KINDS[0],
+        BusEvent::AgentPrompt(prompt) if prompt.prompt_type == PromptType::Question => KINDS[1],
+        BusEvent::AgentIdle(_) => KINDS[2],
         _ => return None,
     };
     Some(Heard { kind, at: report.at?.into(), told: now })

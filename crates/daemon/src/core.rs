@@ -23,7 +23,7 @@ use anyhook_flow::{Effects, Entry, EntryKind, State};
 use anyhook_model::daemon::{Request, Response, Told};
 use anyhook_model::inquiry::{Ending, InquiryKind};
 use anyhook_model::notice::NoticeKind;
-use anyhook_model::{Happening, Host, Inquiry, ProcessName, RecordId, Resolution};
+use anyhook_model::{BusEvent, Host, Inquiry, ProcessName, RecordId, Resolution};
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -41,8 +41,8 @@ use self::waiters::Waiters;
 
 pub use self::requests::refusal;
 
-/// So many inputs are taken at once.
-const INPUTS_AT_ONCE: usize = 256;
+/// So many messages are taken at once.
+const MESSAGES_AT_ONCE: usize = 256;
 /// So long the journal is read at a stretch. An answer tells of everything that was journaled before
 /// it was asked for, unless that is more than can be read in this time. The first client of a new
 /// daemon may have to wait for two of them, and waits for 10 s.
@@ -57,7 +57,7 @@ const SHELL: &str = "Shell";
 
 /// What comes to the loop.
 #[derive(Debug)]
-pub enum Input {
+pub enum CoreMessage {
     /// The journal may have grown.
     Grown,
     /// A client wants something, from a process where the system tells which.
@@ -67,7 +67,7 @@ pub enum Input {
     /// Whoever waited for this decision is gone.
     Waived(RecordId),
     /// A log tells something, and is read up to here.
-    Log(Box<Happening>, String, Value),
+    Log(Box<BusEvent>, String, Value),
     /// An agent's process has ended.
     ProcessEnded(String, ProcessName),
     /// An item of the outbox is done, or goes on: the entry that says so.
@@ -77,7 +77,7 @@ pub enum Input {
     /// Whether the agent of a pipeline's step still is at a prompt.
     StillAtPrompt(RecordId, u64, oneshot::Sender<StillRests>),
     /// The screen of an agent shows something that no hook tells of.
-    Screen(Box<Happening>),
+    Screen(Box<BusEvent>),
     /// An agent is about to be told something, if it still is at that rest; it is typed when that is
     /// stored.
     Types(String, Option<TypedInto>, oneshot::Sender<Result<(), String>>),
@@ -181,20 +181,23 @@ impl Core {
     }
 
     /// Runs until somebody says stop.
-    pub async fn run(&mut self, mut inputs: mpsc::Receiver<Input>) -> Result<(), StoreError> {
+    pub async fn run(
+        &mut self,
+        mut messages: mpsc::Receiver<CoreMessage>,
+    ) -> Result<(), StoreError> {
         loop {
             let mut taken = Vec::new();
             // What cannot be stored waits where it comes from.
             if self.pending.has_room() {
-                match tokio::time::timeout(self.patience(), inputs.recv()).await {
+                match tokio::time::timeout(self.patience(), messages.recv()).await {
                     Ok(None) => break,
-                    Ok(input) => taken.extend(input),
+                    Ok(message) => taken.extend(message),
                     Err(_) => {}
                 }
-                while taken.len() < INPUTS_AT_ONCE
-                    && let Ok(input) = inputs.try_recv()
+                while taken.len() < MESSAGES_AT_ONCE
+                    && let Ok(message) = messages.try_recv()
                 {
-                    taken.push(input);
+                    taken.push(message);
                 }
             } else {
                 tokio::time::sleep(self.patience()).await;
@@ -202,9 +205,9 @@ impl Core {
             // After they were taken: what was journaled before they came is known to their answers,
             // and whoever says later that it has grown is heard.
             self.catch_up();
-            let stops = taken.iter().any(|input| matches!(input, Input::Stop));
-            for input in taken {
-                self.take(input);
+            let stops = taken.iter().any(|message| matches!(message, CoreMessage::Stop));
+            for message in taken {
+                self.take(message);
             }
             self.store_what_waits();
             self.drain_outbox();
@@ -237,7 +240,7 @@ impl Core {
         self.end_what_is_over();
     }
 
-    /// Returns how long to wait for the next input at most.
+    /// Returns how long to wait for the next message at most.
     fn patience(&self) -> Duration {
         let has_more =
             self.journal.is_behind || !self.ended.is_empty() || !self.pending.entries.is_empty();
@@ -256,46 +259,46 @@ impl Core {
         ends.into_iter().flatten().fold(LOOK_EVERY, Duration::min)
     }
 
-    fn take(&mut self, input: Input) {
-        match input {
-            Input::Grown | Input::Stop => {}
-            Input::Request(request, process, answer) => self.answer(request, process, answer),
-            Input::Follow(from, follower) => self.follow(from, follower),
-            Input::Waived(id) => {
+    fn take(&mut self, message: CoreMessage) {
+        match message {
+            CoreMessage::Grown | CoreMessage::Stop => {}
+            CoreMessage::Request(request, process, answer) => self.answer(request, process, answer),
+            CoreMessage::Follow(from, follower) => self.follow(from, follower),
+            CoreMessage::Waived(id) => {
                 if self.waiters.leave(&id) {
                     self.dismiss(&id, self.why_waived(&id));
                 }
             }
-            Input::Log(happening, file, position) => {
-                let happening = self.known_by_its_id(happening);
+            CoreMessage::Log(event, file, position) => {
+                let event = self.known_by_its_id(event);
                 self.pending
                     .entries
-                    .extend([EntryKind::Happened(happening), EntryKind::LogRead(file, position)]);
+                    .extend([EntryKind::Happened(event), EntryKind::LogRead(file, position)]);
             }
-            Input::ProcessEnded(agent, process) => self.ended.push((agent, process)),
-            Input::Done(what) => self.pending.entries.push_back(what),
-            Input::NotDone(item) => self.runner.not_done(&item),
-            Input::StillAtPrompt(pipeline, rest, answer) => {
+            CoreMessage::ProcessEnded(agent, process) => self.ended.push((agent, process)),
+            CoreMessage::Done(what) => self.pending.entries.push_back(what),
+            CoreMessage::NotDone(item) => self.runner.not_done(&item),
+            CoreMessage::StillAtPrompt(pipeline, rest, answer) => {
                 let _ = answer.send(self.still_at_prompt(&pipeline, rest));
             }
-            Input::Screen(happening) => {
-                self.pending.entries.push_back(EntryKind::Happened(happening));
+            CoreMessage::Screen(event) => {
+                self.pending.entries.push_back(EntryKind::Happened(event));
             }
-            Input::Types(agent, rest, answer) => {
+            CoreMessage::Types(agent, rest, answer) => {
                 let _ = answer.send(self.types(&agent, rest));
             }
         }
     }
 
     /// Gives what a log tells to the agent of that session, if somebody gave it an id of its own.
-    fn known_by_its_id(&self, mut happening: Box<Happening>) -> Box<Happening> {
-        if let Some(report) = happening.report_mut()
+    fn known_by_its_id(&self, mut event: Box<BusEvent>) -> Box<BusEvent> {
+        if let Some(report) = event.report_mut()
             && let (Some(host), Some(session)) = (&report.host, &report.session)
             && let Some(id) = self.state.agents.of_session(host, session)
         {
             report.agent = id.to_owned();
         }
-        happening
+        event
     }
 
     /// Stores what nobody waits for, all at once; what cannot be stored is kept.
@@ -334,8 +337,8 @@ impl Core {
             let effects = self.state.apply(entry, &self.wanted);
             let told = self.state.keep_told(sequence, entry, &effects);
             self.followers.tell(&told);
-            if let EntryKind::Happened(happening) = &entry.what
-                && let Some(report) = happening.report()
+            if let EntryKind::Happened(event) = &entry.what
+                && let Some(report) = event.report()
             {
                 self.runner.watch_process(&self.state, &report.agent);
             }
@@ -351,8 +354,8 @@ impl Core {
         for resolution in &effects.answers {
             self.waiters.answer(resolution);
         }
-        for happening in &effects.followed {
-            self.forget_environment(happening);
+        for event in &effects.followed {
+            self.forget_environment(event);
         }
     }
 
@@ -382,7 +385,7 @@ impl Core {
             process: Some(process),
             ..Default::default()
         };
-        self.pending.entries.push_back(EntryKind::Happened(Box::new(Happening::AgentGone(report))));
+        self.pending.entries.push_back(EntryKind::Happened(Box::new(BusEvent::AgentGone(report))));
     }
 
     fn end_what_is_over(&mut self) {
@@ -422,7 +425,7 @@ impl Core {
             .take(CALLS_LOOKED_FOR)
             .filter(|inquiry| runs(inquiry))
             .map(|inquiry| call_runs(inquiry, anyhook_engine::now()))
-            .map(|happening| EntryKind::Happened(Box::new(happening)))
+            .map(|event| EntryKind::Happened(Box::new(event)))
             .collect();
         self.pending.entries.extend(running);
         self.store_what_waits();
@@ -452,7 +455,7 @@ impl Core {
 
     fn resolve(&mut self, resolutions: Vec<Resolution>) {
         let happened =
-            |resolution| EntryKind::Happened(Box::new(Happening::DecisionResolved(resolution)));
+            |resolution| EntryKind::Happened(Box::new(BusEvent::DecisionResolved(resolution)));
         self.pending.entries.extend(resolutions.into_iter().map(happened));
         self.store_what_waits();
     }

@@ -4,8 +4,8 @@ pub use anyhook_engine::faults::{end, is_due, point};
 
 /// Every point of the daemon. A test compares it with the calls in the sources.
 pub const POINTS: &[&str] = &[
-    "life.store.opened",
-    "life.resumed",
+    "start.store.opened",
+    "start.resumed",
     "core.journal.read",
     "core.journal.remembered",
     "core.stored",
@@ -14,10 +14,10 @@ pub const POINTS: &[&str] = &[
     "core.job.asked",
     "core.types",
     "pipelines.job.done",
-    "doer.notify.begun",
-    "doer.notify.launched",
-    "doer.journal.begun",
-    "doer.journal.written",
+    "runner.notify.begun",
+    "runner.notify.launched",
+    "runner.journal.begun",
+    "runner.journal.written",
     "task.begin.started",
     "task.keeper.claimed",
     "task.keeper.started",

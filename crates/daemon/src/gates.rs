@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use anyhook_engine::run::descendants::{ASIDE, MARK};
 use anyhook_engine::run::detached;
-use anyhook_hosts::happening::OURS;
+use anyhook_hosts::bus_event::OURS;
 use anyhook_model::{EventKind, Record};
 
 /// The argument that makes the program ask at gates.

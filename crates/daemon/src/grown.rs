@@ -7,7 +7,7 @@ use std::path::Path;
 use notify::{EventKind, RecursiveMode, Watcher as _, recommended_watcher};
 use tokio::sync::mpsc;
 
-use crate::core::Input;
+use crate::core::CoreMessage;
 
 /// Watches the journal as long as it lives.
 #[derive(Debug)]
@@ -17,12 +17,12 @@ pub struct Grown {
 
 impl Grown {
     /// Begins to watch the journal's folder.
-    pub fn watch(journal: &Path, inputs: mpsc::Sender<Input>) -> notify::Result<Self> {
+    pub fn watch(journal: &Path, messages: mpsc::Sender<CoreMessage>) -> notify::Result<Self> {
         let mut watcher = recommended_watcher(move |event: notify::Result<notify::Event>| {
             let is_written = event.is_ok_and(|event| !matches!(event.kind, EventKind::Access(_)));
             if is_written {
                 // A full queue is read soon, and the journal with it.
-                let _ = inputs.try_send(Input::Grown);
+                let _ = messages.try_send(CoreMessage::Grown);
             }
         })?;
         watcher.watch(journal, RecursiveMode::NonRecursive)?;

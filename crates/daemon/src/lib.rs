@@ -11,12 +11,12 @@
 
 pub mod caller;
 pub mod core;
+pub mod daemon;
 pub mod faults;
 mod frame;
 pub mod gates;
 mod grown;
 pub mod launch;
-pub mod life;
 mod logs;
 pub mod notice;
 pub mod presence;
@@ -31,4 +31,4 @@ pub mod task;
 pub mod usage;
 pub mod watch;
 
-pub use life::{Life, LifeError};
+pub use daemon::{Daemon, DaemonError};

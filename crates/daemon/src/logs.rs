@@ -8,7 +8,7 @@ use anyhook_hosts::log::LogHomes;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::core::Input;
+use crate::core::CoreMessage;
 use crate::watch::{LogPositions, WatchPlaces, Watcher};
 
 /// So much may wait on its way; then the logs are read on later.
@@ -25,7 +25,7 @@ impl Logs {
     pub fn watch(
         homes: &LogHomes,
         known: &BTreeMap<String, Value>,
-        inputs: mpsc::Sender<Input>,
+        messages: mpsc::Sender<CoreMessage>,
     ) -> io::Result<Self> {
         let mut positions = LogPositions::default();
         for position in known.values() {
@@ -39,9 +39,9 @@ impl Logs {
         thread::Builder::new().name("logs".to_owned()).spawn(move || {
             for watched in told {
                 let Ok(position) = serde_json::to_value(&watched.position) else { continue };
-                let happening = Box::new(watched.report);
-                let input = Input::Log(happening, watched.position.key(), position);
-                if inputs.blocking_send(input).is_err() {
+                let event = Box::new(watched.report);
+                let message = CoreMessage::Log(event, watched.position.key(), position);
+                if messages.blocking_send(message).is_err() {
                     return;
                 }
             }

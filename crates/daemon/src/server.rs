@@ -13,7 +13,7 @@ use tokio::io::AsyncReadExt;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-use crate::core::{Input, Start, refusal};
+use crate::core::{CoreMessage, Start, refusal};
 use crate::frame;
 
 /// So many connections are open at once; more wait.
@@ -40,18 +40,18 @@ pub fn listen(folder: &Folder) -> io::Result<UnixListener> {
 }
 
 /// Ends the daemon when its socket is gone or another's: nobody could reach it any more.
-pub async fn watch_socket(folder: Folder, inputs: mpsc::Sender<Input>) {
+pub async fn watch_socket(folder: Folder, messages: mpsc::Sender<CoreMessage>) {
     let inode = || std::fs::symlink_metadata(folder.socket()).map(|metadata| metadata.ino()).ok();
     let ours = inode();
     while ours.is_some() && inode() == ours {
         tokio::time::sleep(LOOK_EVERY).await;
     }
     tracing::warn!("the socket is gone");
-    let _ = inputs.send(Input::Stop).await;
+    let _ = messages.send(CoreMessage::Stop).await;
 }
 
 /// Takes connections until the loop is gone; no more at once than there are files for them.
-pub async fn serve(listener: UnixListener, inputs: mpsc::Sender<Input>, files: usize) {
+pub async fn serve(listener: UnixListener, messages: mpsc::Sender<CoreMessage>, files: usize) {
     let room = Arc::new(Semaphore::new(CONNECTIONS.min(files)));
     loop {
         let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
@@ -65,20 +65,23 @@ pub async fn serve(listener: UnixListener, inputs: mpsc::Sender<Input>, files: u
                     continue;
                 }
             },
-            () = inputs.closed() => return,
+            () = messages.closed() => return,
         };
-        let inputs = inputs.clone();
+        let messages = messages.clone();
         tokio::spawn(async move {
             let _place = place;
             // Whatever one side of a connection does wrong ends that connection alone.
-            if let Err(error) = talk(stream, inputs).await {
+            if let Err(error) = talk(stream, messages).await {
                 tracing::debug!("a connection ended: {error}");
             }
         });
     }
 }
 
-async fn talk(mut stream: UnixStream, inputs: mpsc::Sender<Input>) -> Result<(), FrameError> {
+async fn talk(
+    mut stream: UnixStream,
+    messages: mpsc::Sender<CoreMessage>,
+) -> Result<(), FrameError> {
     if !peer::is_ours(&stream) {
         tracing::warn!("another user's process tried to connect");
         return Ok(());
@@ -105,9 +108,9 @@ async fn talk(mut stream: UnixStream, inputs: mpsc::Sender<Input>) -> Result<(),
         };
         match request {
             Request::Stop => {
-                let _ = inputs.send(Input::Stop).await;
+                let _ = messages.send(CoreMessage::Stop).await;
                 // The answer is that we are gone: the store is closed by then.
-                inputs.closed().await;
+                messages.closed().await;
                 return frame::send(&mut stream, &Response::Done).await;
             }
             Request::Follow { after, since } => {
@@ -116,19 +119,20 @@ async fn talk(mut stream: UnixStream, inputs: mpsc::Sender<Input>) -> Result<(),
                     (None, Some(since)) => Start::Since(since),
                     (None, None) => Start::Now,
                 };
-                return follow(stream, &inputs, from).await;
+                return follow(stream, &messages, from).await;
             }
             Request::Ask(ask) => {
                 let id = ask.inquiry.id.clone();
-                let Some(answer) = wait(&mut stream, &inputs, Request::Ask(ask), id).await? else {
+                let Some(answer) = wait(&mut stream, &messages, Request::Ask(ask), id).await?
+                else {
                     return Ok(());
                 };
                 frame::send(&mut stream, &answer).await?;
             }
             request => {
                 let (answer, answered) = oneshot::channel();
-                let input = Input::Request(request, peer::process(&stream), answer);
-                if inputs.send(input).await.is_err() {
+                let message = CoreMessage::Request(request, peer::process(&stream), answer);
+                if messages.send(message).await.is_err() {
                     return Ok(());
                 }
                 let Ok(answer) = answered.await else { return Ok(()) };
@@ -148,12 +152,13 @@ async fn talk(mut stream: UnixStream, inputs: mpsc::Sender<Input>) -> Result<(),
 /// Waits for a person's answer; none if whoever asked is gone, which the loop is told.
 async fn wait(
     stream: &mut UnixStream,
-    inputs: &mpsc::Sender<Input>,
+    messages: &mpsc::Sender<CoreMessage>,
     request: Request,
     id: RecordId,
 ) -> Result<Option<Response>, FrameError> {
     let (answer, mut answered) = oneshot::channel();
-    if inputs.send(Input::Request(request, peer::process(&*stream), answer)).await.is_err() {
+    if messages.send(CoreMessage::Request(request, peer::process(&*stream), answer)).await.is_err()
+    {
         return Ok(None);
     }
     // Nothing may be said while waiting: whatever can be read is the end of it.
@@ -162,7 +167,7 @@ async fn wait(
         answer = &mut answered => Ok(answer.ok()),
         _ = stream.read(&mut byte) => {
             drop(answered);
-            let _ = inputs.send(Input::Waived(id)).await;
+            let _ = messages.send(CoreMessage::Waived(id)).await;
             Ok(None)
         }
     }
@@ -170,11 +175,11 @@ async fn wait(
 
 async fn follow(
     mut stream: UnixStream,
-    inputs: &mpsc::Sender<Input>,
+    messages: &mpsc::Sender<CoreMessage>,
     from: Start,
 ) -> Result<(), FrameError> {
     let (sender, mut told) = mpsc::channel::<Told>(FOLLOWER_QUEUE);
-    if inputs.send(Input::Follow(from, sender)).await.is_err() {
+    if messages.send(CoreMessage::Follow(from, sender)).await.is_err() {
         return Ok(());
     }
     let mut byte = [0];

@@ -10,7 +10,7 @@ mod agents {
 
     use anyhook_daemon::watch::{LogPositions, WatchOptions, WatchPlaces, Watched, Watcher};
     use anyhook_hosts::log::LogHomes;
-    use anyhook_model::Happening;
+    use anyhook_model::BusEvent;
     use anyhook_testkit::agents::{Agent, Bed};
     use anyhook_testkit::model_server::Turn;
 
@@ -25,10 +25,10 @@ mod agents {
     }
 
     /// Takes what is told until the agent is seen to rest in a way.
-    fn told(out: &Receiver<Watched>, agent: Agent, last: &str) -> Vec<Happening> {
+    fn told(out: &Receiver<Watched>, agent: Agent, last: &str) -> Vec<BusEvent> {
         let until = Instant::now() + LIMIT;
-        let mut told: Vec<Happening> = Vec::new();
-        while told.last().is_none_or(|happening| happening.type_name() != last) {
+        let mut told: Vec<BusEvent> = Vec::new();
+        while told.last().is_none_or(|event| event.type_name() != last) {
             let left = until.saturating_duration_since(Instant::now());
             let Ok(watched) = out.recv_timeout(left) else {
                 panic!("{} did not come to {last}: {told:#?}", agent.name())
@@ -48,7 +48,7 @@ mod agents {
         assert_eq!(outcome.exit_code, 0, "{outcome:#?}");
         let told = told(&out, agent, "agent:idle");
         assert_eq!(told[0].type_name(), "agent:working", "{told:#?}");
-        let reports: Vec<_> = told.iter().filter_map(Happening::report).collect();
+        let reports: Vec<_> = told.iter().filter_map(BusEvent::report).collect();
         assert!(reports.iter().all(|report| report.agent == reports[0].agent), "{told:#?}");
         assert!(reports.iter().all(|report| report.at.is_some()), "{told:#?}");
         if agent != Agent::GeminiCli {
@@ -63,7 +63,7 @@ mod agents {
         let (_watcher, out) = watch(&bed);
         bed.run("do it", vec![Turn::refusal(401, "invalid x-api-key"); 10]);
         let told = told(&out, agent, "agent:failed");
-        let Some(Happening::AgentFailed(failed)) = told.last() else { panic!("{told:#?}") };
+        let Some(BusEvent::AgentFailed(failed)) = told.last() else { panic!("{told:#?}") };
         assert_eq!(failed.kind.name(), "unauthorized", "{failed:?}");
     }
 

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use anyhook_model::bus::AgentReport;
 use anyhook_model::inquiry::AgentQuestion;
-use anyhook_model::{AgentState, Happening, ProcessName, PromptType, Source};
+use anyhook_model::{AgentState, BusEvent, ProcessName, PromptType, Source};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -287,8 +287,8 @@ impl Agents {
 
     /// Returns an event with another id if it comes from an agent inside an agent, which inherits
     /// the id it was given; the inner one is known by its host and session.
-    pub fn of_inner_agent(&self, happening: &Happening) -> Option<Happening> {
-        let report = happening.report()?;
+    pub fn of_inner_agent(&self, event: &BusEvent) -> Option<BusEvent> {
+        let report = event.report()?;
         let (host, session) = (report.host.as_deref()?, report.session.as_deref()?);
         let outer = self.by_id.get(&report.agent).filter(|outer| !outer.state.is_over())?;
         let (known_host, known_session) = (outer.host.as_deref()?, outer.session.as_deref()?);
@@ -299,7 +299,7 @@ impl Agents {
         if report.fresh && (outer.process.is_none() || report.process == outer.process) {
             return None;
         }
-        let mut inner = happening.clone();
+        let mut inner = event.clone();
         let id = anyhook_model::agent::agent_id(host, session);
         if let Some(report) = inner.report_mut() {
             report.agent = id;
@@ -310,9 +310,9 @@ impl Agents {
     /// Takes in what happened to an agent; `now` is when it was heard of.
     ///
     /// What is about no agent changes nothing and gives none.
-    pub fn hear(&mut self, happening: &Happening, now: Timestamp) -> Option<Heard> {
-        let report = happening.report()?;
-        let says = says(happening)?;
+    pub fn hear(&mut self, event: &BusEvent, now: Timestamp) -> Option<Heard> {
+        let report = event.report()?;
+        let says = says(event)?;
         let at = report.at.unwrap_or(now);
         let Some(agent) = self.by_id.get_mut(&report.agent) else {
             self.make_room(now);
@@ -335,8 +335,8 @@ impl Agents {
 
     /// Returns an event with the id of the agent that is called by the name in its place: whoever
     /// tells of an agent by hand knows it by its name.
-    pub fn of_name(&self, happening: &Happening) -> Option<Happening> {
-        let report = happening.report()?;
+    pub fn of_name(&self, event: &BusEvent) -> Option<BusEvent> {
+        let report = event.report()?;
         let is_by_hand = report.host.is_none() && report.session.is_none();
         if !is_by_hand || self.by_id.contains_key(&report.agent) {
             return None;
@@ -345,7 +345,7 @@ impl Agents {
             |agent: &Agent| agent.name.as_ref() == Some(&report.agent) && !agent.state.is_over();
         let mut called = self.by_id.iter().filter(|(_, agent)| is_called(agent));
         let (Some((id, _)), None) = (called.next(), called.next()) else { return None };
-        let mut meant = happening.clone();
+        let mut meant = event.clone();
         if let Some(report) = meant.report_mut() {
             report.agent.clone_from(id);
         }
@@ -403,20 +403,20 @@ enum Says {
     Lives,
 }
 
-fn says(happening: &Happening) -> Option<Says> {
-    Some(match happening {
-        Happening::AgentInput(_) => Says::Begins,
-        Happening::AgentWorking(_) | Happening::AgentStop(_) => Says::Works,
-        Happening::AgentIdle(_) => Says::Is(AgentState::Idle),
-        Happening::AgentPrompt(prompt) if prompt.prompt_type == PromptType::Idle => {
+fn says(event: &BusEvent) -> Option<Says> {
+    Some(match event {
+        BusEvent::AgentInput(_) => Says::Begins,
+        BusEvent::AgentWorking(_) | BusEvent::AgentStop(_) => Says::Works,
+        BusEvent::AgentIdle(_) => Says::Is(AgentState::Idle),
+        BusEvent::AgentPrompt(prompt) if prompt.prompt_type == PromptType::Idle => {
             Says::Is(AgentState::Idle)
         }
-        Happening::AgentPrompt(prompt) => Says::Is(AgentState::Prompting(prompt.prompt_type)),
-        Happening::AgentFailed(failed) => Says::Is(AgentState::Failed(failed.kind)),
-        Happening::AgentExited(_) => Says::Is(AgentState::Exited),
-        Happening::AgentGone(_) => Says::Is(AgentState::Gone),
+        BusEvent::AgentPrompt(prompt) => Says::Is(AgentState::Prompting(prompt.prompt_type)),
+        BusEvent::AgentFailed(failed) => Says::Is(AgentState::Failed(failed.kind)),
+        BusEvent::AgentExited(_) => Says::Is(AgentState::Exited),
+        BusEvent::AgentGone(_) => Says::Is(AgentState::Gone),
         // What it says of its work is no state.
-        Happening::AgentSignal(_) => Says::Lives,
+        BusEvent::AgentSignal(_) => Says::Lives,
         _ => return None,
     })
 }

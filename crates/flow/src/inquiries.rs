@@ -8,7 +8,7 @@ use anyhook_model::inquiry::{
 };
 use anyhook_model::json::shorten;
 use anyhook_model::prefix::{Found, find_by_prefix};
-use anyhook_model::{Happening, Inquiry, RecordId, Resolution, Source};
+use anyhook_model::{BusEvent, Inquiry, RecordId, Resolution, Source};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -29,9 +29,9 @@ const QUESTION_LIMIT: usize = 1000;
 const CALL_DIGEST: usize = 32;
 
 /// Returns the event that the call an inquiry is about runs: somebody allowed it elsewhere.
-pub fn call_runs(inquiry: &Inquiry, now: Timestamp) -> Happening {
+pub fn call_runs(inquiry: &Inquiry, now: Timestamp) -> BusEvent {
     let digest = inquiry.digest.as_deref();
-    Happening::AgentWorking(AgentReport {
+    BusEvent::AgentWorking(AgentReport {
         agent: inquiry.agent.clone(),
         source: Source::Process,
         at: Some(now),

@@ -5,31 +5,31 @@
 
 use std::collections::BTreeSet;
 
-use anyhook_model::{Happening, ProcessName};
+use anyhook_model::{BusEvent, ProcessName};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::agents::{Agent, Agents, Heard};
 use anyhook_model::reaction::Reactions;
 
+mod action;
 mod decide;
-mod effect;
 mod gate;
 mod signal;
 mod tally;
 mod visit;
 
-pub use effect::{About, Dropped, Effect, Ticket};
+pub use action::{About, Dropped, MonitorAction, Ticket};
 use visit::Visit;
 
 /// What an event comes to: what is to be done, in order, or why nothing is done about it. One that
-/// only changes what is known has no effects.
-pub type MonitorResult = Result<Vec<Effect>, Dropped>;
+/// only changes what is known has no actions.
+pub type MonitorResult = Result<Vec<MonitorAction>, Dropped>;
 
 /// Watches over the agents of one pipeline, one after the other.
 ///
-/// It is told everything and does nothing itself: whoever holds it does the [effects](Effect) and
-/// tells what came of them.
+/// It is told everything and does nothing itself: its holder carries out the
+/// [actions](MonitorAction) and tells what came of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Monitor {
     /// Whether the pipeline is over.
@@ -55,8 +55,8 @@ impl Monitor {
         Ok(left)
     }
 
-    /// The agent's process was started, or started again after [`Effect::Recover`]: what is older
-    /// than `now` was told of the one before it.
+    /// The agent's process was started, or started again after [`MonitorAction::Recover`]: what is
+    /// older than `now` was told of the one before it.
     pub fn started(&mut self, process: Option<ProcessName>, now: Timestamp) {
         if let Some(visit) = &mut self.visit {
             visit.started(process, now);
@@ -78,12 +78,12 @@ impl Monitor {
     /// Takes in an event, after `agents` heard it and said what it did.
     pub fn hear(
         &mut self,
-        happening: &Happening,
+        event: &BusEvent,
         agents: &Agents,
         heard: Heard,
         now: Timestamp,
     ) -> MonitorResult {
-        let Some(report) = happening.report() else {
+        let Some(report) = event.report() else {
             return Err(Dropped::NoAgent);
         };
         let is_current = self.visit.as_ref().is_some_and(|visit| visit.agent == report.agent);
@@ -98,15 +98,16 @@ impl Monitor {
         if !is_current {
             return Err(Dropped::Stale);
         }
-        self.react(|visit| visit.hear(happening, report, agent, heard, now))
+        self.react(|visit| visit.hear(event, report, agent, heard, now))
     }
 
-    /// A time that was waited for is there; see [`Effect::WaitUntil`].
+    /// A time that was waited for is there; see [`MonitorAction::WaitUntil`].
     pub fn timer_fired(&mut self, agents: &Agents, now: Timestamp) -> MonitorResult {
         self.react_to(agents, |visit, agent| visit.timer_fired(agent, now))
     }
 
-    /// A gate ended with an exit code, or with none if it was ended; see [`Effect::RunGate`].
+    /// A gate ended with an exit code, or with none if it was ended; see
+    /// [`MonitorAction::RunGate`].
     pub fn gate_ended(
         &mut self,
         agents: &Agents,
@@ -118,7 +119,7 @@ impl Monitor {
         self.react_to(agents, |visit, agent| visit.gate_ended(agent, gate, exit, output, now))
     }
 
-    /// A person chose, and maybe said something; see [`Effect::Escalate`].
+    /// A person chose, and maybe said something; see [`MonitorAction::Escalate`].
     pub fn decided(
         &mut self,
         agents: &Agents,
@@ -192,8 +193,8 @@ impl Monitor {
     fn react(&mut self, act: impl FnOnce(&mut Visit) -> MonitorResult) -> MonitorResult {
         let Some(visit) = &mut self.visit else { return Err(Dropped::Stale) };
         let answer = act(visit);
-        if let Ok(effects) = &answer
-            && effects.iter().any(Effect::ends_step)
+        if let Ok(actions) = &answer
+            && actions.iter().any(MonitorAction::ends_step)
         {
             self.leave();
         }
@@ -201,7 +202,7 @@ impl Monitor {
     }
 
     /// Leaves the step; returns what closes what is open.
-    fn leave(&mut self) -> Vec<Effect> {
+    fn leave(&mut self) -> Vec<MonitorAction> {
         let Some(mut visit) = self.visit.take() else { return Vec::new() };
         let closed = visit.dismiss();
         self.former.insert(visit.agent);

@@ -9,7 +9,7 @@ use anyhook_model::bus::PipelineReport;
 use anyhook_model::pipeline::{
     PIPELINE_VERSION, Phase, PipelineLine, PipelineView, Plan, VisitState, VisitView, WorkspaceKind,
 };
-use anyhook_model::{Happening, Inquiry, RecordId};
+use anyhook_model::{BusEvent, Inquiry, RecordId};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ mod course;
 mod job;
 mod question;
 
-pub use job::{Job, JobRequest, JobResult, JobWork};
+pub use job::{Job, JobContext, JobResult, JobWork};
 pub use question::{AskedAbout, Question};
 
 /// So many lines of what happened are kept.
@@ -132,7 +132,7 @@ pub struct Pipeline {
 #[derive(Debug, Default, PartialEq)]
 pub struct PipelineEffects {
     /// What those who follow are told.
-    pub told: Vec<Happening>,
+    pub told: Vec<BusEvent>,
     /// What a person is asked. Tells whether a hook process that waits for an answer about the same
     /// agent is to be taken instead.
     pub asked: Option<(Inquiry, bool)>,
@@ -141,7 +141,7 @@ pub struct PipelineEffects {
     /// What is told a person, by moment.
     pub notice: Option<Moment>,
     /// What happened to an agent because of it.
-    pub heard: Vec<Happening>,
+    pub heard: Vec<BusEvent>,
     /// Why the event changed nothing.
     pub dropped: Option<&'static str>,
 }
@@ -160,9 +160,9 @@ pub enum Moment {
     Cancel,
 }
 
-/// Why an order cannot be followed.
+/// Why what a person wants of a pipeline cannot be done.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum OrderError {
+pub enum RequestError {
     /// It is over.
     #[error("pipeline {0} is {1}")]
     Over(RecordId, &'static str),
@@ -201,7 +201,7 @@ impl Pipeline {
         };
         let mut effects = PipelineEffects::default();
         let report = pipeline.report();
-        effects.told.push(Happening::PipelineCreated(report));
+        effects.told.push(BusEvent::PipelineCreated(report));
         pipeline.note(now, "it begins");
         effects.notice = pipeline.plan.notify.on_start.is_some().then_some(Moment::Start);
         pipeline.prepare(now, &mut effects);

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use anyhook_model::daemon::{Subject, Told};
-use anyhook_model::{Happening, RecordId};
+use anyhook_model::{BusEvent, RecordId};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -62,10 +62,10 @@ impl State {
     pub fn keep_told(&mut self, sequence: u64, entry: &Entry, effects: &Effects) -> Vec<Told> {
         let dropped = effects.dropped.map(str::to_owned);
         let heard = match &entry.what {
-            EntryKind::Happened(happening) => Some((&**happening, dropped)),
+            EntryKind::Happened(event) => Some((&**event, dropped)),
             _ => None,
         };
-        let followed = effects.followed.iter().map(|happening| (happening, None));
+        let followed = effects.followed.iter().map(|event| (event, None));
         let told: Vec<Told> = (0..)
             .zip(heard.into_iter().chain(followed))
             .map(|(part, (event, dropped))| Told {
@@ -82,15 +82,15 @@ impl State {
     }
 
     /// Returns what is known of the agent or pipeline that an event is about.
-    pub fn subject(&self, event: &Happening) -> Subject {
+    pub fn subject(&self, event: &BusEvent) -> Subject {
         let (agent, pipeline) = match event {
-            Happening::DecisionCreated(inquiry) => (Some(inquiry.agent.as_str()), None),
-            Happening::DecisionResolved(resolution) => (Some(resolution.agent.as_str()), None),
-            Happening::DecisionClaimed(claim)
-            | Happening::DecisionReleased(claim)
-            | Happening::DecisionRevoked(claim) => (Some(claim.agent.as_str()), None),
-            Happening::AgentRenamed(renamed) => (Some(renamed.agent.as_str()), None),
-            Happening::AlarmRaised(report) => (Some(report.agent.as_str()), None),
+            BusEvent::DecisionCreated(inquiry) => (Some(inquiry.agent.as_str()), None),
+            BusEvent::DecisionResolved(resolution) => (Some(resolution.agent.as_str()), None),
+            BusEvent::DecisionClaimed(claim)
+            | BusEvent::DecisionReleased(claim)
+            | BusEvent::DecisionRevoked(claim) => (Some(claim.agent.as_str()), None),
+            BusEvent::AgentRenamed(renamed) => (Some(renamed.agent.as_str()), None),
+            BusEvent::AlarmRaised(report) => (Some(report.agent.as_str()), None),
             event => match event.pipeline_report() {
                 Some(report) => (report.agent.as_deref(), Some(report.pipeline.as_str())),
                 None => (event.report().map(|report| report.agent.as_str()), None),
@@ -129,7 +129,7 @@ mod tests {
             sequence,
             part,
             heard: Timestamp::from_second(i64::try_from(sequence).unwrap()).unwrap(),
-            event: Happening::AgentIdle(AgentReport::default()),
+            event: BusEvent::AgentIdle(AgentReport::default()),
             dropped: None,
             subject: Subject::default(),
         }

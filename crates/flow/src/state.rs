@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhook_model::bus::AgentReport;
 use anyhook_model::inquiry::{Ending, InquiryKind};
 use anyhook_model::notice::NoticeKind;
-use anyhook_model::{Happening, Inquiry, Plan, RecordId, Resolution, Source};
+use anyhook_model::{BusEvent, Inquiry, Plan, RecordId, Resolution, Source};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -39,7 +39,7 @@ pub struct Entry {
 #[serde(rename_all = "snake_case")]
 pub enum EntryKind {
     /// Something happened.
-    Happened(Box<Happening>),
+    Happened(Box<BusEvent>),
     /// The journal is read up to here.
     JournalRead(Value),
     /// The logs are read up to here, by file.
@@ -86,7 +86,7 @@ pub struct Effects {
     /// Answers for the hook processes that wait for them.
     pub answers: Vec<Resolution>,
     /// What happened because of it, and is part of it, for those who follow.
-    pub followed: Vec<Happening>,
+    pub followed: Vec<BusEvent>,
     /// Why it changed nothing, if so.
     pub dropped: Option<&'static str>,
 }
@@ -146,9 +146,9 @@ impl State {
     ///
     /// Derived while an event is applied and not stored as an entry of its own: a daemon killed
     /// between the two entries would lose it.
-    fn overtaken(&self, happening: &Happening, now: Timestamp) -> Vec<Resolution> {
-        let Some(report) = happening.report() else { return Vec::new() };
-        let is_over = matches!(happening, Happening::AgentExited(_) | Happening::AgentGone(_));
+    fn overtaken(&self, event: &BusEvent, now: Timestamp) -> Vec<Resolution> {
+        let Some(report) = event.report() else { return Vec::new() };
+        let is_over = matches!(event, BusEvent::AgentExited(_) | BusEvent::AgentGone(_));
         let why = if is_over { "the agent is over" } else { "the agent went on by itself" };
         let is_meant = |inquiry: &&Inquiry| {
             // What happened before it was asked says nothing about it.
@@ -161,17 +161,17 @@ impl State {
             is_later
                 && !is_own
                 && !is_gate
-                && match happening {
+                && match event {
                     _ if is_over => true,
                     // An agent that asks for a person may well do something meanwhile.
                     _ if inquiry.kind == InquiryKind::Escalation => false,
-                    Happening::AgentInput(report) => report.source <= Source::Hook,
+                    BusEvent::AgentInput(report) => report.source <= Source::Hook,
                     // A log may tell late of a rest before the question.
-                    Happening::AgentIdle(report) => {
+                    BusEvent::AgentIdle(report) => {
                         report.source <= Source::Hook || report.broken_off
                     }
                     // Calls run beside each other: only that this one runs or has ended tells.
-                    Happening::AgentWorking(report) => {
+                    BusEvent::AgentWorking(report) => {
                         let tells = report.call_ended || report.source == Source::Process;
                         tells && is_about(inquiry, report)
                     }

@@ -9,10 +9,10 @@ use anyhook_engine::person::Person;
 use anyhook_engine::run::descendants::release_orphans;
 use anyhook_engine::run::environment::of_places;
 use anyhook_engine::run::interruption::wake_on_signals;
-use anyhook_hosts::happening;
+use anyhook_hosts::bus_event;
 use anyhook_model::bus::AgentReport;
 use anyhook_model::daemon::{Ask, StartedBy};
-use anyhook_model::{Happening, Inquiry, Record, Resolution};
+use anyhook_model::{BusEvent, Inquiry, Record, Resolution};
 use anyhook_socket::{Client, ClientError, Folder};
 
 use crate::presence;
@@ -43,7 +43,7 @@ impl Person for ThroughDaemon {
         if folder.is_stopped() && !folder.is_held() {
             return None;
         }
-        let told = happening::of_record(record);
+        let told = bus_event::of_record(record);
         let ask = Ask { inquiry: inquiry.clone(), report: report(told, inquiry) };
         let wait = inquiry.until?.duration_since(inquiry.created);
         // The daemon says when the time is over; it may be a moment late.
@@ -89,7 +89,7 @@ impl Person for ThroughDaemon {
 }
 
 /// Tells of the agent what its record will tell when it is written.
-fn report(told: Option<Happening>, inquiry: &Inquiry) -> AgentReport {
+fn report(told: Option<BusEvent>, inquiry: &Inquiry) -> AgentReport {
     let mut report = told.and_then(|told| told.report().cloned()).unwrap_or_default();
     report.agent.clone_from(&inquiry.agent);
     report.tool.clone_from(&inquiry.tool);

@@ -71,9 +71,9 @@ pub fn transcript(data: &[u8]) {
 
 /// Reads bytes as something that happened: what is read can be written and read again.
 pub fn happening(data: &[u8]) {
-    use anyhook_model::Happening;
-    let Ok(happening) = serde_json::from_slice::<Happening>(data) else { return };
-    let text = serde_json::to_string(&happening).expect("what we read we can write");
-    let again: Happening = serde_json::from_str(&text).expect("what we write we can read");
-    assert_eq!(again, happening);
+    use anyhook_model::BusEvent;
+    let Ok(event) = serde_json::from_slice::<BusEvent>(data) else { return };
+    let text = serde_json::to_string(&event).expect("what we read we can write");
+    let again: BusEvent = serde_json::from_str(&text).expect("what we write we can read");
+    assert_eq!(again, event);
 }

@@ -10,12 +10,12 @@ pub mod codex;
 pub mod gemini_cli;
 pub mod opencode;
 
+pub mod bus_event;
 pub mod command;
 mod common;
 pub mod dialog;
 pub mod facts;
 pub mod fuzzing;
-pub mod happening;
 pub mod launch;
 pub mod log;
 pub mod log_database;

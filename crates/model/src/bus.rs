@@ -200,17 +200,17 @@ pub struct AgentSignal {
     pub message: Option<String>,
 }
 
-macro_rules! happenings {
+macro_rules! bus_events {
     ($($(#[$doc:meta])* $variant:ident($body:ty) = $name:literal,)+) => {
         /// Something that happened.
         #[derive(Clone, Debug, PartialEq)]
-        pub enum Happening {
+        pub enum BusEvent {
             $($(#[$doc])* $variant($body),)+
             /// Of a type that this version does not know; its members, `type` among them.
             Other(Object),
         }
 
-        impl Happening {
+        impl BusEvent {
             /// Every type that this version knows.
             pub const TYPES: &'static [&'static str] = &[$($name),+];
 
@@ -249,7 +249,7 @@ macro_rules! happenings {
     };
 }
 
-happenings! {
+bus_events! {
     /// It works.
     AgentWorking(AgentReport) = "agent:working",
     /// It is done, and it is the person's turn.
@@ -318,7 +318,7 @@ happenings! {
     WorkspaceDeleted(PipelineReport) = "workspace:deleted",
 }
 
-impl Happening {
+impl BusEvent {
     /// Returns the agent it is about, and what is told of it.
     pub fn report(&self) -> Option<&AgentReport> {
         match self {
@@ -376,13 +376,13 @@ impl Happening {
     }
 }
 
-impl Serialize for Happening {
+impl Serialize for BusEvent {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.to_object().serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Happening {
+impl<'de> Deserialize<'de> for BusEvent {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::from_object(Object::deserialize(deserializer)?).map_err(D::Error::custom)
     }
@@ -452,12 +452,12 @@ mod tests {
 
     use super::*;
 
-    fn round_trip(value: &Value) -> Happening {
-        let happening: Happening = serde_json::from_value(value.clone()).unwrap();
-        assert_eq!(serde_json::to_value(&happening).unwrap(), *value);
-        let text = serde_json::to_string(&happening).unwrap();
-        assert_eq!(serde_json::from_str::<Happening>(&text).unwrap(), happening);
-        happening
+    fn round_trip(value: &Value) -> BusEvent {
+        let event: BusEvent = serde_json::from_value(value.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&event).unwrap(), *value);
+        let text = serde_json::to_string(&event).unwrap();
+        assert_eq!(serde_json::from_str::<BusEvent>(&text).unwrap(), event);
+        event
     }
 
     #[test]
@@ -478,9 +478,9 @@ mod tests {
                 }
                 _ => {}
             }
-            let happening = round_trip(&value);
-            assert_eq!(happening.type_name(), name);
-            assert_eq!(happening.report().map(|report| report.agent.as_str()), Some("a"));
+            let event = round_trip(&value);
+            assert_eq!(event.type_name(), name);
+            assert_eq!(event.report().map(|report| report.agent.as_str()), Some("a"));
         }
         round_trip(&json!({"type": "decision:created", "id": "x", "kind": "permission",
             "agent": "a", "question": "May it?", "options": [{"name": "allow", "does": "it runs"}],
@@ -497,7 +497,7 @@ mod tests {
         for (kind, name) in PromptType::ALL {
             let value = json!({"type": "agent:prompt", "agent": "a", "source": "notification",
                 "prompt_type": name});
-            let Happening::AgentPrompt(prompt) = round_trip(&value) else { panic!("no prompt") };
+            let BusEvent::AgentPrompt(prompt) = round_trip(&value) else { panic!("no prompt") };
             assert_eq!(prompt.prompt_type, kind);
         }
         for value in [
@@ -505,7 +505,7 @@ mod tests {
             json!({"type": "agent:prompt", "agent": "a", "prompt_type": "elicitation"}),
             json!({"type": "agent:prompt", "agent": "a", "prompt_type": null}),
         ] {
-            let Happening::AgentPrompt(prompt) = serde_json::from_value(value).unwrap() else {
+            let BusEvent::AgentPrompt(prompt) = serde_json::from_value(value).unwrap() else {
                 panic!("no prompt")
             };
             assert_eq!(prompt.prompt_type, PromptType::Other);
@@ -522,7 +522,7 @@ mod tests {
     #[test]
     fn a_known_type_that_is_wrong_is_an_error() {
         for value in [json!({"type": "agent:idle"}), json!({"type": "agent:idle", "agent": 7})] {
-            assert!(serde_json::from_value::<Happening>(value).is_err());
+            assert!(serde_json::from_value::<BusEvent>(value).is_err());
         }
     }
 }

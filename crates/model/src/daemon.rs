@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::{AgentState, FailureKind, ProcessName, PromptType, Source};
-use crate::bus::{AgentReport, Happening};
+use crate::bus::{AgentReport, BusEvent};
 use crate::id::RecordId;
 use crate::inquiry::{Claim, Inquiry, Resolution, Standing};
 use crate::json::Object;
@@ -57,13 +57,13 @@ pub enum Request {
     /// Make a decision.
     Resolve(Resolve),
     /// Say that a decision is somebody's to make.
-    Claim(ClaimOrder),
+    Claim(ClaimRequest),
     /// Take that back.
-    Release(ClaimOrder),
+    Release(ClaimRequest),
     /// Every answer that stands for the rest of a session.
     Standing,
     /// Take a standing answer back.
-    Revoke(ClaimOrder),
+    Revoke(ClaimRequest),
     /// Give an agent another name.
     Rename {
         /// The agent's id or name, or the beginning of it.
@@ -102,9 +102,9 @@ pub enum Request {
     /// Begin a pipeline.
     RunPipeline(Box<RunPipeline>),
     /// End a pipeline before it is done.
-    CancelPipeline(PipelineOrder),
+    CancelPipeline(PipelineRequest),
     /// Take up a pipeline that failed or was cancelled.
-    ResumePipeline(PipelineOrder),
+    ResumePipeline(PipelineRequest),
     /// What happened to a pipeline.
     PipelineLog {
         /// Its id, or the beginning of it.
@@ -132,7 +132,7 @@ pub enum Request {
 /// What is to become of a decision, beside its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ClaimOrder {
+pub struct ClaimRequest {
     /// The decision's id, or the beginning of it.
     pub id: String,
     /// Who it is.
@@ -155,7 +155,7 @@ pub struct RunPipeline {
 /// What is to become of a pipeline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct PipelineOrder {
+pub struct PipelineRequest {
     /// Its id, or the beginning of it.
     pub id: String,
     /// The step to take it up at; where it stopped, if there is none.
@@ -263,7 +263,7 @@ pub struct Told {
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub heard: Timestamp,
     /// What happened.
-    pub event: Happening,
+    pub event: BusEvent,
     /// Why it changed nothing, where another source knew better.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped: Option<String>,

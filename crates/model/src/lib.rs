@@ -50,7 +50,7 @@ pub use agent::{
     AgentState, Ancestor, CallerProcess, FailureKind, ProcessName, PromptType, Source,
 };
 pub use alarm::{Alarm, AlarmKind};
-pub use bus::Happening;
+pub use bus::BusEvent;
 pub use decision::{Decision, Effect};
 pub use event::{Event, ToolCall};
 pub use file_path::{CallForms, FilePath, OtherName};

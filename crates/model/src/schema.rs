@@ -87,7 +87,7 @@ mod generated {
 
     use super::{front_matter, runbook};
     use crate::agent::{FailureKind, PromptType};
-    use crate::bus::{AgentRenamed, AgentReport, Happening, PipelineReport, SignalKind};
+    use crate::bus::{AgentRenamed, AgentReport, BusEvent, PipelineReport, SignalKind};
     use crate::case::Case;
     use crate::daemon::{self, AgentView, DaemonStatus, DecisionView, Response};
     use crate::decision::Decision;
@@ -292,7 +292,7 @@ mod generated {
                 "What waits for a person",
                 "As `anyhook decision list --json` prints it; `anyhook decision show --json` prints one of them, and `anyhook decision resolve --json` the `resolution` of one.",
             ),
-            of::<Happening>(
+            of::<BusEvent>(
                 "happening",
                 "Something that happened",
                 "What the daemon tells those who follow it. The members of a type that is not listed here are not known.",
@@ -327,7 +327,7 @@ mod generated {
     }
 
     /// By hand: each type has its members in one flat object, and an unknown type may have any.
-    impl JsonSchema for Happening {
+    impl JsonSchema for BusEvent {
         fn schema_name() -> Cow<'static, str> {
             "Happening".into()
         }

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use anyhook_hosts::happening::OURS;
+use anyhook_hosts::bus_event::OURS;
 use anyhook_model::report::stats::{NamedWaiting, WaitingStats};
-use anyhook_model::{EventKind, Happening, Record};
+use anyhook_model::{BusEvent, EventKind, Record};
 
 use crate::histogram::Histogram;
 
@@ -27,7 +27,7 @@ impl WaitTally {
             return;
         }
         let text = record.payload.as_ref().map(anyhook_model::Payload::as_text).unwrap_or_default();
-        let Ok(Happening::DecisionResolved(made)) = serde_json::from_str(text) else { return };
+        let Ok(BusEvent::DecisionResolved(made)) = serde_json::from_str(text) else { return };
         // One that follows from an earlier answer waited for nobody.
         let (Some(asked), None) = (made.asked, &made.follows) else { return };
         let waited = u64::try_from(made.at.duration_since(asked).as_micros()).unwrap_or(0);

@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhook_flow::agents::Agents;
-use anyhook_hosts::happening::{self, OURS};
+use anyhook_hosts::bus_event::{self, OURS};
 use anyhook_model::agent::agent_id;
 use anyhook_model::daemon::AgentView;
-use anyhook_model::{EventKind, Happening, Record};
+use anyhook_model::{BusEvent, EventKind, Record};
 use jiff::Timestamp;
 
 use crate::state::Doing;
@@ -116,8 +116,8 @@ impl Sessions {
     /// Takes an event in.
     pub fn feed(&mut self, record: &Record) {
         if record.host == OURS {
-            if let Some(happening) = happening::of_record(record) {
-                self.feed_told(&happening, record.at);
+            if let Some(event) = bus_event::of_record(record) {
+                self.feed_told(&event, record.at);
             }
             return;
         }
@@ -140,16 +140,16 @@ impl Sessions {
 
     /// Takes in what a record tells of an agent. Returns what the agent does.
     fn hear(&mut self, record: &Record, id: &str) -> Doing {
-        if let Some(happening) = happening::of_agent(record, id.to_owned()) {
-            self.agents.hear(&happening, record.at);
+        if let Some(event) = bus_event::of_agent(record, id.to_owned()) {
+            self.agents.hear(&event, record.at);
         }
         self.agents.get(id).map(Doing::from).unwrap_or_default()
     }
 
     /// Takes in what somebody said about an agent by `anyhook emit`.
-    fn feed_told(&mut self, happening: &Happening, at: Timestamp) {
-        let Some(report) = happening.report() else { return };
-        self.agents.hear(happening, at);
+    fn feed_told(&mut self, event: &BusEvent, at: Timestamp) {
+        let Some(report) = event.report() else { return };
+        self.agents.hear(event, at);
         let doing = self.agents.get(&report.agent).map(Doing::from).unwrap_or_default();
         let key = self.key_of(&report.agent, report.host.as_deref(), report.session.as_deref());
         let project = report.project.as_ref().or(report.work_dir.as_ref());

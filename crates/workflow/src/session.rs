@@ -3,9 +3,9 @@
 use anyhook_engine::journal::Journal;
 use anyhook_engine::settings::Settings;
 use anyhook_engine::{Engine, new_id, now};
-use anyhook_hosts::happening;
+use anyhook_hosts::bus_event;
 use anyhook_model::bus::{AgentReport, AgentSignal, SignalKind};
-use anyhook_model::{Happening, Record};
+use anyhook_model::{BusEvent, Record};
 
 use crate::caller::Caller;
 use crate::error::WorkflowError;
@@ -33,7 +33,7 @@ fn end_of(session: &str, caller: &Caller) -> Record {
     let report = AgentReport { agent: session.to_owned(), ..AgentReport::default() };
     let message = Some("its work is handed in".to_owned());
     let signal = AgentSignal { report, kind: SignalKind::Complete, message };
-    let mut record = happening::record(new_id(), now(), &Happening::AgentSignal(signal));
+    let mut record = bus_event::record(new_id(), now(), &BusEvent::AgentSignal(signal));
     record.work_dir = caller.work_dir.to_string_lossy().into_owned();
     record
 }

@@ -5,7 +5,7 @@ mod list;
 mod resolve;
 
 use anyhook_flow::names::Known;
-use anyhook_model::daemon::{ClaimOrder, DecisionView, Request, Response};
+use anyhook_model::daemon::{ClaimRequest, DecisionView, Request, Response};
 use anyhook_model::exit_code;
 use anyhook_socket::ClientError;
 use clap::{Args, Subcommand};
@@ -74,24 +74,24 @@ enum DecisionCommand {
     #[command(after_help = "Example: anyhook decision claim 7k2m9x4q")]
     Claim {
         #[command(flatten)]
-        order: OrderArgs,
+        claim: ClaimArgs,
     },
     /// Say that you do not have a decision any more
     #[command(after_help = "Example: anyhook decision release 7k2m9x4q")]
     Release {
         #[command(flatten)]
-        order: OrderArgs,
+        claim: ClaimArgs,
     },
     /// End an answer that stands for the rest of a session (`resolve --again`)
     #[command(after_help = "Example: anyhook decision revoke 7k2m9x4q")]
     Revoke {
         #[command(flatten)]
-        order: OrderArgs,
+        claim: ClaimArgs,
     },
 }
 
 #[derive(Args)]
-struct OrderArgs {
+struct ClaimArgs {
     /// The decision's id, or the beginning of it
     id: String,
     /// Who you are; your login name, if it is not given
@@ -112,13 +112,13 @@ pub fn run(arguments: DecisionArgs, environment: &Environment, out: &mut Out) ->
         }
         DecisionCommand::Show { id, json } => list::show(&id, json, environment, out),
         DecisionCommand::Resolve(arguments) => resolve::run(arguments, environment, out),
-        DecisionCommand::Claim { order } => {
-            change(order, Request::Claim, "is yours", environment, out)
+        DecisionCommand::Claim { claim } => {
+            change(claim, Request::Claim, "is yours", environment, out)
         }
-        DecisionCommand::Release { order } => {
-            change(order, Request::Release, "is released", environment, out)
+        DecisionCommand::Release { claim } => {
+            change(claim, Request::Release, "is released", environment, out)
         }
-        DecisionCommand::Revoke { order } => revoke(order, environment, out),
+        DecisionCommand::Revoke { claim } => revoke(claim, environment, out),
     }
 }
 
@@ -134,14 +134,14 @@ fn who(by: Option<String>) -> Result<String, Trouble> {
 }
 
 fn change(
-    order: OrderArgs,
-    request: fn(ClaimOrder) -> Request,
+    claim: ClaimArgs,
+    request: fn(ClaimRequest) -> Request,
     word: &str,
     environment: &Environment,
     out: &mut Out,
 ) -> Ended {
-    let OrderArgs { id, by, json } = order;
-    let request = request(ClaimOrder { id, by: who(by)? });
+    let ClaimArgs { id, by, json } = claim;
+    let request = request(ClaimRequest { id, by: who(by)? });
     let Response::Decision(decision) = connect(environment)?.request(&request)? else {
         return Err(ClientError::NoAnswer.into());
     };
@@ -154,9 +154,9 @@ fn change(
     Ok(exit_code::OK)
 }
 
-fn revoke(order: OrderArgs, environment: &Environment, out: &mut Out) -> Ended {
-    let OrderArgs { id, by, json } = order;
-    let request = Request::Revoke(ClaimOrder { id, by: who(by)? });
+fn revoke(claim: ClaimArgs, environment: &Environment, out: &mut Out) -> Ended {
+    let ClaimArgs { id, by, json } = claim;
+    let request = Request::Revoke(ClaimRequest { id, by: who(by)? });
     let Response::Standing(ended) = connect(environment)?.request(&request)? else {
         return Err(ClientError::NoAnswer.into());
     };

@@ -1,10 +1,10 @@
 //! `anyhook emit`: tells the daemon something about an agent, through the journal.
 
 use anyhook_engine::{Engine, new_id, now};
-use anyhook_hosts::happening::{self, AGENT_LIMIT, MESSAGE_LIMIT};
+use anyhook_hosts::bus_event::{self, AGENT_LIMIT, MESSAGE_LIMIT};
 use anyhook_model::bus::{AgentPrompt, AgentReport, AgentSignal, SignalKind};
 use anyhook_model::daemon::StartedBy;
-use anyhook_model::{Happening, PromptType, exit_code};
+use anyhook_model::{BusEvent, PromptType, exit_code};
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::Ended;
@@ -83,13 +83,13 @@ enum Signal {
 }
 
 pub fn run(arguments: EmitArgs, environment: &Environment) -> Ended {
-    let happening = match arguments.command {
-        EmitCommand::Idle(agent) => Happening::AgentIdle(agent.report(environment)?),
-        EmitCommand::Prompt { agent, prompt_type } => Happening::AgentPrompt(AgentPrompt {
+    let event = match arguments.command {
+        EmitCommand::Idle(agent) => BusEvent::AgentIdle(agent.report(environment)?),
+        EmitCommand::Prompt { agent, prompt_type } => BusEvent::AgentPrompt(AgentPrompt {
             report: agent.report(environment)?,
             prompt_type: PromptType::from_name(&prompt_type),
         }),
-        EmitCommand::Signal { agent, kind, message } => Happening::AgentSignal(AgentSignal {
+        EmitCommand::Signal { agent, kind, message } => BusEvent::AgentSignal(AgentSignal {
             report: agent.report(environment)?,
             kind: match kind {
                 Signal::Complete => SignalKind::Complete,
@@ -99,14 +99,14 @@ pub fn run(arguments: EmitArgs, environment: &Environment) -> Ended {
             message,
         }),
     };
-    if let Happening::AgentSignal(AgentSignal { message: Some(message), .. }) = &happening
+    if let BusEvent::AgentSignal(AgentSignal { message: Some(message), .. }) = &event
         && message.len() > MESSAGE_LIMIT
     {
         return Err(Trouble::input(format!("a message has at most {MESSAGE_LIMIT} bytes"))
             .hint("write the rest to a file and name it"));
     }
     let journal = environment.journal().ok_or_else(Trouble::no_journal)?;
-    let mut record = happening::record(new_id(), now(), &happening);
+    let mut record = bus_event::record(new_id(), now(), &event);
     record.work_dir = environment.work_dir.to_string_lossy().into_owned();
     Engine::new(environment.places.clone())
         .journal(vec![record])

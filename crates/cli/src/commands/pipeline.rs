@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhook_model::daemon::{PipelineOrder, Request, Response};
+use anyhook_model::daemon::{PipelineRequest, Request, Response};
 use anyhook_model::pipeline::PipelineView;
 use anyhook_model::{StateDir, exit_code};
 use anyhook_socket::ClientError;
@@ -107,15 +107,15 @@ pub fn run(arguments: PipelineArgs, environment: &Environment, out: &mut Out) ->
         PipelineCommand::Show { id, json } => list::show(&id, json, environment, out),
         PipelineCommand::Logs(arguments) => logs::run(&arguments, environment, out),
         PipelineCommand::Cancel { id, json } => {
-            let order =
-                PipelineOrder { id, step: None, environment: BTreeMap::new(), by: person() };
-            tell(&Request::CancelPipeline(order), json, environment, out)
+            let change =
+                PipelineRequest { id, step: None, environment: BTreeMap::new(), by: person() };
+            tell(&Request::CancelPipeline(change), json, environment, out)
         }
         PipelineCommand::Resume { id, from, json } => {
             let (step, by) = (from, person());
-            let order =
-                PipelineOrder { id, step, environment: variables_for_agents(environment), by };
-            tell(&Request::ResumePipeline(order), json, environment, out)
+            let change =
+                PipelineRequest { id, step, environment: variables_for_agents(environment), by };
+            tell(&Request::ResumePipeline(change), json, environment, out)
         }
         PipelineCommand::Wait { ids, timeout, json } => {
             wait::run(&ids, timeout, json, environment, out)
@@ -123,7 +123,7 @@ pub fn run(arguments: PipelineArgs, environment: &Environment, out: &mut Out) ->
     }
 }
 
-/// Gives an order, and prints what the pipeline is then.
+/// Asks for a change, and prints what the pipeline is then.
 fn tell(request: &Request, json: bool, environment: &Environment, out: &mut Out) -> Ended {
     let Response::Pipeline(pipeline) = connect(environment)?.request(request)? else {
         return Err(ClientError::NoAnswer.into());

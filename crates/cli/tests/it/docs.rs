@@ -690,16 +690,12 @@ fn the_reference_of_the_daemon_is_complete() {
     let environment = environment();
     let page = read("docs/reference/daemon.md");
     let names = |name: &str| assert!(page.contains(&format!("`{name}`")), "daemon.md lacks {name}");
-    for name in anyhook_model::Happening::TYPES {
+    for name in anyhook_model::BusEvent::TYPES {
         names(name);
     }
-    let happening = environment.run(&["schema", "happening"]).json();
+    let schema = environment.run(&["schema", "happening"]).json();
     for kind in ["AgentReport", "ProcessName", "Inquiry", "Resolution", "PipelineReport"] {
-        happening["$defs"][kind]["properties"]
-            .as_object()
-            .unwrap()
-            .keys()
-            .for_each(|key| names(key));
+        schema["$defs"][kind]["properties"].as_object().unwrap().keys().for_each(|key| names(key));
     }
     let request = environment.run(&["schema", "daemon-request"]).json().to_string();
     let response = environment.run(&["schema", "daemon-response"]).json();

@@ -36,8 +36,8 @@ print(server.server_port, flush=True)
 server.serve_forever()
 ";
 
-fn job(environment: &TestEnv, settings: NotifySettings) -> notice::Job {
-    notice::Job {
+fn job(environment: &TestEnv, settings: NotifySettings) -> notice::NoticeJob {
+    notice::NoticeJob {
         notice: Notice {
             v: NOTICE_VERSION,
             id: "7k2m9x4q".to_owned(),
@@ -58,21 +58,21 @@ fn job(environment: &TestEnv, settings: NotifySettings) -> notice::Job {
     }
 }
 
-fn job_of_line(environment: &TestEnv, line: String) -> notice::Job {
+fn job_of_line(environment: &TestEnv, line: String) -> notice::NoticeJob {
     let settings =
         NotifySettings { command: Some(NotifyCommand::Line(line)), ..NotifySettings::default() };
     job(environment, settings)
 }
 
 /// Writes the job where a process can read it.
-fn job_file(environment: &TestEnv, job: &notice::Job) -> PathBuf {
+fn job_file(environment: &TestEnv, job: &notice::NoticeJob) -> PathBuf {
     let path = environment.root().join("job");
     fs::write(&path, serde_json::to_vec(job).unwrap()).unwrap();
     path
 }
 
 /// Returns the process that delivers, as the daemon would start it.
-fn notifier(environment: &TestEnv, job: &notice::Job) -> Command {
+fn notifier(environment: &TestEnv, job: &notice::NoticeJob) -> Command {
     notifier_of(environment, &job_file(environment, job))
 }
 

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhook_engine::journal::{Follower, Journal, Position};
 use anyhook_flow::EntryKind;
-use anyhook_hosts::happening::{self, OURS};
-use anyhook_model::{EventKind, Happening, Record, Resolution};
+use anyhook_hosts::bus_event::{self, OURS};
+use anyhook_model::{BusEvent, EventKind, Record, Resolution};
 use jiff::SignedDuration;
 
 use super::Core;
@@ -113,8 +113,8 @@ impl Core {
 
     /// Returns what a record means to us: what its agent does, and what it raised an alarm about.
     fn hear(&self, record: &Record) -> impl Iterator<Item = EntryKind> + use<> {
-        let alarms = happening::alarms_of(record).map(Happening::AlarmRaised);
-        let alarms = alarms.map(|happening| EntryKind::Happened(Box::new(happening)));
+        let alarms = bus_event::alarms_of(record).map(BusEvent::AlarmRaised);
+        let alarms = alarms.map(|event| EntryKind::Happened(Box::new(event)));
         self.hear_agent(record).into_iter().chain(alarms)
     }
 
@@ -122,7 +122,7 @@ impl Core {
         // What we wrote ourselves comes back: now it is certain that it is there.
         if record.host == OURS && record.event == EventKind::Other(RESOLVED.to_owned()) {
             let text = record.payload.as_ref()?.as_text();
-            let Ok(Happening::DecisionResolved(resolution)) = serde_json::from_str(text) else {
+            let Ok(BusEvent::DecisionResolved(resolution)) = serde_json::from_str(text) else {
                 return None;
             };
             // Its words may have been redacted.
@@ -130,6 +130,6 @@ impl Core {
             let is_ours = self.state.outbox.journal_lines.get(&resolution.id).is_some_and(is_ours);
             return is_ours.then_some(EntryKind::Journaled(resolution.id));
         }
-        happening::of_record(record).map(|happening| EntryKind::Happened(Box::new(happening)))
+        bus_event::of_record(record).map(|event| EntryKind::Happened(Box::new(event)))
     }
 }

@@ -7,16 +7,16 @@ use anyhook_flow::JobId;
 use anyhook_flow::agents::Agent;
 use anyhook_flow::monitor::Dropped;
 use anyhook_flow::names::{self, Known, NotFound};
-use anyhook_flow::pipeline::{AT_ONCE, JobWork, OrderError, Pipeline};
+use anyhook_flow::pipeline::{AT_ONCE, JobWork, Pipeline, RequestError};
 use anyhook_model::bus::{AgentReport, PipelineReport};
-use anyhook_model::daemon::{PipelineOrder, RefusalCode, RunPipeline, Send};
+use anyhook_model::daemon::{PipelineRequest, RefusalCode, RunPipeline, Send};
 use anyhook_model::json::shorten;
 use anyhook_model::pipeline::{PipelineView, Plan, SessionView};
 use anyhook_model::{AgentState, ProcessName, Source};
 use jiff::Timestamp;
 
 use super::requests::not_found;
-use super::{Core, EntryKind, Happening, RecordId, Response, oneshot, refusal};
+use super::{BusEvent, Core, EntryKind, RecordId, Response, oneshot, refusal};
 use crate::faults;
 use crate::runner::{StillRests, TypedInto};
 use crate::task::{self, Stand};
@@ -44,10 +44,10 @@ impl Core {
     }
 
     /// Forgets the environment of a pipeline when it is over: it may hold secrets.
-    pub(super) fn forget_environment(&self, happening: &Happening) {
-        if let Happening::PipelineCompleted(report)
-        | Happening::PipelineFailed(report)
-        | Happening::PipelineCancelled(report) = happening
+    pub(super) fn forget_environment(&self, event: &BusEvent) {
+        if let BusEvent::PipelineCompleted(report)
+        | BusEvent::PipelineFailed(report)
+        | BusEvent::PipelineCancelled(report) = event
         {
             let id = RecordId::from_text(report.pipeline.clone());
             self.runner.jobs.folders().forget_environment(&id);
@@ -198,8 +198,8 @@ impl Core {
         })
     }
 
-    pub(super) fn cancel_pipeline(&mut self, order: &PipelineOrder) -> Response {
-        let pipeline = match self.find_pipeline(&order.id) {
+    pub(super) fn cancel_pipeline(&mut self, request: &PipelineRequest) -> Response {
+        let pipeline = match self.find_pipeline(&request.id) {
             Ok(pipeline) => pipeline,
             Err(refused) => return refused,
         };
@@ -207,22 +207,26 @@ impl Core {
         if let Err(error) = pipeline.may_cancel() {
             return not_now(&error);
         }
-        self.commit_for(&id, EntryKind::PipelineCancelled { id: id.clone(), by: order.by.clone() })
+        self.commit_for(
+            &id,
+            EntryKind::PipelineCancelled { id: id.clone(), by: request.by.clone() },
+        )
     }
 
-    pub(super) fn resume_pipeline(&mut self, order: PipelineOrder) -> Response {
-        let pipeline = match self.find_pipeline(&order.id) {
+    pub(super) fn resume_pipeline(&mut self, request: PipelineRequest) -> Response {
+        let pipeline = match self.find_pipeline(&request.id) {
             Ok(pipeline) => pipeline,
             Err(refused) => return refused,
         };
-        if let Err(error) = pipeline.may_resume(order.step.as_deref()) {
+        if let Err(error) = pipeline.may_resume(request.step.as_deref()) {
             return not_now(&error);
         }
         let id = pipeline.plan.id.clone();
-        if let Err(refused) = self.keep_environment(&id, &order.environment) {
+        if let Err(refused) = self.keep_environment(&id, &request.environment) {
             return refused;
         }
-        let resumed = EntryKind::PipelineResumed { id: id.clone(), step: order.step, by: order.by };
+        let resumed =
+            EntryKind::PipelineResumed { id: id.clone(), step: request.step, by: request.by };
         self.commit_for(&id, resumed)
     }
 
@@ -387,8 +391,8 @@ impl Core {
             agent: Some(agent.to_owned()),
             ..PipelineReport::default()
         };
-        let happened = [Happening::AgentInput(report), Happening::SessionInput(session)];
-        let batch = happened.map(|happening| EntryKind::Happened(Box::new(happening))).into();
+        let happened = [BusEvent::AgentInput(report), BusEvent::SessionInput(session)];
+        let batch = happened.map(|event| EntryKind::Happened(Box::new(event))).into();
         self.commit(batch).map_err(|_| "it cannot be stored".to_owned())?;
         faults::point("core.types");
         Ok(())
@@ -410,9 +414,9 @@ struct FoundSession {
     job: JobId,
 }
 
-fn not_now(error: &OrderError) -> Response {
+fn not_now(error: &RequestError) -> Response {
     let (code, hint) = match error {
-        OrderError::NoSuchStep(..) => (RefusalCode::NoSuchChoice, "anyhook pipeline show ID"),
+        RequestError::NoSuchStep(..) => (RefusalCode::NoSuchChoice, "anyhook pipeline show ID"),
         _ => (RefusalCode::NotNow, "anyhook pipeline list"),
     };
     Response::Refused(hinted(code, &error.to_string(), hint))

@@ -5,7 +5,7 @@ use anyhook_flow::agents::Agent;
 use anyhook_flow::inquiries::{ALLOW, AnswerError, Held, one_of, without_answer};
 use anyhook_flow::names::{self, Known, NotFound};
 use anyhook_model::daemon::{
-    AgentView, Ask, ClaimOrder, DaemonStatus, DecisionView, Refusal, RefusalCode, Resolve,
+    AgentView, Ask, ClaimRequest, DaemonStatus, DecisionView, Refusal, RefusalCode, Resolve,
 };
 use anyhook_model::inquiry::{Claim, Ending, InquiryKind};
 use anyhook_model::prefix::{Found, find_by_prefix};
@@ -14,7 +14,7 @@ use anyhook_model::{
 };
 use serde_json::Value;
 
-use super::{Core, EntryKind, Happening, Request, Response, Start, Told, mpsc, oneshot};
+use super::{BusEvent, Core, EntryKind, Request, Response, Start, Told, mpsc, oneshot};
 use crate::caller;
 use crate::store::Reach;
 
@@ -35,12 +35,12 @@ impl Core {
             Request::Agents => Response::Agents(self.agents()),
             Request::Decisions => Response::Decisions(self.decisions()),
             Request::Resolve(resolve) => self.resolve_for(resolve, process.map(caller::caller)),
-            Request::Claim(order) => self.claim(&order, process.map(caller::caller)),
-            Request::Release(order) => self.release(&order, process.map(caller::caller)),
+            Request::Claim(request) => self.claim(&request, process.map(caller::caller)),
+            Request::Release(request) => self.release(&request, process.map(caller::caller)),
             Request::Standing => {
                 Response::Standing(self.state.inquiries.standing().cloned().collect())
             }
-            Request::Revoke(order) => self.revoke(&order, process.map(caller::caller)),
+            Request::Revoke(request) => self.revoke(&request, process.map(caller::caller)),
             Request::Rename { agent, name, by } => self.rename(&agent, name, by),
             Request::EventOfRecord { record } => {
                 let told = self.state.recent.of_record(&record);
@@ -49,8 +49,8 @@ impl Core {
             Request::Pipelines => Response::Pipelines(self.pipeline_views()),
             Request::Pipeline { id } => self.pipeline_view(&id),
             Request::RunPipeline(run) => self.run_pipeline(*run),
-            Request::CancelPipeline(order) => self.cancel_pipeline(&order),
-            Request::ResumePipeline(order) => self.resume_pipeline(order),
+            Request::CancelPipeline(request) => self.cancel_pipeline(&request),
+            Request::ResumePipeline(request) => self.resume_pipeline(request),
             Request::PipelineLog { id, after } => self.pipeline_log(&id, after),
             Request::Session { agent } => self.session(&agent),
             Request::Send(send) => return self.send(*send, answer),
@@ -160,15 +160,15 @@ impl Core {
             Request::Resolve(Resolve { id, choice, .. }) => {
                 ("decision resolve", format!("{id} {choice}"))
             }
-            Request::Claim(order) => ("decision claim", order.id.clone()),
-            Request::Release(order) => ("decision release", order.id.clone()),
-            Request::Revoke(order) => ("decision revoke", order.id.clone()),
+            Request::Claim(request) => ("decision claim", request.id.clone()),
+            Request::Release(request) => ("decision release", request.id.clone()),
+            Request::Revoke(request) => ("decision revoke", request.id.clone()),
             // Our own program has asked whether a person trusts what is to be run. The plan says
             // nothing of that: anybody else could write any command into it.
             Request::RunPipeline(run) if !process.is_some_and(caller::is_our_program) => {
                 ("pipeline run", run.plan.name.clone())
             }
-            Request::ResumePipeline(order) => ("pipeline resume", order.id.clone()),
+            Request::ResumePipeline(request) => ("pipeline resume", request.id.clone()),
             Request::Send(send) => ("agent send", send.agent.clone()),
             _ => return None,
         };
@@ -195,8 +195,8 @@ impl Core {
             let hint = Some("leave out --again".to_owned());
             return Response::Refused(Refusal { hint, ..refused });
         }
-        let happening = Happening::DecisionResolved(resolution.clone());
-        if self.commit(vec![EntryKind::Happened(Box::new(happening))]).is_ok() {
+        let event = BusEvent::DecisionResolved(resolution.clone());
+        if self.commit(vec![EntryKind::Happened(Box::new(event))]).is_ok() {
             Response::Resolved(Box::new(resolution))
         } else {
             self.cannot_store()
@@ -226,29 +226,29 @@ impl Core {
         one_of(self.state.inquiries.iter().filter(is_meant).collect(), text)
     }
 
-    fn claim(&mut self, order: &ClaimOrder, process: Option<CallerProcess>) -> Response {
-        self.order_about(order, process, Happening::DecisionClaimed)
+    fn claim(&mut self, request: &ClaimRequest, process: Option<CallerProcess>) -> Response {
+        self.change_claim(request, process, BusEvent::DecisionClaimed)
     }
 
-    fn release(&mut self, order: &ClaimOrder, process: Option<CallerProcess>) -> Response {
-        if let Ok(held) = self.find_decision(&order.id)
+    fn release(&mut self, request: &ClaimRequest, process: Option<CallerProcess>) -> Response {
+        if let Ok(held) = self.find_decision(&request.id)
             && held.resolution.is_none()
             && held.claimed.is_none()
         {
             let why = format!("nobody has claimed decision {}", held.inquiry.id);
             return Response::Refused(refusal(RefusalCode::NotNow, &why));
         }
-        self.order_about(order, process, Happening::DecisionReleased)
+        self.change_claim(request, process, BusEvent::DecisionReleased)
     }
 
     /// Stores what a person says of an open decision, and answers with what it is then.
-    fn order_about(
+    fn change_claim(
         &mut self,
-        order: &ClaimOrder,
+        request: &ClaimRequest,
         process: Option<CallerProcess>,
-        happening: fn(Claim) -> Happening,
+        event: fn(Claim) -> BusEvent,
     ) -> Response {
-        let (id, agent) = match self.find_decision(&order.id) {
+        let (id, agent) = match self.find_decision(&request.id) {
             Ok(Held { resolution: Some(made), .. }) => {
                 return refuse(&AnswerError::AlreadyResolved(Box::new(made.clone())));
             }
@@ -256,36 +256,36 @@ impl Core {
             Err(error) => return refuse(&error),
         };
         let at = anyhook_engine::now();
-        let claim = Claim { id: id.clone(), agent, by: order.by.clone(), at, process };
-        if self.commit(vec![EntryKind::Happened(Box::new(happening(claim)))]).is_err() {
+        let claim = Claim { id: id.clone(), agent, by: request.by.clone(), at, process };
+        if self.commit(vec![EntryKind::Happened(Box::new(event(claim)))]).is_err() {
             return self.cannot_store();
         }
         match self.state.inquiries.get(&id) {
             Some(held) => Response::Decision(Box::new(self.decision_view(held))),
-            None => refuse(&AnswerError::Unknown(order.id.clone())),
+            None => refuse(&AnswerError::Unknown(request.id.clone())),
         }
     }
 
-    fn revoke(&mut self, order: &ClaimOrder, process: Option<CallerProcess>) -> Response {
+    fn revoke(&mut self, request: &ClaimRequest, process: Option<CallerProcess>) -> Response {
         let all = self.state.inquiries.standing();
-        let standing = match find_by_prefix(&order.id, all, |standing| standing.id.as_str()) {
+        let standing = match find_by_prefix(&request.id, all, |standing| standing.id.as_str()) {
             Found::One(standing) => standing.clone(),
             Found::Nothing => {
-                let why = format!("no standing answer follows from a decision `{}`", order.id);
+                let why = format!("no standing answer follows from a decision `{}`", request.id);
                 let hint = Some("anyhook decision list --standing".to_owned());
                 let refused = refusal(RefusalCode::Unknown, &why);
                 return Response::Refused(Refusal { hint, ..refused });
             }
             Found::Several(all) => {
                 let ids = all.iter().map(|standing| &standing.id);
-                return refuse(&AnswerError::ambiguous(&order.id, ids));
+                return refuse(&AnswerError::ambiguous(&request.id, ids));
             }
         };
         let (id, agent) = (standing.id.clone(), standing.agent.clone());
         let at = anyhook_engine::now();
-        let claim = Claim { id, agent, by: order.by.clone(), at, process };
-        let happening = Happening::DecisionRevoked(claim);
-        if self.commit(vec![EntryKind::Happened(Box::new(happening))]).is_err() {
+        let claim = Claim { id, agent, by: request.by.clone(), at, process };
+        let event = BusEvent::DecisionRevoked(claim);
+        if self.commit(vec![EntryKind::Happened(Box::new(event))]).is_err() {
             return self.cannot_store();
         }
         Response::Standing(vec![standing])
@@ -328,8 +328,8 @@ impl Core {
             return Response::Refused(Refusal { hint, ..refused });
         }
         let renamed = bus::AgentRenamed { agent: id.clone(), name, by };
-        let happening = Happening::AgentRenamed(renamed);
-        if self.commit(vec![EntryKind::Happened(Box::new(happening))]).is_err() {
+        let event = BusEvent::AgentRenamed(renamed);
+        if self.commit(vec![EntryKind::Happened(Box::new(event))]).is_err() {
             return self.cannot_store();
         }
         Response::Agents(self.agents().into_iter().filter(|agent| agent.id == id).collect())
@@ -381,12 +381,12 @@ impl Core {
         }
         if is_new {
             let is_gate = inquiry.kind == InquiryKind::Gate;
-            let mut happened = vec![Happening::DecisionCreated(inquiry)];
+            let mut happened = vec![BusEvent::DecisionCreated(inquiry)];
             // A gate is about no agent: nobody is at a prompt.
             if !is_gate {
                 let prompt_type = prompt_type(&report);
                 report.asks = true;
-                happened.push(Happening::AgentPrompt(bus::AgentPrompt { report, prompt_type }));
+                happened.push(BusEvent::AgentPrompt(bus::AgentPrompt { report, prompt_type }));
             }
             let batch =
                 happened.into_iter().map(|one| EntryKind::Happened(Box::new(one))).collect();
@@ -419,8 +419,8 @@ impl Core {
             ..ended
         };
         let happened = [
-            Happening::DecisionCreated(inquiry.clone()),
-            Happening::DecisionResolved(resolution.clone()),
+            BusEvent::DecisionCreated(inquiry.clone()),
+            BusEvent::DecisionResolved(resolution.clone()),
         ];
         let batch = happened.map(|one| EntryKind::Happened(Box::new(one))).into();
         Some(match self.commit(batch) {

@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::claim::Claim;
-use super::{Job, Surroundings, bell, command, desktop, webhook, words};
+use super::{NoticeJob, Surroundings, bell, command, desktop, webhook, words};
 
 /// Taking an answer is a short call to the daemon.
 const RESOLVE_WITHIN: Duration = Duration::from_secs(30);
@@ -29,11 +29,11 @@ pub enum Delivery {
 
 /// Delivers a notice, unless somebody else has claimed it. Ends when every way was tried and, if
 /// the desktop shows buttons, one of them was pressed or nobody waits for that any more.
-pub fn deliver(job: Job, surroundings: &Surroundings) -> io::Result<Delivery> {
+pub fn deliver(job: NoticeJob, surroundings: &Surroundings) -> io::Result<Delivery> {
     let Some(mut claim) = Claim::make(&job.folder, &job.notice, now())? else {
         return Ok(Delivery::Claimed);
     };
-    let job = Job { notice: words::made_fit(job.notice), ..job };
+    let job = NoticeJob { notice: words::made_fit(job.notice), ..job };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let result = runtime.block_on(go(&mut claim, Arc::new(job), surroundings.bus.clone()));
     // A name that is still being resolved is not waited for.
@@ -41,7 +41,7 @@ pub fn deliver(job: Job, surroundings: &Surroundings) -> io::Result<Delivery> {
     result.map(|()| Delivery::Tried(Box::new(claim.into_outcome())))
 }
 
-async fn go(claim: &mut Claim, job: Arc<Job>, bus: Option<String>) -> io::Result<()> {
+async fn go(claim: &mut Claim, job: Arc<NoticeJob>, bus: Option<String>) -> io::Result<()> {
     let mut ways = start(&job);
     let mut answering = None;
     if job.settings.desktop {
@@ -73,7 +73,7 @@ async fn go(claim: &mut Claim, job: Arc<Job>, bus: Option<String>) -> io::Result
 }
 
 /// Starts every way but the desktop.
-fn start(job: &Arc<Job>) -> Vec<(Way, JoinHandle<Option<WayOutcome>>)> {
+fn start(job: &Arc<NoticeJob>) -> Vec<(Way, JoinHandle<Option<WayOutcome>>)> {
     let settings = &job.settings;
     let limit = settings.timeout();
     let mut ways = Vec::new();
@@ -98,7 +98,7 @@ fn start(job: &Arc<Job>) -> Vec<(Way, JoinHandle<Option<WayOutcome>>)> {
 
 /// Shows the notice on the desktop, tells what became of that, and takes the answer.
 async fn show(
-    job: &Job,
+    job: &NoticeJob,
     bus: Option<&str>,
     tell: oneshot::Sender<WayOutcome>,
 ) -> Option<NoticeAnswer> {

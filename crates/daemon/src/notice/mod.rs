@@ -42,7 +42,7 @@ pub const ARGUMENT: &str = "__notice";
 
 /// One notice to deliver.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Job {
+pub struct NoticeJob {
     /// The notice.
     pub notice: Notice,
     /// How.
@@ -66,7 +66,7 @@ pub fn folder(state: &Path) -> PathBuf {
 }
 
 /// Starts a process of ours that delivers the notice. Does not wait.
-pub fn launch(binary: &Path, job: &Job) -> io::Result<()> {
+pub fn launch(binary: &Path, job: &NoticeJob) -> io::Result<()> {
     let mut file = detached::scratch_file()?;
     serde_json::to_writer(io::BufWriter::new(&mut file), job)?;
     file.rewind()?;
@@ -90,6 +90,6 @@ pub fn run(mut input: impl Read, surroundings: &Surroundings) -> io::Result<Deli
     process::keep_exit_codes();
     let mut text = Vec::new();
     input.read_to_end(&mut text)?;
-    let job: Job = serde_json::from_slice(&text)?;
+    let job: NoticeJob = serde_json::from_slice(&text)?;
     deliver(job, surroundings)
 }

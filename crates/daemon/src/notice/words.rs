@@ -277,7 +277,7 @@ fn body(parts: &[Option<String>]) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use anyhook_flow::agents::Agents;
-    use anyhook_model::Happening;
+    use anyhook_model::BusEvent;
     use anyhook_model::RecordId;
     use anyhook_model::inquiry::Choice;
     use serde_json::{Value, json};
@@ -311,9 +311,9 @@ pub(crate) mod tests {
         event["project"] = "/home/me/shop".into();
         event["source"] = "hook".into();
         event["at"] = "2026-01-01T00:00:00Z".into();
-        let happening: Happening = serde_json::from_value(event).unwrap();
+        let event: BusEvent = serde_json::from_value(event).unwrap();
         let mut agents = Agents::default();
-        agents.hear(&happening, "2026-01-01T00:00:00Z".parse().unwrap());
+        agents.hear(&event, "2026-01-01T00:00:00Z".parse().unwrap());
         agents.get("claude-code:s1").unwrap().clone()
     }
 

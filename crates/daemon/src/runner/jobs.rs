@@ -14,11 +14,11 @@ use std::path::PathBuf;
 use std::thread;
 
 use anyhook_flow::monitor::Dropped;
-use anyhook_flow::pipeline::{JobRequest, JobResult, JobWork};
+use anyhook_flow::pipeline::{JobContext, JobResult, JobWork};
 use anyhook_flow::{EntryKind, JobId};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::core::Input;
+use crate::core::CoreMessage;
 use crate::faults;
 use crate::session::Session;
 
@@ -35,7 +35,7 @@ pub struct JobRunner {
     /// The home folder, where agents' settings are.
     pub home: Option<PathBuf>,
     /// Where the loop is told.
-    pub inputs: mpsc::Sender<Input>,
+    pub messages: mpsc::Sender<CoreMessage>,
 }
 
 impl JobRunner {
@@ -55,31 +55,31 @@ impl JobRunner {
     }
 
     /// Runs a job in the background.
-    pub fn start(&self, request: JobRequest) -> std::io::Result<()> {
+    pub fn start(&self, context: JobContext) -> std::io::Result<()> {
         let runner = self.clone();
-        let thread = thread::Builder::new().name(format!("job {}", request.job.number));
+        let thread = thread::Builder::new().name(format!("job {}", context.job.number));
         thread.spawn(move || {
-            let result = runner.run(&request);
+            let result = runner.run(&context);
             faults::point("pipelines.job.done");
-            runner.tell(request.id(), result);
+            runner.tell(context.id(), result);
         })?;
         Ok(())
     }
 
-    fn run(&self, request: &JobRequest) -> JobResult {
-        match &request.job.work {
-            JobWork::MakeWorkspace => self.make_workspace(request),
-            JobWork::RemoveWorkspace => self.remove_workspace(request),
-            JobWork::Shell => self.run_shell(request),
-            JobWork::Gate { run, timeout_ms, .. } => self.run_gate(request, run, *timeout_ms),
-            JobWork::Agent { .. } => self.run_agent(request),
-            JobWork::Nudge { rest, message } => self.nudge(request, *rest, message),
+    fn run(&self, context: &JobContext) -> JobResult {
+        match &context.job.work {
+            JobWork::MakeWorkspace => self.make_workspace(context),
+            JobWork::RemoveWorkspace => self.remove_workspace(context),
+            JobWork::Shell => self.run_shell(context),
+            JobWork::Gate { run, timeout_ms, .. } => self.run_gate(context, run, *timeout_ms),
+            JobWork::Agent { .. } => self.run_agent(context),
+            JobWork::Nudge { rest, message } => self.nudge(context, *rest, message),
             JobWork::Answer { rest, allow, about, prompt, choose } => {
                 let wanted = choose.as_deref().map_or(Wanted::of(*allow), Wanted::Option);
-                self.answer(request, *rest, wanted, (about.as_deref(), *prompt))
+                self.answer(context, *rest, wanted, (about.as_deref(), *prompt))
             }
-            JobWork::Prompt { message } => self.type_prompt(request, message),
-            JobWork::End { .. } => self.end(request),
+            JobWork::Prompt { message } => self.type_prompt(context, message),
+            JobWork::End { .. } => self.end(context),
         }
     }
 
@@ -87,16 +87,16 @@ impl JobRunner {
     fn tell(&self, job: JobId, result: JobResult) {
         let JobId { pipeline, number: job } = job;
         // A loop that has ended asks for the job again when it comes back.
-        let done = Input::Done(EntryKind::Job { pipeline, job, result });
-        let _ = self.inputs.blocking_send(done);
+        let done = CoreMessage::Done(EntryKind::Job { pipeline, job, result });
+        let _ = self.messages.blocking_send(done);
     }
 
     /// Asks the loop, which has just read the journal, whether an agent still is at a prompt.
-    fn still_at_prompt(&self, request: &JobRequest, rest: u64) -> Result<(), JobResult> {
+    fn still_at_prompt(&self, context: &JobContext, rest: u64) -> Result<(), JobResult> {
         let (answer, answered) = oneshot::channel();
-        let asked = Input::StillAtPrompt(request.plan.id.clone(), rest, answer);
+        let asked = CoreMessage::StillAtPrompt(context.plan.id.clone(), rest, answer);
         let obsolete = |why: &str| JobResult::Obsolete { why: why.to_owned() };
-        self.inputs.blocking_send(asked).map_err(|_| obsolete("the daemon ends"))?;
+        self.messages.blocking_send(asked).map_err(|_| obsolete("the daemon ends"))?;
         match answered.blocking_recv() {
             Ok(Ok(())) => Ok(()),
             Ok(Err(dropped)) => Err(obsolete(dropped.words())),

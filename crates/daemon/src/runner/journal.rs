@@ -1,11 +1,11 @@
 //! Decisions and refused requests, written to the journal.
 
 use anyhook_flow::{State, inquiries};
-use anyhook_hosts::happening;
-use anyhook_model::{Happening, Record, Resolution};
+use anyhook_hosts::bus_event;
+use anyhook_model::{BusEvent, Record, Resolution};
 
 use super::{NotDone, Runner, Tools};
-use crate::core::Input;
+use crate::core::CoreMessage;
 use crate::faults;
 
 impl Runner {
@@ -21,9 +21,9 @@ impl Runner {
 
 /// Writes a decision down. That it is there is known by reading it.
 fn write(tools: &Tools, resolution: &Resolution) {
-    faults::point("doer.journal.begun");
-    let happening = Happening::DecisionResolved(resolution.clone());
-    let mut record = happening::record(anyhook_engine::new_id(), resolution.at, &happening);
+    faults::point("runner.journal.begun");
+    let event = BusEvent::DecisionResolved(resolution.clone());
+    let mut record = bus_event::record(anyhook_engine::new_id(), resolution.at, &event);
     record.about = Some(inquiries::ended(resolution));
     record.agent_id = Some(resolution.agent.clone());
     if let Err(error) = tools.engine.journal(vec![record]) {
@@ -31,8 +31,8 @@ fn write(tools: &Tools, resolution: &Resolution) {
         tools.not_done(NotDone::JournalLine(resolution.id.clone()));
         return;
     }
-    faults::point("doer.journal.written");
-    tools.tell(Input::Grown);
+    faults::point("runner.journal.written");
+    tools.tell(CoreMessage::Grown);
 }
 
 /// Writes down that a request was refused.

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!           ┌──▶ journal lines: one thread, in order ──▶ found when the journal is read ──┐
-//!  outbox ──┼──▶ jobs: a thread each                 ──▶ `Input::Done`                  ──┼─▶ entry
-//!           └──▶ notices: a process each             ──▶ `Input::Done`                  ──┘
+//!  outbox ──┼──▶ jobs: a thread each                 ──▶ `CoreMessage::Done`            ──┼─▶ entry
+//!           └──▶ notices: a process each             ──▶ `CoreMessage::Done`            ──┘
 //! ```
 //!
 //! An item stays in the outbox until the entry is stored that says it is done; what is under way is
@@ -25,9 +25,9 @@ use anyhook_engine::Engine;
 use anyhook_engine::settings::NotifySettings;
 use anyhook_flow::{EntryKind, JobId, NoticeName, State};
 use anyhook_model::{ProcessName, Record, RecordId};
-use tokio::sync::mpsc as inputs;
+use tokio::sync::mpsc;
 
-use crate::core::Input;
+use crate::core::CoreMessage;
 use crate::processes::Processes;
 use crate::{faults, gates};
 use instructions::InstructionFiles;
@@ -49,7 +49,7 @@ pub struct Tools {
     /// What writes the journal.
     pub engine: Engine,
     /// Where the loop is told.
-    pub inputs: inputs::Sender<Input>,
+    pub messages: mpsc::Sender<CoreMessage>,
 }
 
 /// Something the background thread does.
@@ -113,9 +113,9 @@ impl Runner {
             if self.under_way.jobs.contains(&id) {
                 continue;
             }
-            let Some(request) = state.job_request(&id) else { continue };
+            let Some(context) = state.job_context(&id) else { continue };
             faults::point("core.job.asked");
-            match self.jobs.start(request) {
+            match self.jobs.start(context) {
                 Ok(()) => drop(self.under_way.jobs.insert(id)),
                 Err(error) => {
                     let JobId { pipeline, number } = id;
@@ -204,11 +204,11 @@ impl Tools {
     /// Tells the loop that an item could not be done, after a rest.
     fn not_done(&self, item: NotDone) {
         thread::sleep(TRY_AGAIN);
-        self.tell(Input::NotDone(item));
+        self.tell(CoreMessage::NotDone(item));
     }
 
     /// Tells the loop something. One that has ended knows it from its state when it comes back.
-    fn tell(&self, input: Input) {
-        let _ = self.inputs.blocking_send(input);
+    fn tell(&self, message: CoreMessage) {
+        let _ = self.messages.blocking_send(message);
     }
 }

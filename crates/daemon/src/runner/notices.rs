@@ -6,7 +6,7 @@ use anyhook_model::notice::NoticeKind;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Drained, NotDone, Runner, Tools};
-use crate::core::Input;
+use crate::core::CoreMessage;
 use crate::{faults, notice};
 
 /// So many notices may be on their way at once.
@@ -46,8 +46,8 @@ fn is_news(notice: &Notice, now: Timestamp) -> bool {
 }
 
 fn launch(tools: &Tools, name: NoticeName, notice: Notice) {
-    faults::point("doer.notify.begun");
-    let job = notice::Job {
+    faults::point("runner.notify.begun");
+    let job = notice::NoticeJob {
         notice,
         settings: tools.notify.clone(),
         folder: tools.claims.clone(),
@@ -58,6 +58,6 @@ fn launch(tools: &Tools, name: NoticeName, notice: Notice) {
         tools.not_done(NotDone::Notice(name));
         return;
     }
-    faults::point("doer.notify.launched");
-    tools.tell(Input::Done(EntryKind::NoticeLaunched(name)));
+    faults::point("runner.notify.launched");
+    tools.tell(CoreMessage::Done(EntryKind::NoticeLaunched(name)));
 }

@@ -25,7 +25,7 @@ use std::sync::mpsc::SyncSender;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use anyhook_model::Happening;
+use anyhook_model::BusEvent;
 
 use bell::Bell;
 use follower::Follower;
@@ -37,7 +37,7 @@ pub use position::{LogPosition, LogPositions};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Watched {
     /// What the agent does.
-    pub report: Happening,
+    pub report: BusEvent,
     /// The position behind it.
     pub position: LogPosition,
 }

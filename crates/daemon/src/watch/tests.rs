@@ -157,8 +157,8 @@ impl Scene {
         assert_eq!(report.agent, format!("{}:{}", report.host.as_ref()?, report.session.as_ref()?));
         assert!(Path::new(report.log.as_ref()?).starts_with(self.home.path()));
         let word = match &watched.report {
-            Happening::AgentPrompt(prompt) => format!("prompt({})", prompt.prompt_type.name()),
-            Happening::AgentFailed(failed) => format!("failed({})", failed.kind.name()),
+            BusEvent::AgentPrompt(prompt) => format!("prompt({})", prompt.prompt_type.name()),
+            BusEvent::AgentFailed(failed) => format!("failed({})", failed.kind.name()),
             other => other.type_name().trim_start_matches("agent:").to_owned(),
         };
         self.told.entry(report.agent.clone()).or_default().push(word);
@@ -248,7 +248,7 @@ fn a_report_tells_all_there_is() {
     assert_eq!(report.at, Some("2026-11-16T02:56:09.699Z".parse().unwrap()));
     let path = scene.path(place(host, log, session));
     assert_eq!(report.log.as_deref(), path.to_str());
-    let Happening::AgentFailed(failed) = &told[1].report else { panic!("{told:#?}") };
+    let BusEvent::AgentFailed(failed) = &told[1].report else { panic!("{told:#?}") };
     assert!(failed.message.as_ref().unwrap().contains("401 Unauthorized"), "{failed:?}");
 }
 

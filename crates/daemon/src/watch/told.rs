@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhook_hosts::log::{Doing, LogSays};
 use anyhook_model::agent::agent_id;
 use anyhook_model::bus::{AgentFailed, AgentPrompt, AgentReport};
-use anyhook_model::{Happening, Source};
+use anyhook_model::{BusEvent, Source};
 
 use super::Watched;
 use super::bell::Bell;
@@ -50,7 +50,7 @@ impl Outlet {
     }
 }
 
-fn report(host: Host, says: LogSays, position: &LogPosition) -> Option<Happening> {
+fn report(host: Host, says: LogSays, position: &LogPosition) -> Option<BusEvent> {
     let session = position.state.session.clone()?;
     let report = AgentReport {
         agent: agent_id(host.0.id(), &session),
@@ -64,15 +64,13 @@ fn report(host: Host, says: LogSays, position: &LogPosition) -> Option<Happening
         ..AgentReport::default()
     };
     Some(match says.doing {
-        Doing::Working => Happening::AgentWorking(report),
-        Doing::Idle => Happening::AgentIdle(report),
-        Doing::BrokenOff => Happening::AgentIdle(AgentReport { broken_off: true, ..report }),
-        Doing::Prompting(prompt_type) => {
-            Happening::AgentPrompt(AgentPrompt { report, prompt_type })
-        }
+        Doing::Working => BusEvent::AgentWorking(report),
+        Doing::Idle => BusEvent::AgentIdle(report),
+        Doing::BrokenOff => BusEvent::AgentIdle(AgentReport { broken_off: true, ..report }),
+        Doing::Prompting(prompt_type) => BusEvent::AgentPrompt(AgentPrompt { report, prompt_type }),
         Doing::Failed(kind, message) => {
             let message = Some(message).filter(|message| !message.is_empty());
-            Happening::AgentFailed(AgentFailed { report, kind, message })
+            BusEvent::AgentFailed(AgentFailed { report, kind, message })
         }
     })
 }

@@ -6,9 +6,9 @@ use anyhook_model::Notice;
 use anyhook_model::notice::{Way, WayResult};
 use anyhook_testkit::{wait_until, write};
 
-use super::{Job, SHOWN, delivered, failure, job, only};
+use super::{NoticeJob, SHOWN, delivered, failure, job, only};
 
-fn job_with(scratch: &Path, command: NotifyCommand) -> Job {
+fn job_with(scratch: &Path, command: NotifyCommand) -> NoticeJob {
     let mut job = job(scratch);
     job.settings.command = Some(command);
     job

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use zbus::{OwnedVariant, connection, fdo, interface};
 
-use super::{HOSTILE, Job, SHOWN, delivered, failure, job, only};
+use super::{HOSTILE, NoticeJob, SHOWN, delivered, failure, job, only};
 
 const NAME: &str = "org.freedesktop.Notifications";
 const PATH: &str = "/org/freedesktop/Notifications";
@@ -129,12 +129,12 @@ impl Desktop {
     }
 
     /// Delivers aside, as a process of its own would.
-    fn deliver(&self, job: Job) -> JoinHandle<NoticeOutcome> {
+    fn deliver(&self, job: NoticeJob) -> JoinHandle<NoticeOutcome> {
         let address = self.bus.address.clone();
         thread::spawn(move || delivered(job, Some(&address)))
     }
 
-    fn job(&self, program: &str) -> Job {
+    fn job(&self, program: &str) -> NoticeJob {
         let mut job = job(self.bus.folder.path());
         job.settings.desktop = true;
         job.binary = self.bus.folder.path().join("anyhook");

@@ -9,7 +9,7 @@ mod webhook;
 
 use std::path::{Path, PathBuf};
 
-use anyhook_daemon::notice::{Delivery, Job, Surroundings, deliver, words};
+use anyhook_daemon::notice::{Delivery, NoticeJob, Surroundings, deliver, words};
 use anyhook_engine::settings::NotifySettings;
 use anyhook_model::inquiry::{Choice, Inquiry, InquiryKind};
 use anyhook_model::notice::{NoticeOutcome, Way, WayOutcome, WayResult};
@@ -21,10 +21,10 @@ const HOSTILE: &str = "'\"; $(touch NOW) `touch NOW` <b>&amp;</b>\r\n\u{1b}]0;x\
 const SHOWN: &str = "'\"; $(touch NOW) `touch NOW` <b>&amp;</b> ]0;x %s\\";
 
 /// Returns a job with the hostile notice of a decision and no way to deliver it.
-fn job(scratch: &Path) -> Job {
+fn job(scratch: &Path) -> NoticeJob {
     let settings =
         NotifySettings { desktop: false, timeout_seconds: 60, ..NotifySettings::default() };
-    Job {
+    NoticeJob {
         notice: notice(),
         settings,
         folder: scratch.join("notices"),
@@ -55,7 +55,7 @@ fn notice() -> Notice {
 }
 
 /// Delivers, and returns what became of it, which must be what is written down.
-fn delivered(job: Job, bus: Option<&str>) -> NoticeOutcome {
+fn delivered(job: NoticeJob, bus: Option<&str>) -> NoticeOutcome {
     let folder = job.folder.clone();
     let surroundings = Surroundings { bus: bus.map(str::to_owned) };
     let Delivery::Tried(outcome) = deliver(job, &surroundings).unwrap() else {

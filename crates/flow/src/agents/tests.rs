@@ -11,24 +11,24 @@ fn report(source: Source, at: i64) -> AgentReport {
     AgentReport { agent: "a".to_owned(), source, at: Some(second(at)), ..AgentReport::default() }
 }
 
-fn works(source: Source, at: i64) -> Happening {
-    Happening::AgentWorking(report(source, at))
+fn works(source: Source, at: i64) -> BusEvent {
+    BusEvent::AgentWorking(report(source, at))
 }
 
-fn idle(source: Source, at: i64) -> Happening {
-    Happening::AgentIdle(report(source, at))
+fn idle(source: Source, at: i64) -> BusEvent {
+    BusEvent::AgentIdle(report(source, at))
 }
 
-fn prompt(source: Source, at: i64, prompt_type: PromptType) -> Happening {
-    Happening::AgentPrompt(AgentPrompt { report: report(source, at), prompt_type })
+fn prompt(source: Source, at: i64, prompt_type: PromptType) -> BusEvent {
+    BusEvent::AgentPrompt(AgentPrompt { report: report(source, at), prompt_type })
 }
 
 /// Returns what the last event did, and the agent after it.
-fn after(happenings: &[Happening]) -> (Heard, Agent) {
+fn after(events: &[BusEvent]) -> (Heard, Agent) {
     let mut agents = Agents::default();
     let mut heard = Heard::Same;
-    for happening in happenings {
-        heard = agents.hear(happening, second(1_000)).unwrap();
+    for event in events {
+        heard = agents.hear(event, second(1_000)).unwrap();
     }
     (heard, agents.get("a").unwrap().clone())
 }
@@ -61,12 +61,12 @@ fn what_it_did_is_over_when_it_is_idle_whoever_tells() {
     let mut call = report(Source::Hook, 1);
     call.tool = Some("Shell".to_owned());
     call.about = Some("make".to_owned());
-    let begun = Happening::AgentWorking(call);
+    let begun = BusEvent::AgentWorking(call);
     for source in [Source::Hook, Source::Notification, Source::Log] {
         let (_, agent) = after(&[begun.clone(), idle(source, 9)]);
         assert_eq!((agent.tool, agent.about, agent.call), (None, None, None), "{source:?}");
     }
-    let (_, agent) = after(&[begun.clone(), Happening::AgentGone(report(Source::Process, 9))]);
+    let (_, agent) = after(&[begun.clone(), BusEvent::AgentGone(report(Source::Process, 9))]);
     assert_eq!((agent.tool, agent.about), (None, None));
     let (_, agent) = after(&[begun, works(Source::Log, 9)]);
     assert_eq!(agent.about.as_deref(), Some("make"), "a log that says less keeps what is known");
@@ -81,21 +81,21 @@ fn the_answer_to_one_prompt_is_not_that_to_another() {
     };
     let asks = |call: &str, at| {
         let prompt_type = PromptType::Permission;
-        Happening::AgentPrompt(AgentPrompt { report: of_call(call, at), prompt_type })
+        BusEvent::AgentPrompt(AgentPrompt { report: of_call(call, at), prompt_type })
     };
     let both = [works(Source::Hook, 1), asks("one", 2), asks("two", 3)];
     let at_prompt = AgentState::Prompting(PromptType::Permission);
     // The record of the first question, with its answer, and what the host tells of that.
-    let answered = Happening::AgentWorking(of_call("one", 2));
-    let replied = Happening::AgentWorking(AgentReport { call_ended: true, ..of_call("one", 4) });
-    for happening in [answered, replied] {
-        let (heard, agent) = after(&[&both[..], &[happening]].concat());
+    let answered = BusEvent::AgentWorking(of_call("one", 2));
+    let replied = BusEvent::AgentWorking(AgentReport { call_ended: true, ..of_call("one", 4) });
+    for event in [answered, replied] {
+        let (heard, agent) = after(&[&both[..], &[event]].concat());
         assert_eq!((heard, agent.state), (Heard::Dropped(Why::Outranked), at_prompt));
     }
-    let replied = Happening::AgentWorking(AgentReport { call_ended: true, ..of_call("two", 4) });
+    let replied = BusEvent::AgentWorking(AgentReport { call_ended: true, ..of_call("two", 4) });
     let (_, agent) = after(&[&both[..], &[replied]].concat());
     assert_eq!(agent.state, AgentState::Working);
-    let (_, agent) = after(&[&both[..], &[Happening::AgentWorking(of_call("three", 4))]].concat());
+    let (_, agent) = after(&[&both[..], &[BusEvent::AgentWorking(of_call("three", 4))]].concat());
     assert_eq!(agent.state, AgentState::Working, "it went on");
 }
 
@@ -123,7 +123,7 @@ fn a_prompt_outranks_second_hand_idleness_and_ends_with_the_turn() {
 
 #[test]
 fn a_guess_does_not_count_where_hooks_will_tell() {
-    let likely = || Happening::AgentIdle(AgentReport { likely: true, ..report(Source::Log, 3) });
+    let likely = || BusEvent::AgentIdle(AgentReport { likely: true, ..report(Source::Log, 3) });
     let (heard, agent) = after(&[works(Source::Hook, 1), likely()]);
     assert_eq!((heard, agent.state), (Heard::Dropped(Why::Unsure), AgentState::Working));
     let (_, agent) = after(&[works(Source::Log, 1), likely()]);
@@ -136,7 +136,7 @@ fn a_guess_does_not_count_where_hooks_will_tell() {
 fn a_turn_that_a_person_broke_off_leaves_no_prompt() {
     let asks = prompt(Source::Hook, 2, PromptType::Permission);
     let report = AgentReport { broken_off: true, ..report(Source::Log, 3) };
-    let (heard, agent) = after(&[works(Source::Hook, 1), asks, Happening::AgentIdle(report)]);
+    let (heard, agent) = after(&[works(Source::Hook, 1), asks, BusEvent::AgentIdle(report)]);
     assert_eq!((heard, agent.state), (Heard::Changed, AgentState::Idle));
 }
 
@@ -163,7 +163,7 @@ fn a_prompt_told_of_again_is_the_same() {
     let mut other = report(Source::Hook, 20);
     other.about = Some("another call".to_owned());
     let other = AgentPrompt { report: other, prompt_type: PromptType::Permission };
-    let (heard, agent) = after(&[permission(Source::Hook, 2), Happening::AgentPrompt(other)]);
+    let (heard, agent) = after(&[permission(Source::Hook, 2), BusEvent::AgentPrompt(other)]);
     assert_eq!((heard, agent.rest()), (Heard::Changed, Some(2)), "another call is another prompt");
 }
 
@@ -175,15 +175,15 @@ fn a_call_that_ends_beside_a_prompt_does_not_end_it() {
     };
     let asks = |call| {
         let prompt_type = PromptType::Permission;
-        Happening::AgentPrompt(AgentPrompt { report: of_call(call, 2, false), prompt_type })
+        BusEvent::AgentPrompt(AgentPrompt { report: of_call(call, 2, false), prompt_type })
     };
-    let ended = |call| Happening::AgentWorking(of_call(call, 3, true));
+    let ended = |call| BusEvent::AgentWorking(of_call(call, 3, true));
     let (heard, agent) = after(&[works(Source::Hook, 1), asks("one"), ended("other")]);
     assert_eq!(heard, Heard::Dropped(Why::Outranked));
     assert_eq!(agent.state, AgentState::Prompting(PromptType::Permission));
     let (_, agent) = after(&[works(Source::Hook, 1), asks("one"), ended("one")]);
     assert_eq!(agent.state, AgentState::Working);
-    let begins = Happening::AgentWorking(of_call("other", 3, false));
+    let begins = BusEvent::AgentWorking(of_call("other", 3, false));
     let (_, agent) = after(&[works(Source::Hook, 1), asks("one"), begins]);
     assert_eq!(agent.state, AgentState::Working, "the next call begins: somebody answered");
 }
@@ -192,7 +192,7 @@ fn a_call_that_ends_beside_a_prompt_does_not_end_it() {
 fn a_tool_is_named_while_it_runs() {
     let of_shell = |at, call_ended| {
         let tool = Some("Shell".to_owned());
-        Happening::AgentWorking(AgentReport { tool, call_ended, ..report(Source::Hook, at) })
+        BusEvent::AgentWorking(AgentReport { tool, call_ended, ..report(Source::Hook, at) })
     };
     let (_, agent) = after(&[of_shell(1, false)]);
     assert_eq!(agent.tool.as_deref(), Some("Shell"));
@@ -207,19 +207,19 @@ fn another_subagent_does_not_end_a_prompt() {
         AgentReport { subagent, ..report(Source::Hook, at) }
     };
     let prompt_type = PromptType::Permission;
-    let asks = Happening::AgentPrompt(AgentPrompt { report: of("one", 2), prompt_type });
+    let asks = BusEvent::AgentPrompt(AgentPrompt { report: of("one", 2), prompt_type });
     let (heard, agent) =
-        after(&[works(Source::Hook, 1), asks.clone(), Happening::AgentWorking(of("two", 3))]);
+        after(&[works(Source::Hook, 1), asks.clone(), BusEvent::AgentWorking(of("two", 3))]);
     assert_eq!(heard, Heard::Dropped(Why::Outranked));
     assert_eq!(agent.state, AgentState::Prompting(PromptType::Permission));
-    let (_, agent) = after(&[works(Source::Hook, 1), asks, Happening::AgentWorking(of("one", 3))]);
+    let (_, agent) = after(&[works(Source::Hook, 1), asks, BusEvent::AgentWorking(of("one", 3))]);
     assert_eq!(agent.state, AgentState::Working);
 }
 
 #[test]
 fn a_clock_that_goes_back_keeps_nobody_from_beginning_anew() {
-    let exited = Happening::AgentExited(report(Source::Hook, 100));
-    let (_, agent) = after(&[exited.clone(), Happening::AgentInput(report(Source::Hook, 50))]);
+    let exited = BusEvent::AgentExited(report(Source::Hook, 100));
+    let (_, agent) = after(&[exited.clone(), BusEvent::AgentInput(report(Source::Hook, 50))]);
     assert_eq!(agent.state, AgentState::Working);
     let (heard, _) = after(&[exited, works(Source::Hook, 50)]);
     assert_eq!(heard, Heard::Dropped(Why::Late));
@@ -234,7 +234,7 @@ fn a_prompt_of_type_idle_is_idleness() {
 
 #[test]
 fn an_agent_that_is_over_comes_back_by_its_host_alone() {
-    let gone = Happening::AgentGone(report(Source::Process, 3));
+    let gone = BusEvent::AgentGone(report(Source::Process, 3));
     let (_, agent) = after(&[works(Source::Hook, 1), gone.clone()]);
     assert_eq!((agent.state, agent.source), (AgentState::Gone, Source::Process));
     let (heard, _) = after(&[works(Source::Hook, 1), gone.clone(), idle(Source::Notification, 9)]);
@@ -245,8 +245,8 @@ fn an_agent_that_is_over_comes_back_by_its_host_alone() {
 
 #[test]
 fn an_orderly_end_is_not_made_a_disorderly_one() {
-    let exited = Happening::AgentExited(report(Source::Hook, 2));
-    let (heard, agent) = after(&[exited, Happening::AgentGone(report(Source::Process, 3))]);
+    let exited = BusEvent::AgentExited(report(Source::Hook, 2));
+    let (heard, agent) = after(&[exited, BusEvent::AgentGone(report(Source::Process, 3))]);
     assert_eq!((heard, agent.state), (Heard::Same, AgentState::Exited));
 }
 
@@ -257,7 +257,7 @@ fn another_process_of_the_same_number_is_not_the_agents() {
     first.process = process(100);
     let mut other = report(Source::Process, 2);
     other.process = process(200);
-    let (heard, _) = after(&[Happening::AgentWorking(first), Happening::AgentGone(other)]);
+    let (heard, _) = after(&[BusEvent::AgentWorking(first), BusEvent::AgentGone(other)]);
     assert_eq!(heard, Heard::Dropped(Why::OtherProcess));
 }
 
@@ -265,21 +265,21 @@ fn another_process_of_the_same_number_is_not_the_agents() {
 fn a_fresh_agent_is_idle_and_rests_not() {
     let mut fresh = report(Source::Hook, 1);
     fresh.fresh = true;
-    let (_, agent) = after(&[Happening::AgentIdle(fresh.clone())]);
+    let (_, agent) = after(&[BusEvent::AgentIdle(fresh.clone())]);
     assert_eq!((agent.state, agent.rest()), (AgentState::Idle, None));
     let (_, agent) =
-        after(&[Happening::AgentIdle(fresh), works(Source::Hook, 2), idle(Source::Hook, 3)]);
+        after(&[BusEvent::AgentIdle(fresh), works(Source::Hook, 2), idle(Source::Hook, 3)]);
     assert_eq!(agent.rest(), Some(1));
 }
 
 #[test]
 fn a_failed_turn_is_a_rest_and_a_signal_is_no_state() {
-    let failed = Happening::AgentFailed(AgentFailed {
+    let failed = BusEvent::AgentFailed(AgentFailed {
         report: report(Source::Hook, 2),
         kind: FailureKind::RateLimited,
         message: None,
     });
-    let signal = Happening::AgentSignal(AgentSignal {
+    let signal = BusEvent::AgentSignal(AgentSignal {
         report: report(Source::Signal, 3),
         ..AgentSignal::default()
     });
@@ -291,8 +291,8 @@ fn a_failed_turn_is_a_rest_and_a_signal_is_no_state() {
     );
 }
 
-fn failed(at: i64) -> Happening {
-    Happening::AgentFailed(AgentFailed {
+fn failed(at: i64) -> BusEvent {
+    BusEvent::AgentFailed(AgentFailed {
         report: report(Source::Hook, at),
         ..AgentFailed::default()
     })
@@ -307,7 +307,7 @@ fn a_failed_turn_outranks_that_it_is_over() {
     }
     let mut fresh = report(Source::Hook, 3);
     fresh.fresh = true;
-    let (_, agent) = after(&[works(Source::Hook, 1), failed(2), Happening::AgentIdle(fresh)]);
+    let (_, agent) = after(&[works(Source::Hook, 1), failed(2), BusEvent::AgentIdle(fresh)]);
     assert_eq!((agent.state, agent.rest()), (AgentState::Idle, None), "it was started again");
 }
 
@@ -315,7 +315,7 @@ fn a_failed_turn_outranks_that_it_is_over() {
 fn a_fresh_agent_that_fails_rests_each_time() {
     let fresh = |at| {
         let report = AgentReport { fresh: true, ..report(Source::Hook, at) };
-        Happening::AgentIdle(report)
+        BusEvent::AgentIdle(report)
     };
     let (_, agent) = after(&[fresh(1), failed(2)]);
     assert_eq!(agent.rest(), Some(1));
@@ -325,7 +325,7 @@ fn a_fresh_agent_that_fails_rests_each_time() {
 
 #[test]
 fn what_happened_before_the_end_brings_nobody_back() {
-    let exited = Happening::AgentExited(report(Source::Hook, 3));
+    let exited = BusEvent::AgentExited(report(Source::Hook, 3));
     let (heard, agent) = after(&[works(Source::Hook, 1), exited, idle(Source::Hook, 2)]);
     assert_eq!((heard, agent.state), (Heard::Dropped(Why::Late), AgentState::Exited));
 }
@@ -336,7 +336,7 @@ fn there_is_room_for_so_many_agents() {
     for number in 0..REMEMBERED + 10 {
         let mut report = report(Source::Hook, i64::try_from(number).unwrap());
         report.agent = format!("agent-{number}");
-        agents.hear(&Happening::AgentWorking(report), second(0));
+        agents.hear(&BusEvent::AgentWorking(report), second(0));
     }
     assert_eq!(agents.len(), REMEMBERED);
     assert!(agents.get("agent-0").is_none(), "the most silent went first");
@@ -351,10 +351,10 @@ fn a_prompt_that_was_answered_on_the_screen_is_not_revived_by_its_late_record() 
     };
     let asks = || {
         let prompt_type = PromptType::Permission;
-        Happening::AgentPrompt(AgentPrompt { report: of_call(2, false), prompt_type })
+        BusEvent::AgentPrompt(AgentPrompt { report: of_call(2, false), prompt_type })
     };
-    let ended = Happening::AgentWorking(of_call(5, true));
-    let begins = |at| Happening::AgentInput(report(Source::Hook, at));
+    let ended = BusEvent::AgentWorking(of_call(5, true));
+    let begins = |at| BusEvent::AgentInput(report(Source::Hook, at));
     for went_on in [
         vec![ended.clone()],
         vec![ended.clone(), idle(Source::Hook, 6)],
@@ -372,15 +372,15 @@ fn a_prompt_that_was_answered_on_the_screen_is_not_revived_by_its_late_record() 
     }
     // The same call again is another prompt.
     let again = AgentPrompt { report: of_call(7, false), prompt_type: PromptType::Permission };
-    let (heard, _) = after(&[asks(), ended, Happening::AgentPrompt(again)]);
+    let (heard, _) = after(&[asks(), ended, BusEvent::AgentPrompt(again)]);
     assert_eq!(heard, Heard::Changed);
     // The end of another call says nothing about this one.
     let other = AgentReport { call: Some("other".to_owned()), ..of_call(5, true) };
-    let (heard, _) = after(&[works(Source::Hook, 1), Happening::AgentWorking(other), asks()]);
+    let (heard, _) = after(&[works(Source::Hook, 1), BusEvent::AgentWorking(other), asks()]);
     assert_eq!(heard, Heard::Changed);
     // Nor does what a subagent does.
     let other = AgentReport { subagent: Some("s".to_owned()), ..report(Source::Hook, 5) };
-    let (heard, _) = after(&[works(Source::Hook, 1), Happening::AgentWorking(other), asks()]);
+    let (heard, _) = after(&[works(Source::Hook, 1), BusEvent::AgentWorking(other), asks()]);
     assert_eq!(heard, Heard::Changed);
 }
 
@@ -390,7 +390,7 @@ fn a_prompt_that_was_answered_on_the_screen_is_not_revived_by_its_late_record() 
 fn a_prompt_that_was_answered_is_not_revived_by_what_was_seen_before() {
     let of_call = |at, call_ended| {
         let call = Some("one".to_owned());
-        Happening::AgentWorking(AgentReport { call, call_ended, ..report(Source::Hook, at) })
+        BusEvent::AgentWorking(AgentReport { call, call_ended, ..report(Source::Hook, at) })
     };
     for source in [Source::Notification, Source::Screen] {
         let seen = |at| prompt(source, at, PromptType::Permission);
@@ -428,13 +428,13 @@ fn a_dialog_that_is_gone_says_nothing_of_what_came_after_it() {
 fn a_prompt_that_is_seen_on_the_screen_is_still_that_of_its_call() {
     let of_call = |at, call_ended| {
         let (call, tool) = (Some("one".to_owned()), Some("Shell".to_owned()));
-        Happening::AgentWorking(AgentReport { call, tool, call_ended, ..report(Source::Hook, at) })
+        BusEvent::AgentWorking(AgentReport { call, tool, call_ended, ..report(Source::Hook, at) })
     };
     let mut seen = report(Source::Screen, 3);
     seen.about = Some("Allow it?".to_owned());
     let seen = AgentPrompt { report: seen, prompt_type: PromptType::Permission };
     let told = prompt(Source::Notification, 2, PromptType::Permission);
-    let story = [of_call(1, false), told, Happening::AgentPrompt(seen)];
+    let story = [of_call(1, false), told, BusEvent::AgentPrompt(seen)];
     let (heard, agent) = after(&story);
     assert_eq!(heard, Heard::Same);
     assert_eq!((agent.about.as_deref(), agent.tool.as_deref()), (Some("Allow it?"), Some("Shell")));
@@ -444,7 +444,7 @@ fn a_prompt_that_is_seen_on_the_screen_is_still_that_of_its_call() {
 
 #[test]
 fn a_late_record_of_a_turn_that_is_over_changes_nothing() {
-    let begins = |at| Happening::AgentInput(report(Source::Hook, at));
+    let begins = |at| BusEvent::AgentInput(report(Source::Hook, at));
     let (heard, agent) = after(&[works(Source::Hook, 1), begins(5), idle(Source::Hook, 4)]);
     assert_eq!((heard, agent.state), (Heard::Dropped(Why::Late), AgentState::Working));
     let (heard, agent) =
@@ -456,7 +456,7 @@ fn a_late_record_of_a_turn_that_is_over_changes_nothing() {
 /// not the agent's doing.
 #[test]
 fn the_log_of_a_rest_that_was_nudged_is_the_same_rest() {
-    let nudge = || Happening::AgentInput(report(Source::Signal, 3));
+    let nudge = || BusEvent::AgentInput(report(Source::Signal, 3));
     let story = [works(Source::Hook, 1), idle(Source::Hook, 2), nudge(), idle(Source::Log, 4)];
     let (heard, agent) = after(&story);
     assert_eq!((heard, agent.state), (Heard::Dropped(Why::SameRest), AgentState::Working));

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gate::Gate;
 use super::visit::{Due, NUDGE, Visit};
-use super::{About, Dropped, Effect, MonitorResult, Ticket};
+use super::{About, Dropped, MonitorAction, MonitorResult, Ticket};
 use crate::agents::Agent;
 use anyhook_model::reaction::Trigger;
 
@@ -32,8 +32,8 @@ impl Visit {
         about: About,
         question: String,
         agent: &Agent,
-    ) -> Vec<Effect> {
-        let mut effects = self.dismiss();
+    ) -> Vec<MonitorAction> {
+        let mut actions = self.dismiss();
         let ticket = self.ticket();
         // An agent that signals does something, whatever it was last seen asking.
         let is_busy = about == About::Signal && matches!(agent.state, AgentState::Prompting(_));
@@ -46,23 +46,23 @@ impl Visit {
             gate: None,
         });
         let options = about.options();
-        effects.push(Effect::Escalate { decision: ticket, about, question, options });
-        effects
+        actions.push(MonitorAction::Escalate { decision: ticket, about, question, options });
+        actions
     }
 
     /// Closes the open decision.
-    pub(super) fn dismiss(&mut self) -> Vec<Effect> {
+    pub(super) fn dismiss(&mut self) -> Vec<MonitorAction> {
         self.signal = None;
         let closed = self.decision.take();
         closed
-            .map(|decision| Effect::DismissDecision { decision: decision.ticket })
+            .map(|decision| MonitorAction::DismissDecision { decision: decision.ticket })
             .into_iter()
             .collect()
     }
 
     /// Closes the open decision if the agent works again by itself, or its turn is over and with it
     /// the prompt that the decision is about.
-    pub(super) fn dismiss_if_it_works(&mut self, agent: &Agent) -> Vec<Effect> {
+    pub(super) fn dismiss_if_it_works(&mut self, agent: &Agent) -> Vec<MonitorAction> {
         let rests = self.rests_by_itself(agent);
         let Some(decision) = &mut self.decision else { return Vec::new() };
         decision.rested |= rests && agent.activity != decision.activity;
@@ -123,29 +123,33 @@ impl Visit {
         let said = message.map(str::to_owned);
         let why = || said.clone().unwrap_or_else(|| format!("a person chose {choice}"));
         match (choice, agent) {
-            ("done" | "skip", _) => Ok(vec![Effect::Advance { why: why() }]),
-            ("fail", _) => Ok(vec![Effect::Fail { why: why() }]),
+            ("done" | "skip", _) => Ok(vec![MonitorAction::Advance { why: why() }]),
+            ("fail", _) => Ok(vec![MonitorAction::Fail { why: why() }]),
             ("retry", _) => match decision.gate {
                 Some(gate) => {
-                    let mut effects = self.run_again(gate)?;
-                    effects.extend(self.catch_up(agent, now));
-                    Ok(effects)
+                    let mut actions = self.run_again(gate)?;
+                    actions.extend(self.catch_up(agent, now));
+                    Ok(actions)
                 }
                 None if agent.is_some_and(is_going_on) => self.catch_up_or_drop(agent, now),
-                None => Ok(vec![Effect::Recover { message: said, append: true }]),
+                None => Ok(vec![MonitorAction::Recover { message: said, append: true }]),
             },
             ("allow" | "deny" | ANSWER, Some(agent)) => {
                 let is_there = matches!(agent.state, AgentState::Prompting(_))
                     && agent.activity == decision.activity;
                 if is_there {
                     let allow = choice != "deny";
-                    return Ok(vec![Effect::Answer { rest: agent.activity, allow, message: said }]);
+                    return Ok(vec![MonitorAction::Answer {
+                        rest: agent.activity,
+                        allow,
+                        message: said,
+                    }]);
                 }
                 self.catch_up_or_drop(Some(agent), now)
             }
             ("attach", _) => {
                 self.leave_be(agent);
-                Ok(vec![Effect::Attach])
+                Ok(vec![MonitorAction::Attach])
             }
             ("nudge", Some(agent)) => {
                 let message = said.unwrap_or_else(|| self.reactions.on_idle.say(NUDGE));
@@ -166,8 +170,8 @@ impl Visit {
 
     /// What was chosen comes too late: the agent does something else.
     fn catch_up_or_drop(&mut self, agent: Option<&Agent>, now: Timestamp) -> MonitorResult {
-        let effects = self.catch_up(agent, now);
-        if effects.is_empty() { Err(Dropped::RestOver) } else { Ok(effects) }
+        let actions = self.catch_up(agent, now);
+        if actions.is_empty() { Err(Dropped::RestOver) } else { Ok(actions) }
     }
 
     /// The present rest is a person's.

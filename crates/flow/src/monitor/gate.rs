@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::visit::{Due, Visit};
-use super::{About, Dropped, Effect, MonitorResult, Ticket};
+use super::{About, Dropped, MonitorAction, MonitorResult, Ticket};
 use crate::agents::Agent;
 use anyhook_model::reaction::{Action, Trigger};
 
@@ -40,16 +40,16 @@ impl Visit {
         let Some(action) = self.gate_action(gate) else { return Err(Dropped::NoGate) };
         let run = action.run.as_deref().unwrap_or_default();
         if exit == Some(0) {
-            let mut effects = self.dismiss();
-            effects.push(Effect::Advance { why: format!("the gate `{run}` succeeded") });
-            return Ok(effects);
+            let mut actions = self.dismiss();
+            actions.push(MonitorAction::Advance { why: format!("the gate `{run}` succeeded") });
+            return Ok(actions);
         }
         let Some(agent) = agent else { return Err(Dropped::UnknownAgent) };
         let is_over = self.due(agent) != Some(gate.due);
         // The agent went on meanwhile: what it does now may have waited for the gate.
-        let effects = if is_over { self.catch_up(Some(agent), now) } else { Vec::new() };
-        if !effects.is_empty() {
-            return Ok(effects);
+        let actions = if is_over { self.catch_up(Some(agent), now) } else { Vec::new() };
+        if !actions.is_empty() {
+            return Ok(actions);
         }
         if self.decision.is_some() {
             return Err(Dropped::Waiting);
@@ -62,11 +62,11 @@ impl Visit {
             "" => format!("the gate `{run}` {how} without any output"),
             end => format!("the gate `{run}` {how}:\n{end}"),
         };
-        let effects = self.escalate(About::Gate, action.say(&own), agent);
+        let actions = self.escalate(About::Gate, action.say(&own), agent);
         if let Some(decision) = &mut self.decision {
             decision.gate = Some(gate);
         }
-        Ok(effects)
+        Ok(actions)
     }
 
     /// Runs a gate again.
@@ -75,7 +75,7 @@ impl Visit {
         let Some(run) = action.run.clone() else { return Err(Dropped::NoGate) };
         let ticket = self.ticket();
         self.gate = Some(Gate { ticket, ..gate });
-        Ok(vec![Effect::RunGate { gate: ticket, run, timeout: action.timeout() }])
+        Ok(vec![MonitorAction::RunGate { gate: ticket, run, timeout: action.timeout() }])
     }
 
     fn gate_action(&self, gate: Gate) -> Option<Action> {

@@ -4,7 +4,7 @@ use anyhook_model::bus::{AgentSignal, SignalKind};
 use jiff::Timestamp;
 
 use super::visit::Visit;
-use super::{About, Dropped, Effect, MonitorResult};
+use super::{About, Dropped, MonitorAction, MonitorResult};
 use crate::agents::Agent;
 use anyhook_model::reaction::{Trigger, Verb};
 
@@ -20,19 +20,19 @@ impl Visit {
         let message = signal.message.as_deref();
         match signal.kind {
             SignalKind::Complete => {
-                let mut effects = self.dismiss();
+                let mut actions = self.dismiss();
                 let why = message.unwrap_or("the agent says that it is done").to_owned();
-                effects.push(Effect::Advance { why });
-                Ok(effects)
+                actions.push(MonitorAction::Advance { why });
+                Ok(actions)
             }
             SignalKind::Escalate => {
                 let question = message.unwrap_or("the agent asks for a person");
                 if self.signal.is_some() && self.asks(question) {
                     return Err(Dropped::Duplicate);
                 }
-                let effects = self.escalate(About::Signal, question.to_owned(), agent);
+                let actions = self.escalate(About::Signal, question.to_owned(), agent);
                 self.signal = Some(SignalKind::Escalate);
-                Ok(effects)
+                Ok(actions)
             }
             SignalKind::Continue => {
                 self.tallies.start_anew();
@@ -49,7 +49,7 @@ impl Visit {
             Verb::Signal if self.signal.is_some() => return Err(Dropped::SignalStored),
             Verb::Signal if self.may_hold() => {
                 self.tallies.count(Trigger::OnStop, 0, &action, now);
-                return Ok(vec![Effect::BlockStop { message: action.say(HELD) }]);
+                return Ok(vec![MonitorAction::BlockStop { message: action.say(HELD) }]);
             }
             _ => self.guard()?,
         }

@@ -23,44 +23,44 @@ fn report(source: Source) -> AgentReport {
     AgentReport { agent: AGENT.to_owned(), source, ..AgentReport::default() }
 }
 
-fn works() -> Happening {
-    Happening::AgentWorking(report(Source::Hook))
+fn works() -> BusEvent {
+    BusEvent::AgentWorking(report(Source::Hook))
 }
 
-fn idle(source: Source) -> Happening {
-    Happening::AgentIdle(report(source))
+fn idle(source: Source) -> BusEvent {
+    BusEvent::AgentIdle(report(source))
 }
 
 /// The agent's host asks the person.
-fn prompt(prompt_type: PromptType) -> Happening {
+fn prompt(prompt_type: PromptType) -> BusEvent {
     let report = AgentReport { asks: true, ..report(Source::Hook) };
-    Happening::AgentPrompt(AgentPrompt { report, prompt_type })
+    BusEvent::AgentPrompt(AgentPrompt { report, prompt_type })
 }
 
 /// The agent calls a tool that asks the person; its host may ask, too.
-fn calls(prompt_type: PromptType) -> Happening {
-    Happening::AgentPrompt(AgentPrompt { report: report(Source::Hook), prompt_type })
+fn calls(prompt_type: PromptType) -> BusEvent {
+    BusEvent::AgentPrompt(AgentPrompt { report: report(Source::Hook), prompt_type })
 }
 
-fn fails(kind: FailureKind) -> Happening {
+fn fails(kind: FailureKind) -> BusEvent {
     let message = Some("429".to_owned());
-    Happening::AgentFailed(AgentFailed { report: report(Source::Hook), kind, message })
+    BusEvent::AgentFailed(AgentFailed { report: report(Source::Hook), kind, message })
 }
 
-fn exits() -> Happening {
-    Happening::AgentExited(report(Source::Hook))
+fn exits() -> BusEvent {
+    BusEvent::AgentExited(report(Source::Hook))
 }
 
-fn stops() -> Happening {
-    Happening::AgentStop(report(Source::Hook))
+fn stops() -> BusEvent {
+    BusEvent::AgentStop(report(Source::Hook))
 }
 
-fn signal(kind: SignalKind, message: &str) -> Happening {
+fn signal(kind: SignalKind, message: &str) -> BusEvent {
     let message = (!message.is_empty()).then(|| message.to_owned());
-    Happening::AgentSignal(AgentSignal { report: report(Source::Signal), kind, message })
+    BusEvent::AgentSignal(AgentSignal { report: report(Source::Signal), kind, message })
 }
 
-fn complete() -> Happening {
+fn complete() -> BusEvent {
     signal(SignalKind::Complete, "")
 }
 
@@ -81,15 +81,15 @@ impl Stage {
     }
 
     /// A second later something happens.
-    fn hear(&mut self, happening: Happening) -> MonitorResult {
+    fn hear(&mut self, event: BusEvent) -> MonitorResult {
         self.now += 1;
-        self.hear_at(happening, self.now)
+        self.hear_at(event, self.now)
     }
 
-    fn hear_at(&mut self, mut happening: Happening, at: i64) -> MonitorResult {
-        happening.report_mut().unwrap().at = Some(second(at));
-        let heard = self.agents.hear(&happening, second(self.now)).unwrap();
-        let reaction = self.monitor.hear(&happening, &self.agents, heard, second(self.now));
+    fn hear_at(&mut self, mut event: BusEvent, at: i64) -> MonitorResult {
+        event.report_mut().unwrap().at = Some(second(at));
+        let heard = self.agents.hear(&event, second(self.now)).unwrap();
+        let reaction = self.monitor.hear(&event, &self.agents, heard, second(self.now));
         // A daemon that is started again goes on where it was.
         let text = serde_json::to_string(&self.monitor).unwrap();
         assert_eq!(serde_json::from_str::<Monitor>(&text).unwrap(), self.monitor);
@@ -97,8 +97,8 @@ impl Stage {
     }
 
     /// As [`Self::hear`] of the last of several.
-    fn hear_all(&mut self, happenings: impl IntoIterator<Item = Happening>) -> MonitorResult {
-        happenings.into_iter().map(|happening| self.hear(happening)).last().unwrap()
+    fn hear_all(&mut self, events: impl IntoIterator<Item = BusEvent>) -> MonitorResult {
+        events.into_iter().map(|event| self.hear(event)).last().unwrap()
     }
 
     fn decide(&mut self, choice: &str) -> MonitorResult {
@@ -116,35 +116,35 @@ impl Stage {
 }
 
 fn nudges(reaction: &MonitorResult) -> bool {
-    matches!(reaction.as_deref().unwrap_or_default(), [Effect::Nudge { .. }])
+    matches!(reaction.as_deref().unwrap_or_default(), [MonitorAction::Nudge { .. }])
 }
 
 fn advances(reaction: &MonitorResult) -> bool {
-    matches!(reaction.as_deref().unwrap_or_default(), [.., Effect::Advance { .. }])
+    matches!(reaction.as_deref().unwrap_or_default(), [.., MonitorAction::Advance { .. }])
 }
 
 fn fails_the_step(reaction: &MonitorResult) -> bool {
-    matches!(reaction.as_deref().unwrap_or_default(), [.., Effect::Fail { .. }])
+    matches!(reaction.as_deref().unwrap_or_default(), [.., MonitorAction::Fail { .. }])
 }
 
 /// What a person is asked about, if that is all that is done.
 fn escalates(reaction: &MonitorResult) -> Option<About> {
     match reaction.as_deref().unwrap_or_default() {
-        [Effect::Escalate { about, .. }] => Some(*about),
+        [MonitorAction::Escalate { about, .. }] => Some(*about),
         _ => None,
     }
 }
 
 fn question(reaction: &MonitorResult) -> &str {
     match reaction.as_deref().unwrap_or_default() {
-        [.., Effect::Escalate { question, .. }] => question,
+        [.., MonitorAction::Escalate { question, .. }] => question,
         _ => panic!("nobody is asked: {reaction:?}"),
     }
 }
 
 fn runs_gate(reaction: &MonitorResult) -> Option<Ticket> {
     match reaction.as_deref().unwrap_or_default() {
-        [Effect::RunGate { gate, .. }] => Some(*gate),
+        [MonitorAction::RunGate { gate, .. }] => Some(*gate),
         _ => None,
     }
 }

@@ -1,14 +1,14 @@
 //! One agent's work on one step.
 
 use anyhook_model::bus::{AgentReport, SignalKind};
-use anyhook_model::{AgentState, Happening, ProcessName, PromptType, Source};
+use anyhook_model::{AgentState, BusEvent, ProcessName, PromptType, Source};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::decide::Decision;
 use super::gate::Gate;
 use super::tally::Tallies;
-use super::{About, Dropped, Effect, MonitorResult, Ticket};
+use super::{About, Dropped, MonitorAction, MonitorResult, Ticket};
 use crate::agents::{Agent, Heard, Why};
 use anyhook_model::reaction::{Action, Reactions, Trigger, Verb};
 
@@ -100,24 +100,24 @@ impl Visit {
 
     pub(super) fn hear(
         &mut self,
-        happening: &Happening,
+        event: &BusEvent,
         report: &AgentReport,
         agent: &Agent,
         heard: Heard,
         now: Timestamp,
     ) -> MonitorResult {
-        if let Happening::AgentSignal(signal) = happening {
+        if let BusEvent::AgentSignal(signal) = event {
             return self.hear_signal(signal, agent);
         }
         if let Heard::Dropped(why) = heard {
             return Err(Dropped::Uncounted(why));
         }
-        if let Happening::AgentFailed(failed) = happening {
+        if let BusEvent::AgentFailed(failed) = event {
             self.failure.clone_from(&failed.message);
         }
         self.follow(agent);
-        let mut effects = self.dismiss_if_it_works(agent);
-        let answer = if matches!(happening, Happening::AgentStop(_)) {
+        let mut actions = self.dismiss_if_it_works(agent);
+        let answer = if matches!(event, BusEvent::AgentStop(_)) {
             self.hear_stop(agent, now)
         } else if self.due(agent).is_some() {
             self.check_run(report, agent, now).and_then(|()| self.consider(agent, now))
@@ -125,11 +125,11 @@ impl Visit {
             Ok(Vec::new())
         };
         match answer {
-            Ok(more) => effects.extend(more),
-            Err(dropped) if effects.is_empty() => return Err(dropped),
+            Ok(more) => actions.extend(more),
+            Err(dropped) if actions.is_empty() => return Err(dropped),
             Err(_) => {}
         }
-        Ok(effects)
+        Ok(actions)
     }
 
     /// Whether an event is about the agent's present run.
@@ -202,7 +202,7 @@ impl Visit {
     }
 
     /// Does what was left while something else came first.
-    pub(super) fn catch_up(&mut self, agent: Option<&Agent>, now: Timestamp) -> Vec<Effect> {
+    pub(super) fn catch_up(&mut self, agent: Option<&Agent>, now: Timestamp) -> Vec<MonitorAction> {
         // What is known may still be of the run before.
         let agent = agent.filter(|agent| agent.since >= self.began);
         agent.map(|agent| self.consider(agent, now).unwrap_or_default()).unwrap_or_default()
@@ -231,7 +231,7 @@ impl Visit {
                 return Err(Dropped::Settling);
             }
             self.waiting = waiting;
-            return Ok(vec![Effect::WaitUntil(until)]);
+            return Ok(vec![MonitorAction::WaitUntil(until)]);
         }
         if is_idle && let Some(message) = self.owed.take() {
             return Ok(self.nudge(due, message));
@@ -252,7 +252,7 @@ impl Visit {
                 return Err(Dropped::CoolingDown);
             }
             self.waiting = waiting;
-            return Ok(vec![Effect::WaitUntil(until)]);
+            return Ok(vec![MonitorAction::WaitUntil(until)]);
         }
         self.tallies.count(due.trigger, rule, &action, now);
         self.mark(due);
@@ -270,27 +270,27 @@ impl Visit {
         Ok(())
     }
 
-    fn act(&mut self, due: Due, rule: usize, action: &Action, agent: &Agent) -> Vec<Effect> {
+    fn act(&mut self, due: Due, rule: usize, action: &Action, agent: &Agent) -> Vec<MonitorAction> {
         let why = self.why(agent);
-        let effect = match (action.verb, &action.run) {
+        let monitor_action = match (action.verb, &action.run) {
             (Verb::Nudge, _) if agent.state == AgentState::Idle => {
                 return self.nudge(due, action.say(NUDGE));
             }
-            (Verb::Done, _) => Effect::Advance { why: action.say(&why) },
-            (Verb::Fail, _) => Effect::Fail { why: action.say(&why) },
+            (Verb::Done, _) => MonitorAction::Advance { why: action.say(&why) },
+            (Verb::Fail, _) => MonitorAction::Fail { why: action.say(&why) },
             (Verb::Gate, Some(run)) => {
                 let gate = self.ticket();
                 self.gate = Some(Gate::new(gate, due, rule));
-                Effect::RunGate { gate, run: run.clone(), timeout: action.timeout() }
+                MonitorAction::RunGate { gate, run: run.clone(), timeout: action.timeout() }
             }
             (Verb::Recover, _) => {
-                Effect::Recover { message: action.message.clone(), append: action.append }
+                MonitorAction::Recover { message: action.message.clone(), append: action.append }
             }
             _ => return self.escalate(about(due.trigger, agent), action.say(&why), agent),
         };
-        let mut effects = self.dismiss();
-        effects.push(effect);
-        effects
+        let mut actions = self.dismiss();
+        actions.push(monitor_action);
+        actions
     }
 
     /// Says what the agent is doing, as the reason for what is done about it.
@@ -307,10 +307,10 @@ impl Visit {
         )
     }
 
-    pub(super) fn nudge(&mut self, due: Due, message: String) -> Vec<Effect> {
+    pub(super) fn nudge(&mut self, due: Due, message: String) -> Vec<MonitorAction> {
         self.mark(due);
         self.nudged = Some(due.rest);
-        vec![Effect::Nudge { rest: due.rest, message }]
+        vec![MonitorAction::Nudge { rest: due.rest, message }]
     }
 
     pub(super) fn may_nudge(&self, agent: Option<&Agent>, rest: u64) -> Result<(), Dropped> {

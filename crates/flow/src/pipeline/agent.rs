@@ -3,20 +3,20 @@
 use anyhook_model::bus::{AgentReport, PipelineReport};
 use anyhook_model::inquiry::{Choice, Ending};
 use anyhook_model::pipeline::Work;
-use anyhook_model::{AgentState, Happening, RecordId, Resolution, Source};
+use anyhook_model::{AgentState, BusEvent, RecordId, Resolution, Source};
 use jiff::Timestamp;
 
 use super::course::words;
 use super::question::{self, Question};
 use super::{AskedAbout, Course, Job, JobResult, JobWork, Pipeline, PipelineEffects};
 use crate::agents::{Agents, Heard};
-use crate::monitor::{About, Effect, MonitorResult};
+use crate::monitor::{About, MonitorAction, MonitorResult};
 
 impl Pipeline {
     /// Takes in an event of one of its agents, after `agents` heard it.
     pub fn hear(
         &mut self,
-        happening: &Happening,
+        event: &BusEvent,
         agents: &Agents,
         heard: Heard,
         now: Timestamp,
@@ -25,43 +25,43 @@ impl Pipeline {
         // What is being left needs nothing more.
         if matches!(self.course, Course::Leaving(_)) {
             let why = "the step is over";
-            self.note_dropped(happening, why, now);
+            self.note_dropped(event, why, now);
             out.dropped = Some(why);
             return out;
         }
-        let reaction = self.monitor.hear(happening, agents, heard, now);
+        let reaction = self.monitor.hear(event, agents, heard, now);
         if let Err(dropped) = &reaction {
-            self.note_dropped(happening, dropped.words(), now);
+            self.note_dropped(event, dropped.words(), now);
         }
-        self.dismiss_dialog_if_over(happening, agents, heard, &mut out);
+        self.dismiss_dialog_if_over(event, agents, heard, &mut out);
         self.follow_monitor(reaction, now, &mut out);
         self.never_wait_for_nothing(now, &mut out);
         out
     }
 
     /// Writes a line about an event of one of its agents that changes nothing.
-    pub fn note_dropped(&mut self, happening: &Happening, why: &str, now: Timestamp) {
-        let Some(report) = happening.report() else { return };
-        let event = happening.type_name();
-        let is_end = matches!(happening, Happening::AgentExited(_) | Happening::AgentGone(_));
+    pub fn note_dropped(&mut self, event: &BusEvent, why: &str, now: Timestamp) {
+        let Some(report) = event.report() else { return };
+        let type_name = event.type_name();
+        let is_end = matches!(event, BusEvent::AgentExited(_) | BusEvent::AgentGone(_));
         if self.monitor.agent() == Some(report.agent.as_str()) {
-            self.note(now, format!("{event} changes nothing: {why}"));
+            self.note(now, format!("{type_name} changes nothing: {why}"));
         } else if !is_end {
             // That the agent of an earlier step ends is how it should be.
-            self.note(now, format!("{event} of {} changes nothing: {why}", report.agent));
+            self.note(now, format!("{type_name} of {} changes nothing: {why}", report.agent));
         }
     }
 
     /// Closes a question about the agent's own dialog once the agent went on: somebody answered there.
     fn dismiss_dialog_if_over(
         &mut self,
-        happening: &Happening,
+        event: &BusEvent,
         agents: &Agents,
         heard: Heard,
         out: &mut PipelineEffects,
     ) {
         let asks = self.question.as_ref().is_some_and(|open| open.about == AskedAbout::Dialog);
-        let agent = happening.report().map(|report| report.agent.as_str());
+        let agent = event.report().map(|report| report.agent.as_str());
         let is_present = agent.is_some() && self.monitor.agent() == agent;
         let goes_on = || {
             let known = agent.and_then(|agent| agents.get(agent));
@@ -82,7 +82,7 @@ impl Pipeline {
     /// A time it waited for is there.
     pub fn timer_fired(&mut self, agents: &Agents, now: Timestamp) -> PipelineEffects {
         let mut out = PipelineEffects::default();
-        out.told.push(Happening::TimerFired(self.report()));
+        out.told.push(BusEvent::TimerFired(self.report()));
         let reaction = self.monitor.timer_fired(agents, now);
         self.follow_monitor(reaction, now, &mut out);
         self.never_wait_for_nothing(now, &mut out);
@@ -108,8 +108,8 @@ impl Pipeline {
                 let message = resolution.message.as_deref();
                 let reaction = self.monitor.decided(agents, ticket, choice, message, now);
                 // The hook process that waits has the answer.
-                let is_answered = |effect: &Effect| {
-                    question.hook_waits && matches!(effect, Effect::Answer { .. })
+                let is_answered = |action: &MonitorAction| {
+                    question.hook_waits && matches!(action, MonitorAction::Answer { .. })
                 };
                 if !reaction.iter().flatten().any(is_answered) {
                     self.follow_monitor(reaction, now, &mut out);
@@ -214,26 +214,26 @@ impl Pipeline {
     ) {
         match reaction {
             Err(dropped) => out.dropped = Some(dropped.words()),
-            Ok(effects) => {
-                for effect in effects {
-                    self.follow_effect(effect, now, out);
+            Ok(actions) => {
+                for action in actions {
+                    self.carry_out(action, now, out);
                 }
             }
         }
     }
 
-    fn follow_effect(&mut self, effect: Effect, now: Timestamp, out: &mut PipelineEffects) {
+    fn carry_out(&mut self, action: MonitorAction, now: Timestamp, out: &mut PipelineEffects) {
         let visit = self.number();
-        match effect {
-            Effect::Nudge { rest, message } => {
+        match action {
+            MonitorAction::Nudge { rest, message } => {
                 self.ask_for(visit, JobWork::Nudge { rest, message });
             }
-            Effect::Advance { why } => self.complete(&why, now, out),
-            Effect::Fail { why } => self.fail(&why, now, out),
-            Effect::Escalate { decision, about, question, options } => {
+            MonitorAction::Advance { why } => self.complete(&why, now, out),
+            MonitorAction::Fail { why } => self.fail(&why, now, out),
+            MonitorAction::Escalate { decision, about, question, options } => {
                 self.ask_or_adopt(AskedAbout::Agent(decision), about, &question, options, now, out);
             }
-            Effect::DismissDecision { decision } => {
+            MonitorAction::DismissDecision { decision } => {
                 if self
                     .question
                     .as_ref()
@@ -242,18 +242,18 @@ impl Pipeline {
                     self.dismiss("it is not needed any more", out);
                 }
             }
-            Effect::RunGate { gate, run, timeout } => {
+            MonitorAction::RunGate { gate, run, timeout } => {
                 self.note(now, format!("gate: {run}"));
                 let timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
                 self.ask_for(visit, JobWork::Gate { ticket: gate, run, timeout_ms });
             }
-            Effect::Recover { message, append } => self.recover(message, append, now),
-            Effect::BlockStop { .. } => self.note(now, "the agent's stop was held"),
-            Effect::WaitUntil(until) => {
+            MonitorAction::Recover { message, append } => self.recover(message, append, now),
+            MonitorAction::BlockStop { .. } => self.note(now, "the agent's stop was held"),
+            MonitorAction::WaitUntil(until) => {
                 let report = PipelineReport { until: Some(until), ..self.report() };
-                out.told.push(Happening::TimerStarted(report));
+                out.told.push(BusEvent::TimerStarted(report));
             }
-            Effect::Answer { rest, allow, message } => {
+            MonitorAction::Answer { rest, allow, message } => {
                 self.ask_for(
                     visit,
                     JobWork::Answer { rest, allow, about: None, prompt: None, choose: None },
@@ -263,7 +263,7 @@ impl Pipeline {
                     self.note(now, format!("not told to the agent's dialog: {message}"));
                 }
             }
-            Effect::Attach => {
+            MonitorAction::Attach => {
                 let agent =
                     self.present().and_then(|visit| visit.agent.clone()).unwrap_or_default();
                 self.note(now, format!("answer in its session: anyhook agent attach {agent}"));
@@ -319,12 +319,12 @@ impl Pipeline {
         if let Some(warning) = warning {
             self.note(now, warning);
         }
-        out.told.push(Happening::SessionCreated(self.report()));
+        out.told.push(BusEvent::SessionCreated(self.report()));
         let report = self.started_report(now);
         // It may have told more by then than that it was started.
         let began = self.present().map_or(now, |visit| visit.started);
         if agents.get(&report.agent).is_none_or(|known| known.seen < began) {
-            out.heard.push(Happening::AgentWorking(report));
+            out.heard.push(BusEvent::AgentWorking(report));
         }
     }
 
@@ -349,12 +349,12 @@ impl Pipeline {
         if !matches!(job.work, JobWork::Agent { .. }) {
             return;
         }
-        out.told.push(Happening::SessionDeleted(self.report()));
+        out.told.push(BusEvent::SessionDeleted(self.report()));
         let agent = job.visit.and_then(|number| self.visit(number)?.agent.clone());
         if let (Some(agent), Course::Leaving(_)) = (agent, &self.course) {
             let (source, at) = (Source::Process, Some(now));
             let report = AgentReport { agent, source, at, ..AgentReport::default() };
-            out.heard.push(Happening::AgentExited(report));
+            out.heard.push(BusEvent::AgentExited(report));
         }
     }
 
@@ -382,7 +382,7 @@ impl Pipeline {
                     other => (None, words(other)),
                 };
                 let report = PipelineReport { exit_code: exit, ..self.report() };
-                out.told.push(Happening::ShellExited(report));
+                out.told.push(BusEvent::ShellExited(report));
                 let reaction = self.monitor.gate_ended(agents, *ticket, exit, &output, now);
                 self.follow_monitor(reaction, now, out);
             }
@@ -394,7 +394,7 @@ impl Pipeline {
             }
             (JobWork::Answer { .. }, JobResult::Done { .. }) => {
                 self.note(now, "answered the agent's dialog");
-                out.told.push(Happening::SessionInput(self.report()));
+                out.told.push(BusEvent::SessionInput(self.report()));
             }
             (_, JobResult::Obsolete { why }) => {
                 self.note(now, format!("not typed: {why}"));
@@ -422,7 +422,7 @@ impl Pipeline {
         out: &mut PipelineEffects,
     ) {
         let is_ended_by_us = self.jobs.values().any(|job| job.work == JobWork::End { job: number });
-        out.told.push(Happening::SessionDeleted(self.report()));
+        out.told.push(BusEvent::SessionDeleted(self.report()));
         self.note(now, format!("the agent has ended: {}", words(result)));
         // There is nobody left to type to.
         self.jobs.retain(|_, job| !job.work.types());
@@ -431,8 +431,8 @@ impl Pipeline {
         }
         let report = AgentReport { source: Source::Process, ..self.agent_report(now) };
         out.heard.push(match result {
-            JobResult::Exited { code: Some(0), .. } => Happening::AgentExited(report),
-            _ => Happening::AgentGone(report),
+            JobResult::Exited { code: Some(0), .. } => BusEvent::AgentExited(report),
+            _ => BusEvent::AgentGone(report),
         });
     }
 
@@ -464,7 +464,7 @@ impl Pipeline {
             Some(Question { id: id.clone(), about, text: line.clone(), hook_waits: false });
         self.note(now, format!("waits for a person: {line}"));
         let report = PipelineReport { decision: Some(id), why: Some(line), ..self.report() };
-        out.told.push(Happening::StepWaiting(report));
+        out.told.push(BusEvent::StepWaiting(report));
         out.asked = Some((inquiry, false));
     }
 

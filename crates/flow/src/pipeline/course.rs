@@ -1,13 +1,13 @@
 //! From step to step: how a pipeline begins, goes on, ends and is taken up again.
 
-use anyhook_model::Happening;
+use anyhook_model::BusEvent;
 use anyhook_model::bus::PipelineReport;
 use anyhook_model::pipeline::{ENTRY_LIMIT, VisitState, Work};
 use jiff::Timestamp;
 
 use super::{
-    AskedAbout, Course, Job, JobResult, JobWork, Moment, Next, OrderError, Outcome, Pipeline,
-    PipelineEffects, Visit,
+    AskedAbout, Course, Job, JobResult, JobWork, Moment, Next, Outcome, Pipeline, PipelineEffects,
+    RequestError, Visit,
 };
 use crate::agents::Agents;
 use crate::monitor::Monitor;
@@ -55,7 +55,7 @@ impl Pipeline {
         if !self.visits.is_empty() {
             let report =
                 PipelineReport { step: Some(name.to_owned()), agent: None, ..self.report() };
-            out.told.push(Happening::PipelineAdvanced(report));
+            out.told.push(BusEvent::PipelineAdvanced(report));
         }
         self.visits.push(Visit {
             step: name.to_owned(),
@@ -71,7 +71,7 @@ impl Pipeline {
             recover: None,
         });
         self.course = Course::AtStep;
-        out.told.push(Happening::StepStarted(self.report()));
+        out.told.push(BusEvent::StepStarted(self.report()));
         let work = match (&step.work, agent) {
             (Work::Agent(plan), Some(agent)) => {
                 let reaction = self.monitor.enter(&agent, plan.reactions.clone(), now);
@@ -94,7 +94,7 @@ impl Pipeline {
         };
         let next = step.on_done.clone();
         self.note(now, format!("step is done: {why}"));
-        out.told.push(Happening::StepCompleted(self.report_why(why)));
+        out.told.push(BusEvent::StepCompleted(self.report_why(why)));
         self.end_visit(VisitState::Completed, why, now);
         let next = match next {
             Some(next) => Next::Step(next),
@@ -110,7 +110,7 @@ impl Pipeline {
         };
         let (name, next) = (step.name.clone(), step.on_fail.clone());
         self.note(now, format!("step failed: {why}"));
-        out.told.push(Happening::StepFailed(self.report_why(why)));
+        out.told.push(BusEvent::StepFailed(self.report_why(why)));
         self.end_visit(VisitState::Failed, why, now);
         let next = match next {
             Some(next) => Next::Step(next),
@@ -125,7 +125,7 @@ impl Pipeline {
     }
 
     /// A person wants it to end.
-    pub fn cancel(&mut self, by: &str, now: Timestamp) -> Result<PipelineEffects, OrderError> {
+    pub fn cancel(&mut self, by: &str, now: Timestamp) -> Result<PipelineEffects, RequestError> {
         self.may_cancel()?;
         let mut out = PipelineEffects::default();
         self.note(now, format!("cancelled by {by}"));
@@ -165,11 +165,11 @@ impl Pipeline {
     }
 
     /// Tells whether it can be cancelled.
-    pub fn may_cancel(&self) -> Result<(), OrderError> {
+    pub fn may_cancel(&self) -> Result<(), RequestError> {
         let id = self.plan.id.clone();
         match &self.course {
-            Course::Over => Err(OrderError::Over(id, self.phase().name())),
-            Course::Leaving(Next::Finish) | Course::CleaningUp => Err(OrderError::Ending(id)),
+            Course::Over => Err(RequestError::Over(id, self.phase().name())),
+            Course::Leaving(Next::Finish) | Course::CleaningUp => Err(RequestError::Ending(id)),
             _ => Ok(()),
         }
     }
@@ -180,7 +180,7 @@ impl Pipeline {
         step: Option<&str>,
         by: &str,
         now: Timestamp,
-    ) -> Result<PipelineEffects, OrderError> {
+    ) -> Result<PipelineEffects, RequestError> {
         self.may_resume(step)?;
         let mut out = PipelineEffects::default();
         if let Some(step) = step {
@@ -199,20 +199,20 @@ impl Pipeline {
     }
 
     /// Tells whether it can be taken up.
-    pub fn may_resume(&self, step: Option<&str>) -> Result<(), OrderError> {
+    pub fn may_resume(&self, step: Option<&str>) -> Result<(), RequestError> {
         let id = || self.plan.id.clone();
         match (&self.course, &self.outcome) {
             (Course::Over, Some(Outcome::Completed)) => {
-                return Err(OrderError::Over(id(), self.phase().name()));
+                return Err(RequestError::Over(id(), self.phase().name()));
             }
             (Course::Over, _) => {}
-            _ => return Err(OrderError::NotOver(id(), self.phase().name())),
+            _ => return Err(RequestError::NotOver(id(), self.phase().name())),
         }
         match step {
             Some(step) if self.plan.step(step).is_none() => {
                 let steps: Vec<&str> =
                     self.plan.steps.iter().map(|step| step.name.as_str()).collect();
-                Err(OrderError::NoSuchStep(id(), step.to_owned(), steps.join(", ")))
+                Err(RequestError::NoSuchStep(id(), step.to_owned(), steps.join(", ")))
             }
             _ => Ok(()),
         }
@@ -308,22 +308,22 @@ impl Pipeline {
         self.course = Course::Over;
         self.ended = Some(now);
         let report = self.report();
-        let (happening, moment) = match &self.outcome {
+        let (event, moment) = match &self.outcome {
             None | Some(Outcome::Completed) => {
                 self.outcome = Some(Outcome::Completed);
-                (Happening::PipelineCompleted(report), Moment::Done)
+                (BusEvent::PipelineCompleted(report), Moment::Done)
             }
             Some(Outcome::Failed(why)) => {
-                (Happening::PipelineFailed(self.report_why(why)), Moment::Fail)
+                (BusEvent::PipelineFailed(self.report_why(why)), Moment::Fail)
             }
             Some(Outcome::Cancelled(by)) => {
                 let why = format!("cancelled by {by}");
-                (Happening::PipelineCancelled(self.report_why(&why)), Moment::Cancel)
+                (BusEvent::PipelineCancelled(self.report_why(&why)), Moment::Cancel)
             }
         };
         let word = self.phase().name();
         self.note(now, format!("it is {word}"));
-        out.told.push(happening);
+        out.told.push(event);
         if self.notice(moment).is_some() {
             out.notice = Some(moment);
         }
@@ -357,7 +357,7 @@ impl Pipeline {
                     JobResult::Done { note: None } => {
                         let root = Some(self.plan.workspace.root.clone());
                         let report = PipelineReport { root, ..self.report() };
-                        out.told.push(Happening::WorkspaceDeleted(report));
+                        out.told.push(BusEvent::WorkspaceDeleted(report));
                     }
                     JobResult::Done { note: Some(note) } => self.note(now, note.clone()),
                     other => self.note(now, format!("the workspace stays: {}", words(other))),
@@ -406,7 +406,7 @@ impl Pipeline {
             let root = self.plan.workspace.root.clone();
             self.note(now, format!("workspace: {root}"));
             let report = PipelineReport { root: Some(root), ..self.report() };
-            out.told.push(Happening::WorkspaceCreated(report));
+            out.told.push(BusEvent::WorkspaceCreated(report));
             if self.outcome.is_some() {
                 self.finish(now, out);
             } else {
@@ -425,7 +425,7 @@ impl Pipeline {
     fn shell_told(&mut self, result: &JobResult, now: Timestamp, out: &mut PipelineEffects) {
         if let JobResult::Exited { code, .. } = result {
             let report = PipelineReport { exit_code: *code, ..self.report() };
-            out.told.push(Happening::ShellExited(report));
+            out.told.push(BusEvent::ShellExited(report));
         }
         match result {
             JobResult::Exited { code: Some(0), timed_out: false, .. } => {

@@ -98,7 +98,7 @@ impl JobWork {
 
 /// A job with all that is to be known to do it.
 #[derive(Clone, Debug)]
-pub struct JobRequest {
+pub struct JobContext {
     /// The pipeline's plan.
     pub plan: Plan,
     /// What is to be done.
@@ -115,7 +115,7 @@ pub struct JobRequest {
     pub ends: Option<Job>,
 }
 
-impl JobRequest {
+impl JobContext {
     /// Returns what makes the job the same one.
     pub fn id(&self) -> JobId {
         JobId { pipeline: self.plan.id.clone(), number: self.job.number }

@@ -10,7 +10,7 @@ use anyhook_model::pipeline::{
     Workspace, WorkspaceKind,
 };
 use anyhook_model::reaction::Reactions;
-use anyhook_model::{Happening, Inquiry, PromptType, RecordId, Resolution, Source};
+use anyhook_model::{BusEvent, Inquiry, PromptType, RecordId, Resolution, Source};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -152,7 +152,7 @@ impl World {
     pub(super) fn nudges(&mut self) {
         let nudge = self.job(|work| matches!(work, JobWork::Nudge { .. }));
         let report = AgentReport { source: Source::Signal, ..self.report() };
-        self.hear(Happening::AgentInput(report));
+        self.hear(BusEvent::AgentInput(report));
         self.result(nudge, JobResult::Done { note: None });
     }
 
@@ -178,25 +178,25 @@ impl World {
         AgentReport { agent: self.agent(), source: Source::Hook, at, ..AgentReport::default() }
     }
 
-    pub(super) fn hear(&mut self, happening: Happening) -> Effects {
-        self.apply(EntryKind::Happened(Box::new(happening)))
+    pub(super) fn hear(&mut self, event: BusEvent) -> Effects {
+        self.apply(EntryKind::Happened(Box::new(event)))
     }
 
     pub(super) fn works(&mut self) -> Effects {
         let report = self.report();
-        self.hear(Happening::AgentWorking(report))
+        self.hear(BusEvent::AgentWorking(report))
     }
 
     pub(super) fn idles(&mut self) -> Effects {
         let report = self.report();
-        self.hear(Happening::AgentIdle(report))
+        self.hear(BusEvent::AgentIdle(report))
     }
 
     pub(super) fn signals(&mut self, kind: SignalKind, message: Option<&str>) -> Effects {
         let record = Some(RecordId::from_text(format!("s{}", self.now)));
         let report = AgentReport { record, ..self.report() };
         let message = message.map(str::to_owned);
-        self.hear(Happening::AgentSignal(AgentSignal { report, kind, message }))
+        self.hear(BusEvent::AgentSignal(AgentSignal { report, kind, message }))
     }
 
     /// A hook process asks for a permission and waits.
@@ -215,11 +215,11 @@ impl World {
             until: None,
         };
         let asked = inquiry.id.clone();
-        self.hear(Happening::DecisionCreated(inquiry));
+        self.hear(BusEvent::DecisionCreated(inquiry));
         let report = self.report();
         let prompt_type = PromptType::Permission;
         let prompt = AgentPrompt { report, prompt_type };
-        self.hear(Happening::AgentPrompt(prompt));
+        self.hear(BusEvent::AgentPrompt(prompt));
         asked
     }
 
@@ -237,7 +237,7 @@ impl World {
         let id = self.question().id.to_string();
         let answer =
             self.state.inquiries.answer(&id, choice, &[], None, "ann".to_owned(), self.at());
-        self.hear(Happening::DecisionResolved(answer.unwrap()))
+        self.hear(BusEvent::DecisionResolved(answer.unwrap()))
     }
 }
 
@@ -247,5 +247,5 @@ pub(super) fn exited(code: Option<i32>, output: &str) -> JobResult {
 
 /// Returns the types of what those who follow are told.
 pub(super) fn told(effects: &Effects) -> Vec<String> {
-    effects.followed.iter().map(|happening| happening.type_name().to_owned()).collect()
+    effects.followed.iter().map(|event| event.type_name().to_owned()).collect()
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhook_model::bus::{AlarmReport, SignalKind};
 use anyhook_model::notice::NoticeKind;
-use anyhook_model::{AgentState, Happening, Inquiry, Resolution, Source};
+use anyhook_model::{AgentState, BusEvent, Inquiry, Resolution, Source};
 use jiff::Timestamp;
 
 use super::{Effects, EntryKind, State};
@@ -30,7 +30,7 @@ pub(super) struct Applying<'a> {
 impl Applying<'_> {
     pub(super) fn apply(&mut self, what: &EntryKind) {
         match what {
-            EntryKind::Happened(happening) => self.happen(happening),
+            EntryKind::Happened(event) => self.happen(event),
             EntryKind::JournalRead(position) => self.state.journal = Some(position.clone()),
             EntryKind::LogRead(file, position) => {
                 let logs = &mut self.state.logs;
@@ -51,27 +51,27 @@ impl Applying<'_> {
         self.effects.dropped.get_or_insert(why);
     }
 
-    fn happen(&mut self, happening: &Happening) {
-        match happening {
-            Happening::DecisionCreated(inquiry) => {
+    fn happen(&mut self, event: &BusEvent) {
+        match event {
+            BusEvent::DecisionCreated(inquiry) => {
                 self.create(inquiry);
                 self.replace_question(inquiry);
             }
-            Happening::DecisionResolved(resolution) => {
+            BusEvent::DecisionResolved(resolution) => {
                 self.resolve(resolution);
             }
-            Happening::AlarmRaised(report) => self.raise(report),
-            Happening::DecisionClaimed(claim) => {
+            BusEvent::AlarmRaised(report) => self.raise(report),
+            BusEvent::DecisionClaimed(claim) => {
                 self.state.inquiries.claim(&claim.id, Some(claim));
                 // Somebody has it: nobody needs to be told any more.
                 self.state.outbox.notices.remove(&NoticeName::Decision(claim.id.clone()));
             }
-            Happening::DecisionReleased(claim) => self.state.inquiries.claim(&claim.id, None),
-            Happening::DecisionRevoked(claim) => drop(self.state.inquiries.revoke(&claim.id)),
-            Happening::AgentRenamed(renamed) => {
+            BusEvent::DecisionReleased(claim) => self.state.inquiries.claim(&claim.id, None),
+            BusEvent::DecisionRevoked(claim) => drop(self.state.inquiries.revoke(&claim.id)),
+            BusEvent::AgentRenamed(renamed) => {
                 self.state.agents.rename(&renamed.agent, &renamed.name);
             }
-            _ => self.hear(happening),
+            _ => self.hear(event),
         }
     }
 
@@ -106,55 +106,52 @@ impl Applying<'_> {
         }
     }
 
-    pub(super) fn hear(&mut self, happening: &Happening) {
-        let meant = self.state.agents.of_name(happening);
-        let happening = meant.as_ref().unwrap_or(happening);
-        let inner = self.state.agents.of_inner_agent(happening);
+    pub(super) fn hear(&mut self, event: &BusEvent) {
+        let meant = self.state.agents.of_name(event);
+        let event = meant.as_ref().unwrap_or(event);
+        let inner = self.state.agents.of_inner_agent(event);
         // A host has sessions of its own, as for a title, of which nothing but the end is told.
-        if let Some(report) = inner.as_ref().and_then(Happening::report)
+        if let Some(report) = inner.as_ref().and_then(BusEvent::report)
             && report.source == Source::Notification
             && self.state.agents.get(&report.agent).is_none()
         {
             self.drop_as(Why::OtherSession.words());
             return;
         }
-        let happening = inner.as_ref().unwrap_or(happening);
-        let Some(report) = happening.report() else { return };
+        let event = inner.as_ref().unwrap_or(event);
+        let Some(report) = event.report() else { return };
         let may_come_late = matches!(
-            happening,
-            Happening::AgentSignal(_) | Happening::AgentExited(_) | Happening::AgentGone(_)
+            event,
+            BusEvent::AgentSignal(_) | BusEvent::AgentExited(_) | BusEvent::AgentGone(_)
         );
         if !may_come_late && self.state.has_ended(&report.agent) {
             let why = Why::Over.words();
             if let Some(pipeline) = self.state.pipelines.of_agent_mut(&report.agent) {
-                pipeline.note_dropped(happening, why, self.at);
+                pipeline.note_dropped(event, why, self.at);
             }
             self.drop_as(why);
             return;
         }
         // What an agent says of its work tells nothing of what it does: one that nothing else is known
         // of is not listed as working.
-        let is_stranger = matches!(happening, Happening::AgentSignal(_))
+        let is_stranger = matches!(event, BusEvent::AgentSignal(_))
             && self.state.agents.get(&report.agent).is_none()
             && self.state.pipelines.of_agent(&report.agent).is_none();
-        let heard = if is_stranger {
-            Some(Heard::Same)
-        } else {
-            self.state.agents.hear(happening, self.at)
-        };
+        let heard =
+            if is_stranger { Some(Heard::Same) } else { self.state.agents.hear(event, self.at) };
         self.state.agents.name_by_default(&report.agent);
         self.end_standing(&report.agent);
         if let Some(Heard::Dropped(why)) = heard {
             self.drop_as(why.words());
-            self.tell_pipeline(happening, heard);
+            self.tell_pipeline(event, heard);
             return;
         }
         // Part of the event itself, so that nothing is lost between the two.
-        for resolution in self.state.overtaken(happening, self.at) {
+        for resolution in self.state.overtaken(event, self.at) {
             self.resolve(&resolution);
-            self.effects.followed.push(Happening::DecisionResolved(resolution));
+            self.effects.followed.push(BusEvent::DecisionResolved(resolution));
         }
-        if let Happening::AgentSignal(signal) = happening
+        if let BusEvent::AgentSignal(signal) = event
             && signal.kind == SignalKind::Escalate
             && let Some(id) = &signal.report.record
             && self.state.inquiries.get(id).is_none()
@@ -163,12 +160,12 @@ impl Applying<'_> {
         {
             let inquiry = escalation(signal, id.clone(), self.at);
             self.create(&inquiry);
-            self.effects.followed.push(Happening::DecisionCreated(inquiry));
+            self.effects.followed.push(BusEvent::DecisionCreated(inquiry));
         }
         if heard == Some(Heard::Changed) {
             self.notice(&report.agent);
         }
-        self.tell_pipeline(happening, heard);
+        self.tell_pipeline(event, heard);
     }
 
     /// Lets an answer stand for the rest of the session, where a person said so, and counts those

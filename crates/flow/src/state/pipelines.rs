@@ -2,14 +2,14 @@
 
 use anyhook_model::inquiry::{AgentQuestion, Ending, InquiryKind};
 use anyhook_model::notice::NoticeKind;
-use anyhook_model::{AgentState, Happening, Inquiry, PromptType, RecordId, Resolution};
+use anyhook_model::{AgentState, BusEvent, Inquiry, PromptType, RecordId, Resolution};
 
 use super::apply::Applying;
 use super::{EntryKind, State};
 use crate::agents::{Agents, Heard};
 use crate::inquiries::without_answer;
 use crate::outbox::{JobId, NoticeName};
-use crate::pipeline::{JobRequest, JobWork, Pipeline, PipelineEffects};
+use crate::pipeline::{JobContext, JobWork, Pipeline, PipelineEffects};
 
 impl Applying<'_> {
     /// Takes in an entry about a pipeline.
@@ -51,8 +51,8 @@ impl Applying<'_> {
     }
 
     /// Tells the pipeline of an agent what happened to it.
-    pub(super) fn tell_pipeline(&mut self, happening: &Happening, heard: Option<Heard>) {
-        let (Some(report), Some(heard)) = (happening.report(), heard) else { return };
+    pub(super) fn tell_pipeline(&mut self, event: &BusEvent, heard: Option<Heard>) {
+        let (Some(report), Some(heard)) = (event.report(), heard) else { return };
         let Some(id) =
             self.state.pipelines.of_agent(&report.agent).map(|found| found.plan.id.clone())
         else {
@@ -60,7 +60,7 @@ impl Applying<'_> {
         };
         let at = self.at;
         let hear = |pipeline: &mut Pipeline, agents: &Agents| {
-            Some(pipeline.hear(happening, agents, heard, at))
+            Some(pipeline.hear(event, agents, heard, at))
         };
         self.tell(&id, hear);
     }
@@ -97,7 +97,7 @@ impl Applying<'_> {
         {
             // The question a hook process waits for stands in the place of the pipeline's own.
             for told in &mut told {
-                if let Happening::StepWaiting(report) = told {
+                if let BusEvent::StepWaiting(report) = told {
                     report.decision = Some(waiting.clone());
                 }
             }
@@ -111,7 +111,7 @@ impl Applying<'_> {
             let ended = open.map(|open| without_answer(open, Ending::Dismissed, &why, self.at));
             if let Some(ended) = ended {
                 self.resolve(&ended);
-                self.effects.followed.push(Happening::DecisionResolved(ended));
+                self.effects.followed.push(BusEvent::DecisionResolved(ended));
             }
         }
         if let Some((inquiry, adopts)) = asked {
@@ -123,9 +123,9 @@ impl Applying<'_> {
             let visits = pipeline.visit_count();
             self.state.outbox.notices.insert(NoticeName::Pipeline(id.clone(), moment, visits));
         }
-        for happening in heard {
-            self.effects.followed.push(happening.clone());
-            self.hear(&happening);
+        for event in heard {
+            self.effects.followed.push(event.clone());
+            self.hear(&event);
         }
     }
 
@@ -148,7 +148,7 @@ impl Applying<'_> {
         {
             self.state.outbox.notices.insert(NoticeName::Decision(inquiry.id.clone()));
         }
-        self.effects.followed.push(Happening::DecisionCreated(inquiry));
+        self.effects.followed.push(BusEvent::DecisionCreated(inquiry));
     }
 
     /// Puts a question that a hook process waits for in the place of the one a pipeline asked about
@@ -173,14 +173,14 @@ impl Applying<'_> {
         let why = "the agent itself asks about it";
         let ended = without_answer(&old.inquiry, Ending::Dismissed, why, self.at);
         self.resolve(&ended);
-        self.effects.followed.push(Happening::DecisionResolved(ended));
+        self.effects.followed.push(BusEvent::DecisionResolved(ended));
     }
 }
 
 impl State {
     /// Returns a job of the outbox with all that is to be known to do it; none while it cannot be
     /// begun.
-    pub fn job_request(&self, id: &JobId) -> Option<JobRequest> {
+    pub fn job_context(&self, id: &JobId) -> Option<JobContext> {
         let pipeline = self.pipelines.get(&id.pipeline)?;
         let job = pipeline.job(id.number)?.clone();
         let visit = job.visit.and_then(|number| pipeline.visit(number));
@@ -202,7 +202,7 @@ impl State {
             _ => None,
         };
         let step = visit.map(|visit| visit.step.clone());
-        Some(JobRequest { plan: pipeline.plan.clone(), job, step, agent, session, resume, ends })
+        Some(JobContext { plan: pipeline.plan.clone(), job, step, agent, session, resume, ends })
     }
 
     /// Tells whether a pipeline that is not over looks after an agent.

@@ -19,9 +19,9 @@ fn report(at: i64) -> AgentReport {
     }
 }
 
-fn prompt(at: i64) -> Happening {
+fn prompt(at: i64) -> BusEvent {
     let prompt_type = PromptType::Permission;
-    Happening::AgentPrompt(AgentPrompt { report: report(at), prompt_type })
+    BusEvent::AgentPrompt(AgentPrompt { report: report(at), prompt_type })
 }
 
 fn inquiry(id: &str, created: i64) -> Inquiry {
@@ -51,20 +51,20 @@ fn all() -> BTreeSet<NoticeKind> {
     .into()
 }
 
-fn happened(state: &mut State, at: i64, happening: Happening) -> Effects {
-    state.apply(&Entry { at: second(at), what: EntryKind::Happened(Box::new(happening)) }, &all())
+fn happened(state: &mut State, at: i64, event: BusEvent) -> Effects {
+    state.apply(&Entry { at: second(at), what: EntryKind::Happened(Box::new(event)) }, &all())
 }
 
 /// Returns how many notices an event brings, as if each were given at once.
-fn notices(state: &mut State, at: i64, happening: Happening) -> usize {
-    happened(state, at, happening);
+fn notices(state: &mut State, at: i64, event: BusEvent) -> usize {
+    happened(state, at, event);
     std::mem::take(&mut state.outbox.notices).len()
 }
 
 #[test]
 fn one_notice_for_a_decision_and_none_beside_it() {
     let mut state = State::default();
-    let created = Happening::DecisionCreated(inquiry("x", 1));
+    let created = BusEvent::DecisionCreated(inquiry("x", 1));
     assert_eq!(notices(&mut state, 1, created.clone()), 1);
     assert_eq!(notices(&mut state, 1, created), 0, "asked on");
     assert_eq!(notices(&mut state, 1, prompt(1)), 0, "the decision tells of it");
@@ -73,13 +73,13 @@ fn one_notice_for_a_decision_and_none_beside_it() {
 #[test]
 fn one_notice_a_rest() {
     let mut state = State::default();
-    assert_eq!(notices(&mut state, 1, Happening::AgentWorking(report(1))), 0);
-    assert_eq!(notices(&mut state, 2, Happening::AgentIdle(report(2))), 1);
+    assert_eq!(notices(&mut state, 1, BusEvent::AgentWorking(report(1))), 0);
+    assert_eq!(notices(&mut state, 2, BusEvent::AgentIdle(report(2))), 1);
     let mut again = report(60);
     again.source = Source::Notification;
-    assert_eq!(notices(&mut state, 60, Happening::AgentIdle(again)), 0);
-    assert_eq!(notices(&mut state, 61, Happening::AgentWorking(report(61))), 0);
-    assert_eq!(notices(&mut state, 62, Happening::AgentIdle(report(62))), 1);
+    assert_eq!(notices(&mut state, 60, BusEvent::AgentIdle(again)), 0);
+    assert_eq!(notices(&mut state, 61, BusEvent::AgentWorking(report(61))), 0);
+    assert_eq!(notices(&mut state, 62, BusEvent::AgentIdle(report(62))), 1);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn only_what_is_wanted_is_told() {
     let mut state = State::default();
     let idle = Entry {
         at: second(1),
-        what: EntryKind::Happened(Box::new(Happening::AgentIdle(report(1)))),
+        what: EntryKind::Happened(Box::new(BusEvent::AgentIdle(report(1)))),
     };
     assert_eq!(state.apply(&idle, &[NoticeKind::Prompt].into()), Effects::default());
     assert!(state.outbox.notices.is_empty());
@@ -96,7 +96,7 @@ fn only_what_is_wanted_is_told() {
 #[test]
 fn a_notice_is_kept_until_it_was_handed_over() {
     let mut state = State::default();
-    happened(&mut state, 1, Happening::DecisionCreated(inquiry("x", 1)));
+    happened(&mut state, 1, BusEvent::DecisionCreated(inquiry("x", 1)));
     let name = state.outbox.notices.first().cloned().unwrap();
     let launched = Entry { at: second(2), what: EntryKind::NoticeLaunched(name.clone()) };
     assert_eq!(state.apply(&launched, &all()), Effects::default());
@@ -115,8 +115,8 @@ fn alarms_wait_for_their_notice_and_a_flood_is_bounded() {
             at: second(1),
             alarms: vec![Alarm::new(AlarmKind::GuardChanged, "it is gone")],
         };
-        let happening = Box::new(Happening::AlarmRaised(report));
-        Entry { at: second(1), what: EntryKind::Happened(happening) }
+        let event = Box::new(BusEvent::AlarmRaised(report));
+        Entry { at: second(1), what: EntryKind::Happened(event) }
     };
     let mut state = State::default();
     assert_eq!(state.apply(&raised(0), &all()), Effects::default());
@@ -144,15 +144,15 @@ fn alarms_wait_for_their_notice_and_a_flood_is_bounded() {
 #[test]
 fn the_first_answer_is_told_and_written_down_once() {
     let mut state = State::default();
-    happened(&mut state, 1, Happening::DecisionCreated(inquiry("x", 1)));
+    happened(&mut state, 1, BusEvent::DecisionCreated(inquiry("x", 1)));
     let answer =
         state.inquiries.answer("x", "allow", &[], None, "ann".to_owned(), second(2)).unwrap();
-    let effects = happened(&mut state, 2, Happening::DecisionResolved(answer.clone()));
+    let effects = happened(&mut state, 2, BusEvent::DecisionResolved(answer.clone()));
     assert_eq!(effects.answers, std::slice::from_ref(&answer));
     assert_eq!(effects.followed, []);
     assert!(state.outbox.journal_lines.values().eq([&answer]));
     let other = Resolution { choice: Some("deny".to_owned()), ..answer.clone() };
-    let effects = happened(&mut state, 3, Happening::DecisionResolved(other));
+    let effects = happened(&mut state, 3, BusEvent::DecisionResolved(other));
     assert_eq!(effects, Effects::default());
     assert_eq!(state.outbox.journal_lines.values().collect::<Vec<_>>(), [&answer]);
     state.apply(&Entry { at: second(4), what: EntryKind::Journaled(answer.id.clone()) }, &all());
@@ -160,9 +160,9 @@ fn the_first_answer_is_told_and_written_down_once() {
 }
 
 /// Tells whether an event ends the decision that is open.
-fn overtakes(state: &State, happening: Happening) -> bool {
+fn overtakes(state: &State, event: BusEvent) -> bool {
     let mut state = state.clone();
-    let effects = happened(&mut state, 20, happening);
+    let effects = happened(&mut state, 20, event);
     assert_eq!(!effects.answers.is_empty(), state.inquiries.open().count() == 0);
     state.inquiries.open().count() == 0
 }
@@ -172,7 +172,7 @@ fn a_decision_is_dismissed_when_the_agent_goes_on() {
     let mut state = State::default();
     let mut asked = inquiry("x", 10);
     asked.digest = Some("abcdef".to_owned());
-    happened(&mut state, 10, Happening::DecisionCreated(asked));
+    happened(&mut state, 10, BusEvent::DecisionCreated(asked));
     let of_call = |call: &str, at, call_ended| AgentReport {
         call: Some(call.to_owned()),
         call_ended,
@@ -180,24 +180,24 @@ fn a_decision_is_dismissed_when_the_agent_goes_on() {
     };
     let prompt_type = PromptType::Permission;
     let asks = AgentPrompt { report: of_call("abc", 10, false), prompt_type };
-    happened(&mut state, 10, Happening::AgentPrompt(asks));
-    let ended = |call: &str, at| Happening::AgentWorking(of_call(call, at, true));
+    happened(&mut state, 10, BusEvent::AgentPrompt(asks));
+    let ended = |call: &str, at| BusEvent::AgentWorking(of_call(call, at, true));
     assert!(!overtakes(&state, prompt(11)));
-    assert!(!overtakes(&state, Happening::AgentWorking(report(12))), "calls run beside each other");
+    assert!(!overtakes(&state, BusEvent::AgentWorking(report(12))), "calls run beside each other");
     assert!(!overtakes(&state, ended("xyz", 12)), "another call");
-    assert!(!overtakes(&state, Happening::AgentIdle(report(9))), "before it was asked");
+    assert!(!overtakes(&state, BusEvent::AgentIdle(report(9))), "before it was asked");
     assert!(overtakes(&state, ended("abc", 12)));
-    assert!(overtakes(&state, Happening::AgentIdle(report(12))));
-    assert!(overtakes(&state, Happening::AgentInput(report(12))));
-    assert!(overtakes(&state, Happening::AgentGone(report(12))));
+    assert!(overtakes(&state, BusEvent::AgentIdle(report(12))));
+    assert!(overtakes(&state, BusEvent::AgentInput(report(12))));
+    assert!(overtakes(&state, BusEvent::AgentGone(report(12))));
     let other = AgentReport { agent: "b".to_owned(), ..report(12) };
-    assert!(!overtakes(&state, Happening::AgentIdle(other)), "another agent");
+    assert!(!overtakes(&state, BusEvent::AgentIdle(other)), "another agent");
     let told = AgentReport { source: Source::Notification, ..report(12) };
-    assert!(!overtakes(&state, Happening::AgentInput(told)), "anybody can say so");
+    assert!(!overtakes(&state, BusEvent::AgentInput(told)), "anybody can say so");
     let log = AgentReport { source: Source::Log, ..report(12) };
-    assert!(!overtakes(&state, Happening::AgentIdle(log.clone())), "it is outranked");
+    assert!(!overtakes(&state, BusEvent::AgentIdle(log.clone())), "it is outranked");
     let broken_off = AgentReport { broken_off: true, ..log };
-    assert!(overtakes(&state, Happening::AgentIdle(broken_off)));
+    assert!(overtakes(&state, BusEvent::AgentIdle(broken_off)));
 }
 
 #[test]
@@ -207,11 +207,11 @@ fn a_command_that_runs_was_allowed_elsewhere() {
     let call = digest[..32].to_owned();
     let asked = Inquiry { digest: Some(digest), ..inquiry("x", 10) };
     let other = Inquiry { digest: Some("cd".repeat(32)), ..inquiry("y", 10) };
-    happened(&mut state, 10, Happening::DecisionCreated(asked.clone()));
-    happened(&mut state, 10, Happening::DecisionCreated(other));
+    happened(&mut state, 10, BusEvent::DecisionCreated(asked.clone()));
+    happened(&mut state, 10, BusEvent::DecisionCreated(other));
     let prompt_type = PromptType::Permission;
     let of_call = AgentReport { call: Some(call), ..report(10) };
-    let asks = Happening::AgentPrompt(AgentPrompt { report: of_call, prompt_type });
+    let asks = BusEvent::AgentPrompt(AgentPrompt { report: of_call, prompt_type });
     happened(&mut state, 10, asks.clone());
     happened(&mut state, 12, crate::inquiries::call_runs(&asked, second(12)));
     let open: Vec<&str> = state.inquiries.open().map(|open| open.id.as_str()).collect();
@@ -227,10 +227,10 @@ fn a_command_that_runs_was_allowed_elsewhere() {
 fn a_gate_is_about_no_agent() {
     let mut state = State::default();
     let gate = Inquiry { kind: InquiryKind::Gate, ..inquiry("x", 10) };
-    assert_eq!(notices(&mut state, 10, Happening::DecisionCreated(gate)), 1);
+    assert_eq!(notices(&mut state, 10, BusEvent::DecisionCreated(gate)), 1);
     assert!(state.agents.get("a").is_none());
-    assert!(!overtakes(&state, Happening::AgentIdle(report(12))));
-    assert!(!overtakes(&state, Happening::AgentGone(report(12))));
+    assert!(!overtakes(&state, BusEvent::AgentIdle(report(12))));
+    assert!(!overtakes(&state, BusEvent::AgentGone(report(12))));
 }
 
 #[test]
@@ -242,15 +242,15 @@ fn an_agent_that_asks_for_a_person_gets_a_decision_with_the_event_itself() {
         kind: SignalKind::Escalate,
         message: Some("look".to_owned()),
     };
-    let signal = Happening::AgentSignal(signal);
+    let signal = BusEvent::AgentSignal(signal);
     let effects = happened(&mut state, 10, signal.clone());
     assert!(effects.answers.is_empty() && effects.dropped.is_none(), "{effects:?}");
     assert_eq!(effects.followed.len(), 1, "{effects:?}");
     happened(&mut state, 11, signal);
     assert_eq!(state.inquiries.open().count(), 1, "read twice, it is one");
     // What an agent asks itself stays until it is over.
-    assert!(!overtakes(&state, Happening::AgentIdle(report(12))));
-    assert!(overtakes(&state, Happening::AgentExited(report(12))));
+    assert!(!overtakes(&state, BusEvent::AgentIdle(report(12))));
+    assert!(overtakes(&state, BusEvent::AgentExited(report(12))));
 }
 
 #[test]
@@ -260,8 +260,8 @@ fn a_session_that_a_host_has_for_itself_is_no_agent() {
         let (host, session) = (Some("codex".to_owned()), Some(session.to_owned()));
         AgentReport { host, session, source, ..report(at) }
     };
-    happened(&mut state, 1, Happening::AgentWorking(of("own", 1, Source::Hook)));
-    let title = Happening::AgentIdle(of("title", 2, Source::Notification));
+    happened(&mut state, 1, BusEvent::AgentWorking(of("own", 1, Source::Hook)));
+    let title = BusEvent::AgentIdle(of("title", 2, Source::Notification));
     let effects = happened(&mut state, 2, title);
     let dropped = Some(Why::OtherSession.words());
     assert_eq!(effects, Effects { dropped, ..Effects::default() });
@@ -271,31 +271,31 @@ fn a_session_that_a_host_has_for_itself_is_no_agent() {
 
 #[test]
 fn an_agent_inside_an_agent_is_another() {
-    let of = |session: &str, at, happening: fn(AgentReport) -> Happening| {
+    let of = |session: &str, at, event: fn(AgentReport) -> BusEvent| {
         let (host, session) = (Some("claude-code".to_owned()), Some(session.to_owned()));
-        happening(AgentReport { host, session, ..report(at) })
+        event(AgentReport { host, session, ..report(at) })
     };
     let mut state = State::default();
-    happened(&mut state, 1, of("outer", 1, Happening::AgentWorking));
-    happened(&mut state, 2, of("inner", 2, Happening::AgentWorking));
-    happened(&mut state, 3, of("inner", 3, Happening::AgentExited));
+    happened(&mut state, 1, of("outer", 1, BusEvent::AgentWorking));
+    happened(&mut state, 2, of("inner", 2, BusEvent::AgentWorking));
+    happened(&mut state, 3, of("inner", 3, BusEvent::AgentExited));
     assert_eq!(state.agents.get("a").unwrap().state, AgentState::Working);
     assert_eq!(state.agents.get("claude-code:inner").unwrap().state, AgentState::Exited);
-    happened(&mut state, 4, of("outer", 4, Happening::AgentExited));
-    happened(&mut state, 5, of("next", 5, Happening::AgentWorking));
+    happened(&mut state, 4, of("outer", 4, BusEvent::AgentExited));
+    happened(&mut state, 5, of("next", 5, BusEvent::AgentWorking));
     assert_eq!(state.agents.get("a").unwrap().session.as_deref(), Some("next"), "it began anew");
 }
 
 #[test]
 fn a_state_survives_json_and_a_fold_is_a_fold() {
-    let happening = |happening| EntryKind::Happened(Box::new(happening));
+    let event = |event| EntryKind::Happened(Box::new(event));
     let entries: Vec<Entry> = [
-        happening(Happening::AgentWorking(report(1))),
-        happening(Happening::DecisionCreated(inquiry("x", 2))),
-        happening(prompt(2)),
+        event(BusEvent::AgentWorking(report(1))),
+        event(BusEvent::DecisionCreated(inquiry("x", 2))),
+        event(prompt(2)),
         EntryKind::JournalRead(serde_json::json!({"segment": "00000001.jsonl", "offset": 17})),
         EntryKind::LogRead("/log".to_owned(), serde_json::json!(5)),
-        happening(Happening::AgentIdle(report(5))),
+        event(BusEvent::AgentIdle(report(5))),
     ]
     .into_iter()
     .map(|what| Entry { at: second(9), what })
@@ -321,17 +321,17 @@ fn a_state_survives_json_and_a_fold_is_a_fold() {
 /// Allows a call again in the session `s` of `a`.
 fn with_standing(state: &mut State) -> Inquiry {
     let in_session = AgentReport { session: Some("s".to_owned()), ..report(1) };
-    happened(state, 1, Happening::AgentWorking(in_session));
+    happened(state, 1, BusEvent::AgentWorking(in_session));
     let inquiry = Inquiry {
         tool: Some("Shell".to_owned()),
         digest: Some("d".to_owned()),
         ..inquiry("abc", 2)
     };
-    happened(state, 2, Happening::DecisionCreated(inquiry.clone()));
+    happened(state, 2, BusEvent::DecisionCreated(inquiry.clone()));
     let answer =
         state.inquiries.answer("abc", "allow", &[], None, "ann".to_owned(), second(3)).unwrap();
     state.inquiries.may_stand(&answer).unwrap();
-    happened(state, 3, Happening::DecisionResolved(Resolution { again: true, ..answer }));
+    happened(state, 3, BusEvent::DecisionResolved(Resolution { again: true, ..answer }));
     inquiry
 }
 
@@ -364,10 +364,10 @@ fn an_answer_stands_for_exactly_the_same_call_of_the_session() {
 fn a_standing_answer_ends_with_the_session_or_when_it_is_revoked() {
     let in_session = |session: &str| AgentReport { session: Some(session.to_owned()), ..report(9) };
     for end in [
-        Happening::AgentExited(in_session("s")),
-        Happening::AgentGone(AgentReport { source: Source::Process, ..report(9) }),
-        Happening::AgentIdle(AgentReport { fresh: true, ..in_session("t") }),
-        Happening::DecisionRevoked(anyhook_model::inquiry::Claim {
+        BusEvent::AgentExited(in_session("s")),
+        BusEvent::AgentGone(AgentReport { source: Source::Process, ..report(9) }),
+        BusEvent::AgentIdle(AgentReport { fresh: true, ..in_session("t") }),
+        BusEvent::DecisionRevoked(anyhook_model::inquiry::Claim {
             id: RecordId::from_text("abc"),
             agent: "a".to_owned(),
             by: "ann".to_owned(),
@@ -377,7 +377,7 @@ fn a_standing_answer_ends_with_the_session_or_when_it_is_revoked() {
     ] {
         let mut state = State::default();
         with_standing(&mut state);
-        happened(&mut state, 8, Happening::AgentWorking(in_session("s")));
+        happened(&mut state, 8, BusEvent::AgentWorking(in_session("s")));
         assert_eq!(state.inquiries.standing().count(), 1);
         happened(&mut state, 9, end.clone());
         assert_eq!(state.inquiries.standing().count(), 0, "{end:?}");
@@ -388,8 +388,8 @@ fn a_standing_answer_ends_with_the_session_or_when_it_is_revoked() {
 fn only_an_allowed_call_can_be_allowed_again() {
     let mut state = State::default();
     let asked = Inquiry { digest: Some("d".to_owned()), ..inquiry("abc", 1) };
-    happened(&mut state, 1, Happening::DecisionCreated(asked));
-    happened(&mut state, 1, Happening::DecisionCreated(inquiry("xyz", 1)));
+    happened(&mut state, 1, BusEvent::DecisionCreated(asked));
+    happened(&mut state, 1, BusEvent::DecisionCreated(inquiry("xyz", 1)));
     let may = |id: &str, choice: &str| {
         let answer =
             state.inquiries.answer(id, choice, &[], None, "ann".to_owned(), second(3)).unwrap();
@@ -410,7 +410,7 @@ fn an_agent_is_told_of_by_its_name() {
         project: Some("/p/shop".to_owned()),
         ..report(1)
     };
-    happened(&mut state, 1, Happening::AgentWorking(known));
+    happened(&mut state, 1, BusEvent::AgentWorking(known));
     assert_eq!(state.agent_name("codex:s").as_deref(), Some("codex-shop"));
     let by_hand = AgentReport {
         agent: "codex-shop".to_owned(),
@@ -418,7 +418,7 @@ fn an_agent_is_told_of_by_its_name() {
         at: Some(second(2)),
         ..AgentReport::default()
     };
-    happened(&mut state, 2, Happening::AgentIdle(by_hand));
+    happened(&mut state, 2, BusEvent::AgentIdle(by_hand));
     assert_eq!(state.agents.len(), 1);
     assert_eq!(state.agents.get("codex:s").unwrap().state, AgentState::Idle);
 }
@@ -426,7 +426,7 @@ fn an_agent_is_told_of_by_its_name() {
 #[test]
 fn a_claim_takes_the_notice_back_and_is_told_with_the_answer() {
     let mut state = State::default();
-    happened(&mut state, 1, Happening::DecisionCreated(inquiry("abc", 1)));
+    happened(&mut state, 1, BusEvent::DecisionCreated(inquiry("abc", 1)));
     assert_eq!(state.outbox.notices.len(), 1);
     let claim = anyhook_model::inquiry::Claim {
         id: RecordId::from_text("abc"),
@@ -435,7 +435,7 @@ fn a_claim_takes_the_notice_back_and_is_told_with_the_answer() {
         at: second(2),
         process: None,
     };
-    happened(&mut state, 2, Happening::DecisionClaimed(claim));
+    happened(&mut state, 2, BusEvent::DecisionClaimed(claim));
     assert!(state.outbox.notices.is_empty());
     let claimed_by = |by: &str| {
         let answer = state.inquiries.answer("abc", "1", &[], None, by.to_owned(), second(3));

@@ -175,8 +175,8 @@ fn what_was_emitted_counts_without_a_daemon() {
     sessions.feed(&event("before_agent", "one", None));
     let mut emit = |id: &str| {
         let report = AgentReport { agent: id.to_owned(), ..AgentReport::default() };
-        let idle = Happening::AgentIdle(report);
-        sessions.feed(&happening::record(RecordId::from_text("7k2m9x4r"), noon(), &idle));
+        let idle = BusEvent::AgentIdle(report);
+        sessions.feed(&bus_event::record(RecordId::from_text("7k2m9x4r"), noon(), &idle));
     };
     emit("codex:one");
     emit("mine");

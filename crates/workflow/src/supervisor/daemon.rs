@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhook_model::daemon::{
-    DecisionView, PipelineOrder, RefusalCode, Request, Response, RunPipeline,
+    DecisionView, PipelineRequest, RefusalCode, Request, Response, RunPipeline,
 };
 use anyhook_model::pipeline::{PipelineView, Plan};
 use anyhook_socket::{ClientError, Folder};
@@ -79,14 +79,14 @@ impl<'all> Daemon<'all> {
 
     /// Ends a pipeline before it is done.
     pub fn cancel(&mut self, pipeline: &PipelineView) -> Result<(), WorkflowError> {
-        let order = PipelineOrder {
+        let change = PipelineRequest {
             id: pipeline.id.to_string(),
             step: None,
             environment: BTreeMap::new(),
             by: format!("{} (workflow run)", self.options.by),
         };
         let client = self.caller.connect(&self.folder);
-        let request = Request::CancelPipeline(order);
+        let request = Request::CancelPipeline(change);
         match client.and_then(|mut client| client.request(&request)) {
             // It is over, or is being cancelled.
             Err(ClientError::Refused(refusal)) if refusal.code == RefusalCode::NotNow => Ok(()),

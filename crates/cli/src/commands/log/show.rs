@@ -1,7 +1,7 @@
 //! `anyhook log show ID`: all that is known of one dispatch.
 
 use anyhook_engine::journal::Journal;
-use anyhook_hosts::happening::{self, OURS};
+use anyhook_hosts::bus_event::{self, OURS};
 use anyhook_model::daemon::{Request, Response, Told};
 use anyhook_model::prefix::{Found, find_by_prefix};
 use anyhook_model::{Record, RecordId, exit_code};
@@ -42,7 +42,7 @@ pub fn run(
 /// Returns what the daemon made of a record, or why that is not known; nothing for records that are
 /// not for it.
 fn heard(environment: &Environment, record: &Record) -> Option<Result<Box<Told>, &'static str>> {
-    happening::of_record(record)?;
+    bus_event::of_record(record)?;
     let request = Request::EventOfRecord { record: record.id.clone() };
     let told = match connect_if_it_runs(environment) {
         Ok(Some(mut client)) => match client.request(&request) {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::environment;
 
 /// Points that this story comes by; the others are visited by the store's own tests.
-const ON_THE_WAY: [&str; 4] = ["life.", "core.", "doer.", "store.append."];
+const ON_THE_WAY: [&str; 4] = ["start.", "core.", "runner.", "store.append."];
 
 /// Points of pipelines, which have a story of their own.
 const OF_PIPELINES: [&str; 3] = ["core.pipeline.", "core.job.", "core.types"];
@@ -41,16 +41,16 @@ fn resolved(environment: &TestEnv) -> Vec<Value> {
 
 kill_tests! {
     story:
-    life_store_opened = "life.store.opened" [first 1];
-    life_resumed = "life.resumed" [first 1];
+    start_store_opened = "start.store.opened" [first 1];
+    start_resumed = "start.resumed" [first 1];
     core_journal_read = "core.journal.read" [first 1, second 2];
     core_journal_remembered = "core.journal.remembered" [first 1, second 2];
     core_stored = "core.stored" [first 1, second 2];
     core_acted = "core.acted" [first 1, second 2];
-    doer_notify_begun = "doer.notify.begun" [first 1];
-    doer_notify_launched = "doer.notify.launched" [first 1];
-    doer_journal_begun = "doer.journal.begun" [first 1];
-    doer_journal_written = "doer.journal.written" [first 1];
+    runner_notify_begun = "runner.notify.begun" [first 1];
+    runner_notify_launched = "runner.notify.launched" [first 1];
+    runner_journal_begun = "runner.journal.begun" [first 1];
+    runner_journal_written = "runner.journal.written" [first 1];
     store_append_begun = "store.append.begun" [first 1, second 2];
     store_append_half = "store.append.half" [first 1, second 2];
     store_append_written = "store.append.written" [first 1, second 2];
@@ -63,7 +63,7 @@ fn times(point: &str) -> u32 {
     if !is_one_of(&ON_THE_WAY) || is_one_of(&OF_PIPELINES) {
         return 0;
     }
-    // A life begins once, and there is one notice and one decision.
+    // A daemon starts once, and there is one notice and one decision.
     if is_one_of(&["core.", "store."]) { 2 } else { 1 }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use std::{fs, thread};
 
 use anyhook_flow::JobId;
-use anyhook_flow::pipeline::{JobRequest, JobResult, JobWork};
+use anyhook_flow::pipeline::{JobContext, JobResult, JobWork};
 use anyhook_hosts::wiring::Scope;
 use anyhook_model::daemon::{RefusalCode, Response};
 use anyhook_model::pipeline::AgentPlan;
@@ -30,23 +30,23 @@ const GO_ON: &str = "Go on where you stopped.";
 
 impl JobRunner {
     /// Starts an agent, unless an earlier daemon has, and waits for its end.
-    pub(super) fn run_agent(&self, request: &JobRequest) -> JobResult {
-        let (Some(plan), Some(agent)) = (request.agent_plan(), &request.agent) else {
+    pub(super) fn run_agent(&self, context: &JobContext) -> JobResult {
+        let (Some(plan), Some(agent)) = (context.agent_plan(), &context.agent) else {
             return failed("there is no such agent");
         };
-        let folder = self.folders().job(&request.id());
-        let session = self.session(&request.id());
+        let folder = self.folders().job(&context.id());
+        let session = self.session(&context.id());
         if matches!(task::stand(&folder), Ok(Stand::NotBegun)) {
-            thread::sleep(pause(&request.job.work));
+            thread::sleep(pause(&context.job.work));
         }
         match task::stand(&folder) {
-            Ok(Stand::NotBegun) => match self.start_agent(request, plan, agent, &session) {
-                Ok((warning, to_type)) => self.tell_started(request, warning, to_type),
+            Ok(Stand::NotBegun) => match self.start_agent(context, plan, agent, &session) {
+                Ok((warning, to_type)) => self.tell_started(context, warning, to_type),
                 Err(why) => return JobResult::Failed { why },
             },
             // It was begun, and whoever began it was killed before it could say so.
-            Ok(_) if request.session != Some(request.job.number) => {
-                self.tell_started(request, None, None);
+            Ok(_) if context.session != Some(context.job.number) => {
+                self.tell_started(context, None, None);
             }
             Ok(_) => {}
             Err(error) => return JobResult::Failed { why: error.to_string() },
@@ -61,21 +61,21 @@ impl JobRunner {
         }
     }
 
-    fn tell_started(&self, request: &JobRequest, warning: Option<String>, to_type: Option<String>) {
+    fn tell_started(&self, context: &JobContext, warning: Option<String>, to_type: Option<String>) {
         let started = JobResult::Started { warning, to_type };
-        self.tell(request.id(), started);
+        self.tell(context.id(), started);
     }
 
     fn start_agent(
         &self,
-        request: &JobRequest,
+        context: &JobContext,
         plan: &AgentPlan,
         agent: &str,
         session: &Session,
     ) -> Result<(Option<String>, Option<String>), String> {
         Session::check().map_err(|error| error.to_string())?;
-        let prompt = prompt(request, plan);
-        let mut variables = self.environment(request)?;
+        let prompt = prompt(context, plan);
+        let mut variables = self.environment(context)?;
         variables.extend(plan.env.clone());
         let home = variables.get("HOME").map(PathBuf::from).or(self.home.clone());
         let home = home.unwrap_or_else(|| PathBuf::from("/"));
@@ -92,7 +92,7 @@ impl JobRunner {
             folder: Path::new(&plan.cwd),
             variables: &variables,
             prompt: prompt.as_deref().filter(|_| !plan.places_prompt),
-            resume: request.resume.as_deref(),
+            resume: context.resume.as_deref(),
             state: Some(&self.state),
         };
         let own = session.folder.join("settings");
@@ -100,7 +100,7 @@ impl JobRunner {
             launch::prepare(&start, &user, &self.binary, &own)
                 .map_err(|error| format!("its settings cannot be written: {error}"))?;
         let run = format!("{} \"$@\"", plan.run.text.trim_end());
-        let mut task = self.task(request, &run, plan.run.values.clone(), PathBuf::from(&plan.cwd));
+        let mut task = self.task(context, &run, plan.run.values.clone(), PathBuf::from(&plan.cwd));
         task.variables.extend(plan.env.clone());
         task.variables.extend(given);
         task.variables.insert("ANYHOOK_PROMPT".to_owned(), prompt.unwrap_or_default());
@@ -112,8 +112,8 @@ impl JobRunner {
     }
 
     /// Returns the environment of a pipeline's commands.
-    fn environment(&self, request: &JobRequest) -> Result<BTreeMap<String, String>, String> {
-        let file = self.folders().environment(&request.plan.id);
+    fn environment(&self, context: &JobContext) -> Result<BTreeMap<String, String>, String> {
+        let file = self.folders().environment(&context.plan.id);
         let bytes = fs::read(&file).map_err(|error| format!("`{}`: {error}", file.display()))?;
         serde_json::from_slice(&bytes).map_err(|error| format!("`{}`: {error}", file.display()))
     }
@@ -138,13 +138,13 @@ fn pause(work: &JobWork) -> Duration {
 }
 
 /// Returns what an agent is told to do when it is started.
-fn prompt(request: &JobRequest, plan: &AgentPlan) -> Option<String> {
-    let JobWork::Agent { message, append, .. } = &request.job.work else { return None };
+fn prompt(context: &JobContext, plan: &AgentPlan) -> Option<String> {
+    let JobWork::Agent { message, append, .. } = &context.job.work else { return None };
     // What it was told at first it still knows.
-    let own = if request.resume.is_some() { Some(GO_ON) } else { plan.prompt.as_deref() };
+    let own = if context.resume.is_some() { Some(GO_ON) } else { plan.prompt.as_deref() };
     match (own, message) {
         (own, None) => own.map(str::to_owned),
-        (Some(own), Some(message)) if *append && request.resume.is_none() => {
+        (Some(own), Some(message)) if *append && context.resume.is_none() => {
             Some(format!("{own}\n\n{message}"))
         }
         (_, Some(message)) => Some(message.clone()),

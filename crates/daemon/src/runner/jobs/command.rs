@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhook_flow::JobId;
-use anyhook_flow::pipeline::{JobRequest, JobResult, JobWork};
+use anyhook_flow::pipeline::{JobContext, JobResult, JobWork};
 use anyhook_model::pipeline::WorkspaceKind;
 
 use super::JobRunner;
@@ -15,28 +15,28 @@ use crate::task::{self, Stand, TASK_VERSION, Task};
 const OUTPUT: usize = 4_096;
 
 impl JobRunner {
-    pub(super) fn run_shell(&self, request: &JobRequest) -> JobResult {
-        let Some(shell) = request.shell() else { return failed("there is no such step") };
-        let cwd = PathBuf::from(&request.plan.workspace.root);
+    pub(super) fn run_shell(&self, context: &JobContext) -> JobResult {
+        let Some(shell) = context.shell() else { return failed("there is no such step") };
+        let cwd = PathBuf::from(&context.plan.workspace.root);
         let task = Task {
             timeout_ms: shell.timeout_ms,
-            ..self.task(request, &shell.run.text, shell.run.values.clone(), cwd)
+            ..self.task(context, &shell.run.text, shell.run.values.clone(), cwd)
         };
-        self.run_task(request, &task)
+        self.run_task(context, &task)
     }
 
-    pub(super) fn run_gate(&self, request: &JobRequest, run: &str, timeout_ms: u64) -> JobResult {
-        let Some(plan) = request.agent_plan() else { return failed("there is no such agent") };
-        let cwd = PathBuf::from(&request.plan.workspace.root);
+    pub(super) fn run_gate(&self, context: &JobContext, run: &str, timeout_ms: u64) -> JobResult {
+        let Some(plan) = context.agent_plan() else { return failed("there is no such agent") };
+        let cwd = PathBuf::from(&context.plan.workspace.root);
         let mut values = plan.gate_values.clone();
         values
-            .extend(request.agent.iter().map(|agent| ("ANYHOOK_AGENT".to_owned(), agent.clone())));
+            .extend(context.agent.iter().map(|agent| ("ANYHOOK_AGENT".to_owned(), agent.clone())));
         let timeout_ms = Some(timeout_ms);
-        self.run_task(request, &Task { timeout_ms, ..self.task(request, run, values, cwd) })
+        self.run_task(context, &Task { timeout_ms, ..self.task(context, run, values, cwd) })
     }
 
-    pub(super) fn make_workspace(&self, request: &JobRequest) -> JobResult {
-        let workspace = &request.plan.workspace;
+    pub(super) fn make_workspace(&self, context: &JobContext) -> JobResult {
+        let workspace = &context.plan.workspace;
         let text = match workspace.kind {
             WorkspaceKind::None => return JobResult::Done { note: None },
             WorkspaceKind::Folder => r#"mkdir -p -- "$PARENT" && mkdir -- "$ROOT""#,
@@ -45,21 +45,21 @@ impl JobRunner {
                 git -C "$PROJECT" worktree add -q -b "$BRANCH" -- "$ROOT" "$BASE""#
             }
         };
-        done_if_it_went_well(self.run_in_project(request, text))
+        done_if_it_went_well(self.run_in_project(context, text))
     }
 
-    pub(super) fn remove_workspace(&self, request: &JobRequest) -> JobResult {
-        let text = match request.plan.workspace.kind {
+    pub(super) fn remove_workspace(&self, context: &JobContext) -> JobResult {
+        let text = match context.plan.workspace.kind {
             WorkspaceKind::None => return JobResult::Done { note: None },
             WorkspaceKind::Folder => r#"rm -rf -- "$ROOT""#,
             // Refuses if something in it is not committed.
             WorkspaceKind::Worktree => r#"git -C "$PROJECT" worktree remove -- "$ROOT""#,
         };
-        done_if_it_went_well(self.run_in_project(request, text))
+        done_if_it_went_well(self.run_in_project(context, text))
     }
 
-    fn run_in_project(&self, request: &JobRequest, text: &str) -> JobResult {
-        let workspace = &request.plan.workspace;
+    fn run_in_project(&self, context: &JobContext, text: &str) -> JobResult {
+        let workspace = &context.plan.workspace;
         let parent = Path::new(&workspace.root).parent().unwrap_or(Path::new("/"));
         let text_of = |value: &Option<String>, default: &str| {
             value.clone().unwrap_or_else(|| default.to_owned())
@@ -67,29 +67,29 @@ impl JobRunner {
         let values = [
             ("ROOT", workspace.root.clone()),
             ("PARENT", parent.to_string_lossy().into_owned()),
-            ("PROJECT", request.plan.project.clone()),
+            ("PROJECT", context.plan.project.clone()),
             ("BRANCH", text_of(&workspace.branch, "")),
             ("BASE", text_of(&workspace.base, "HEAD")),
         ];
         let values = values.map(|(name, value)| (name.to_owned(), value)).into();
-        let cwd = PathBuf::from(&request.plan.project);
-        self.run_task(request, &self.task(request, text, values, cwd))
+        let cwd = PathBuf::from(&context.plan.project);
+        self.run_task(context, &self.task(context, text, values, cwd))
     }
 
     /// Makes a task with the variables that all commands of a pipeline get.
     pub(super) fn task(
         &self,
-        request: &JobRequest,
+        context: &JobContext,
         text: &str,
         values: BTreeMap<String, String>,
         cwd: PathBuf,
     ) -> Task {
-        let plan = &request.plan;
+        let plan = &context.plan;
         let mut variables: BTreeMap<String, String> = [
             ("ANYHOOK_PIPELINE_ID", plan.id.to_string()),
             ("ANYHOOK_PIPELINE", plan.name.clone()),
             ("ANYHOOK_WORKSPACE", plan.workspace.root.clone()),
-            ("ANYHOOK_STEP", request.step.clone().unwrap_or_default()),
+            ("ANYHOOK_STEP", context.step.clone().unwrap_or_default()),
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into();
@@ -107,8 +107,8 @@ impl JobRunner {
     }
 
     /// Runs a task, unless it was begun before, and waits for its end.
-    fn run_task(&self, request: &JobRequest, task: &Task) -> JobResult {
-        let folder = self.folders().job(&request.id());
+    fn run_task(&self, context: &JobContext, task: &Task) -> JobResult {
+        let folder = self.folders().job(&context.id());
         let begun = match task::stand(&folder) {
             Ok(Stand::NotBegun) => {
                 task::prepare(&folder, task).and_then(|()| task::begin(&folder, &self.binary))
@@ -125,11 +125,11 @@ impl JobRunner {
     }
 
     /// Ends a job and all that it has started.
-    pub(super) fn end(&self, request: &JobRequest) -> JobResult {
-        let Some(job) = &request.ends else { return JobResult::Done { note: None } };
-        let id = JobId { number: job.number, ..request.id() };
+    pub(super) fn end(&self, context: &JobContext) -> JobResult {
+        let Some(job) = &context.ends else { return JobResult::Done { note: None } };
+        let id = JobId { number: job.number, ..context.id() };
         let folder = self.folders().job(&id);
-        let has_session = matches!(job.work, JobWork::Agent { .. }) && request.session.is_some();
+        let has_session = matches!(job.work, JobWork::Agent { .. }) && context.session.is_some();
         // However its session is, its keeper hears.
         if !(has_session && self.session(&id).end().is_ok())
             && let Err(error) = task::stop(&folder)

@@ -9,12 +9,12 @@ use anyhook_hosts::HostSpec;
 use anyhook_hosts::dialog::Dialog;
 use anyhook_model::bus::{AgentPrompt, AgentReport};
 use anyhook_model::pipeline::AgentPlan;
-use anyhook_model::{Happening, Source};
+use anyhook_model::{BusEvent, Source};
 use jiff::Timestamp;
 use tokio::sync::mpsc;
 
 use super::JobRunner;
-use crate::core::Input;
+use crate::core::CoreMessage;
 use crate::session::Session;
 
 /// How long it is between two looks.
@@ -45,12 +45,12 @@ impl Watch {
             shown: None,
             looks_without: 0,
         };
-        let inputs = runner.inputs.clone();
+        let messages = runner.messages.clone();
         let (end, ends) = channel::<()>();
         let look = move || {
             let mut looker = looker;
             while ends.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
-                looker.look(&inputs);
+                looker.look(&messages);
             }
         };
         let thread = thread::Builder::new().name("screen".to_owned()).spawn(look);
@@ -80,7 +80,7 @@ struct Looker {
 }
 
 impl Looker {
-    fn look(&mut self, inputs: &mpsc::Sender<Input>) {
+    fn look(&mut self, messages: &mpsc::Sender<CoreMessage>) {
         let Some(host) = self.host else { return };
         // What the agent tells of itself from here on is newer than what is seen.
         let at = anyhook_engine::now();
@@ -108,13 +108,13 @@ impl Looker {
         if let Some((shown, seen)) = &self.shown
             && !(shown.is_told && dialog.as_ref().is_some_and(|next| next.is_told))
         {
-            tell(inputs, Happening::AgentWorking(self.report(*seen)));
+            tell(messages, BusEvent::AgentWorking(self.report(*seen)));
         }
         if let Some(dialog) = &dialog {
             let (about, likely) = (Some(dialog.words()), dialog.is_told);
             let report = AgentReport { about, likely, ..self.report(at) };
             let prompt_type = dialog.prompt_type;
-            tell(inputs, Happening::AgentPrompt(AgentPrompt { report, prompt_type }));
+            tell(messages, BusEvent::AgentPrompt(AgentPrompt { report, prompt_type }));
         }
         self.shown = dialog.map(|dialog| (dialog, at));
     }
@@ -130,7 +130,7 @@ impl Looker {
     }
 }
 
-fn tell(inputs: &mpsc::Sender<Input>, happening: Happening) {
+fn tell(messages: &mpsc::Sender<CoreMessage>, event: BusEvent) {
     // A loop that has ended needs to know nothing.
-    let _ = inputs.blocking_send(Input::Screen(Box::new(happening)));
+    let _ = messages.blocking_send(CoreMessage::Screen(Box::new(event)));
 }

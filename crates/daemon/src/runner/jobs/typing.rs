@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use anyhook_engine::wait::poll_until;
 use anyhook_flow::JobId;
-use anyhook_flow::pipeline::{JobRequest, JobResult};
+use anyhook_flow::pipeline::{JobContext, JobResult};
 use anyhook_model::PromptType;
 use anyhook_model::daemon::{RefusalCode, Response, Send};
 use tokio::sync::oneshot;
 
 use super::command::failed;
 use super::{JobRunner, TypedInto};
-use crate::core::{Input, refusal};
+use crate::core::{CoreMessage, refusal};
 use crate::session::{Session, SessionError};
 
 /// A program may take so long to show what was typed, or to heed an answer.
@@ -113,22 +113,22 @@ fn result(typed: Result<(), NotTyped>) -> JobResult {
 
 impl JobRunner {
     /// Types a message, if the agent still is idle.
-    pub(super) fn nudge(&self, request: &JobRequest, rest: u64, message: &str) -> JobResult {
-        let (Some(session), Some(agent)) = (self.session_of(request), &request.agent) else {
+    pub(super) fn nudge(&self, context: &JobContext, rest: u64, message: &str) -> JobResult {
+        let (Some(session), Some(agent)) = (self.session_of(context), &context.agent) else {
             return failed("the agent has no session");
         };
-        let into = TypedInto { job: request.id(), rest };
-        let desk = Desk { session: &session, host: host_of(request) };
+        let into = TypedInto { job: context.id(), rest };
+        let desk = Desk { session: &session, host: host_of(context) };
         result(desk.type_line(message, || self.tell_of_input(agent.clone(), Some(into))))
     }
 
     /// Types the prompt of an agent that does not take it on its command line, when its screen has
     /// come to rest and shows no dialog.
-    pub(super) fn type_prompt(&self, request: &JobRequest, message: &str) -> JobResult {
-        let (Some(session), Some(agent)) = (self.session_of(request), &request.agent) else {
+    pub(super) fn type_prompt(&self, context: &JobContext, message: &str) -> JobResult {
+        let (Some(session), Some(agent)) = (self.session_of(context), &context.agent) else {
             return failed("the agent has no session");
         };
-        let desk = Desk { session: &session, host: host_of(request) };
+        let desk = Desk { session: &session, host: host_of(context) };
         let until = Instant::now() + READY_LIMIT;
         let (mut last, mut same) = (String::new(), 0);
         while same < READY_LOOKS {
@@ -154,7 +154,7 @@ impl JobRunner {
     fn tell_of_input(&self, agent: String, into: Option<TypedInto>) -> Result<(), String> {
         let (answer, answered) = oneshot::channel();
         let ends = || "the daemon ends".to_owned();
-        self.inputs.blocking_send(Input::Types(agent, into, answer)).map_err(|_| ends())?;
+        self.messages.blocking_send(CoreMessage::Types(agent, into, answer)).map_err(|_| ends())?;
         answered.blocking_recv().map_err(|_| ends())?
     }
 
@@ -162,19 +162,19 @@ impl JobRunner {
     /// asked about.
     pub(super) fn answer(
         &self,
-        request: &JobRequest,
+        context: &JobContext,
         rest: u64,
         wanted: Wanted<'_>,
         (about, prompt): (Option<&str>, Option<PromptType>),
     ) -> JobResult {
-        let Some(session) = self.session_of(request) else {
+        let Some(session) = self.session_of(context) else {
             return failed("the agent has no session");
         };
-        let Some(host) = host_of(request).and_then(anyhook_hosts::find) else {
+        let Some(host) = host_of(context).and_then(anyhook_hosts::find) else {
             return failed("nobody knows the dialogs of this agent");
         };
         let _alone = KEYBOARD.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(obsolete) = self.still_at_prompt(request, rest) {
+        if let Err(obsolete) = self.still_at_prompt(context, rest) {
             return obsolete;
         }
         let mut pressed: Option<Instant> = None;
@@ -204,7 +204,7 @@ impl JobRunner {
             // One key at a time: the next is counted from where the mark is then.
             if pressed.is_none_or(|pressed| pressed.elapsed() > PRESS_AGAIN) {
                 // Once it went on, a dialog with the same words is another.
-                if pressed.is_some() && self.still_at_prompt(request, rest).is_err() {
+                if pressed.is_some() && self.still_at_prompt(context, rest).is_err() {
                     return Some(JobResult::Done { note: None });
                 }
                 if let Err(error) = session.press(*key) {
@@ -222,8 +222,8 @@ impl JobRunner {
         })
     }
 
-    fn session_of(&self, request: &JobRequest) -> Option<Session> {
-        Some(self.session(&JobId { number: request.session?, ..request.id() }))
+    fn session_of(&self, context: &JobContext) -> Option<Session> {
+        Some(self.session(&JobId { number: context.session?, ..context.id() }))
     }
 
     /// Types something in the background, and answers the client that asked for it; with force,
@@ -252,6 +252,6 @@ impl JobRunner {
     }
 }
 
-fn host_of(request: &JobRequest) -> Option<&str> {
-    request.agent_plan().and_then(|plan| plan.host.as_deref())
+fn host_of(context: &JobContext) -> Option<&str> {
+    context.agent_plan().and_then(|plan| plan.host.as_deref())
 }

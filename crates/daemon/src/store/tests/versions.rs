@@ -129,7 +129,7 @@ fn the_state_of_version_1_is_read() {
         .map(|(open, visit)| (visit.step.as_str(), visit.has_session, open.jobs().count()))
         .collect();
     assert_eq!(present, [("b", true, 1); 3]);
-    let owed = state.outbox.job_ids().filter_map(|id| state.job_request(&id));
+    let owed = state.outbox.job_ids().filter_map(|id| state.job_context(&id));
     assert_eq!(
         owed.map(|request| request.step).collect::<Vec<_>>(),
         [Some("b".to_owned()), Some("b".to_owned()), Some("b".to_owned())]

@@ -13,7 +13,7 @@ fn nudge_types_the_message() {
         .as_deref()
         .unwrap_or_default()
     {
-        [Effect::Nudge { rest: 1, message }] => message.clone(),
+        [MonitorAction::Nudge { rest: 1, message }] => message.clone(),
         other => panic!("{other:?}"),
     };
     let own = said(json!({}));
@@ -31,7 +31,7 @@ fn a_nudge_is_typed_only_while_the_agent_is_idle() {
     let may = |stage: &Stage| stage.monitor.may_nudge(&stage.agents, rest);
     assert_eq!(may(&stage), Ok(()));
     assert_eq!(stage.monitor.may_nudge(&stage.agents, rest + 1), Err(Dropped::RestOver));
-    for (happening, why) in [
+    for (event, why) in [
         (works(), Dropped::RestOver),
         (prompt(PromptType::Permission), Dropped::Waiting),
         (exits(), Dropped::Waiting),
@@ -40,7 +40,7 @@ fn a_nudge_is_typed_only_while_the_agent_is_idle() {
     ] {
         let mut stage = Stage::new(&json!({}));
         stage.hear(idle(Source::Hook));
-        stage.hear(happening);
+        stage.hear(event);
         assert_eq!(may(&stage), Err(why));
     }
     let mut at_prompt = Stage::new(&json!({"on_prompt": {"action": "gate", "run": "true"}}));
@@ -57,7 +57,7 @@ fn a_nudge_is_typed_only_while_the_agent_is_idle() {
 
 #[test]
 fn done_and_fail_end_the_step_with_a_reason() {
-    for (trigger, happening) in [
+    for (trigger, event) in [
         ("on_idle", idle(Source::Hook)),
         ("on_prompt", prompt(PromptType::PlanApproval)),
         ("on_dead", exits()),
@@ -65,22 +65,22 @@ fn done_and_fail_end_the_step_with_a_reason() {
     ] {
         if trigger != "on_error" {
             let mut stage = Stage::new(&json!({trigger: "done"}));
-            assert!(advances(&stage.hear(happening.clone())), "{trigger}");
+            assert!(advances(&stage.hear(event.clone())), "{trigger}");
             assert_eq!(stage.monitor.agent(), None);
         }
         let mut stage = Stage::new(&json!({trigger: {"action": "fail", "message": "so"}}));
-        let failed = stage.hear(happening);
-        assert_eq!(failed, Ok(vec![Effect::Fail { why: "so".to_owned() }]));
+        let failed = stage.hear(event);
+        assert_eq!(failed, Ok(vec![MonitorAction::Fail { why: "so".to_owned() }]));
         assert_eq!(stage.hear(complete()), dropped(Dropped::Stale), "it ended before");
     }
     let failed = Stage::new(&json!({"on_error": "fail"})).hear(fails(FailureKind::RateLimited));
     let why = "the agent is failed (rate_limited): 429".to_owned();
-    assert_eq!(failed, Ok(vec![Effect::Fail { why }]));
+    assert_eq!(failed, Ok(vec![MonitorAction::Fail { why }]));
 }
 
 #[test]
 fn a_gate_that_succeeds_advances_and_one_that_fails_escalates_with_its_output() {
-    for (trigger, happening) in [
+    for (trigger, event) in [
         ("on_idle", idle(Source::Hook)),
         ("on_prompt", prompt(PromptType::Permission)),
         ("on_dead", exits()),
@@ -88,8 +88,9 @@ fn a_gate_that_succeeds_advances_and_one_that_fails_escalates_with_its_output() 
     ] {
         let definition = json!({trigger: {"action": "gate", "run": "make check"}});
         let mut stage = Stage::new(&definition);
-        let reaction = stage.hear(happening.clone());
-        let [Effect::RunGate { gate, run, timeout }] = reaction.as_deref().unwrap_or_default()
+        let reaction = stage.hear(event.clone());
+        let [MonitorAction::RunGate { gate, run, timeout }] =
+            reaction.as_deref().unwrap_or_default()
         else {
             panic!("{reaction:?}")
         };
@@ -98,7 +99,7 @@ fn a_gate_that_succeeds_advances_and_one_that_fails_escalates_with_its_output() 
 
         for exit in [Some(1), None] {
             let mut stage = Stage::new(&definition);
-            let gate = runs_gate(&stage.hear(happening.clone())).unwrap();
+            let gate = runs_gate(&stage.hear(event.clone())).unwrap();
             let asked = stage.gate_ends(gate, exit);
             assert_eq!(escalates(&asked), Some(About::Gate));
             assert!(question(&asked).ends_with("2 tests failed"), "{asked:?}");
@@ -112,7 +113,8 @@ fn a_gates_message_and_timeout_count() {
     let mut stage = Stage::new(&json!({"on_error": [{"match": "no_network", "action": "gate",
         "run": "ping", "timeout": "5m", "message": "No network.", "append": true}]}));
     let reaction = stage.hear(fails(FailureKind::NoNetwork));
-    let [Effect::RunGate { gate, timeout, .. }] = reaction.as_deref().unwrap_or_default() else {
+    let [MonitorAction::RunGate { gate, timeout, .. }] = reaction.as_deref().unwrap_or_default()
+    else {
         panic!("{reaction:?}")
     };
     assert_eq!(*timeout, SignedDuration::from_mins(5));
@@ -169,7 +171,7 @@ fn a_prompt_does_not_wait_for_a_gate() {
     let dead = stage.gate_ends(gate, Some(1));
     assert!(matches!(
         dead.as_deref().unwrap_or_default(),
-        [Effect::DismissDecision { .. }, Effect::Escalate { about: About::Dead, .. }]
+        [MonitorAction::DismissDecision { .. }, MonitorAction::Escalate { about: About::Dead, .. }]
     ));
 }
 
@@ -177,10 +179,11 @@ fn a_prompt_does_not_wait_for_a_gate() {
 fn recover_starts_the_agent_again() {
     let mut stage = Stage::new(&json!({"on_dead":
         {"action": "recover", "message": "go on", "append": true, "attempts": 2}}));
-    let recover = Ok(vec![Effect::Recover { message: Some("go on".to_owned()), append: true }]);
+    let recover =
+        Ok(vec![MonitorAction::Recover { message: Some("go on".to_owned()), append: true }]);
     assert_eq!(stage.hear(exits()), recover);
     assert_eq!(stage.hear(exits()), dropped(Dropped::Duplicate));
-    let gone = Happening::AgentGone(report(Source::Process));
+    let gone = BusEvent::AgentGone(report(Source::Process));
     assert_eq!(stage.hear(gone.clone()), dropped(Dropped::Duplicate), "one death, told twice");
     stage.hear(works());
     assert_eq!(stage.hear(gone), recover, "another life");
@@ -200,9 +203,12 @@ fn what_is_told_of_the_run_before_does_not_count() {
     assert_eq!(late, dropped(Dropped::EarlierRun));
     let mut other = report(Source::Hook);
     other.process = process(1);
-    let other = stage.hear(Happening::AgentExited(other));
+    let other = stage.hear(BusEvent::AgentExited(other));
     assert_eq!(other, dropped(Dropped::Uncounted(Why::OtherProcess)));
-    assert!(matches!(stage.hear(exits()).as_deref().unwrap_or_default(), [Effect::Recover { .. }]));
+    assert!(matches!(
+        stage.hear(exits()).as_deref().unwrap_or_default(),
+        [MonitorAction::Recover { .. }]
+    ));
 }
 
 #[test]
@@ -211,7 +217,7 @@ fn an_agent_that_fails_again_at_once_is_not_forgotten() {
     for _ in 0..2 {
         let failed = stage.hear(fails(FailureKind::Unauthorized));
         assert!(
-            matches!(failed.as_deref().unwrap_or_default(), [Effect::Recover { .. }]),
+            matches!(failed.as_deref().unwrap_or_default(), [MonitorAction::Recover { .. }]),
             "{failed:?}"
         );
         stage.monitor.started(None, second(stage.now));
@@ -236,7 +242,7 @@ fn errors_by_kind_are_counted_each() {
         {"action": "recover"},
     ]}));
     let recovers = |reaction: &MonitorResult| {
-        matches!(reaction.as_deref().unwrap_or_default(), [Effect::Recover { .. }])
+        matches!(reaction.as_deref().unwrap_or_default(), [MonitorAction::Recover { .. }])
     };
     assert!(recovers(&stage.hear(fails(FailureKind::RateLimited))));
     assert_eq!(stage.hear(fails(FailureKind::RateLimited)), dropped(Dropped::Duplicate));
@@ -256,7 +262,7 @@ fn a_nudge_during_the_cooldown_waits_and_is_checked_again() {
     assert!(nudges(&stage.hear(idle(Source::Hook))));
     let until = second(stage.now + 30);
     let waits = stage.hear_all([works(), idle(Source::Hook)]);
-    assert_eq!(waits, Ok(vec![Effect::WaitUntil(until)]));
+    assert_eq!(waits, Ok(vec![MonitorAction::WaitUntil(until)]));
     assert_eq!(stage.monitor.waits_until(), Some(until));
     assert_eq!(stage.hear(idle(Source::Log)), dropped(Dropped::CoolingDown));
     let early = stage.monitor.timer_fired(&stage.agents, second(stage.now));
@@ -266,14 +272,14 @@ fn a_nudge_during_the_cooldown_waits_and_is_checked_again() {
     assert_eq!(stage.monitor.timer_fired(&stage.agents, until), dropped(Dropped::NoTimer));
     assert_eq!(stage.hear(idle(Source::Log)), dropped(Dropped::Duplicate));
 
-    for (happening, why) in [
+    for (event, why) in [
         (works(), Dropped::NoTimer),
         (prompt(PromptType::Question), Dropped::RestOver),
         (exits(), Dropped::RestOver),
         (signal(SignalKind::Escalate, "help"), Dropped::SignalStored),
     ] {
         let mut stage = Stage::new(&definition);
-        stage.hear_all([idle(Source::Hook), works(), idle(Source::Hook), happening]);
+        stage.hear_all([idle(Source::Hook), works(), idle(Source::Hook), event]);
         let fired = stage.monitor.timer_fired(&stage.agents, second(100));
         assert_eq!(fired, dropped(why));
     }
@@ -303,7 +309,7 @@ fn on_stop_signal_holds_the_stop_until_a_signal_comes() {
         assert_eq!(stage.monitor.holds_stop().as_deref(), Some("first signal"));
         let held = stage.hear(stops());
         let message = "first signal".to_owned();
-        assert_eq!(held, Ok(vec![Effect::BlockStop { message }]));
+        assert_eq!(held, Ok(vec![MonitorAction::BlockStop { message }]));
     }
     stage.hear(signal(SignalKind::Continue, ""));
     assert!(stage.monitor.holds_stop().is_some(), "it is not done yet");
@@ -327,7 +333,7 @@ fn a_stop_is_held_so_often_if_the_definition_says_so() {
     for _ in 0..2 {
         assert!(matches!(
             stage.hear(stops()).as_deref().unwrap_or_default(),
-            [Effect::BlockStop { .. }]
+            [MonitorAction::BlockStop { .. }]
         ));
     }
     assert_eq!(stage.monitor.holds_stop(), None);

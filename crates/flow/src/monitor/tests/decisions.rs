@@ -16,7 +16,7 @@ fn the_options_of_every_decision() {
         assert_eq!(names(about), ["retry", "skip", "fail"]);
     }
     let asked = Stage::new(&json!({})).hear(prompt(PromptType::Permission));
-    let [Effect::Escalate { options, .. }] = asked.as_deref().unwrap_or_default() else {
+    let [MonitorAction::Escalate { options, .. }] = asked.as_deref().unwrap_or_default() else {
         panic!("{asked:?}")
     };
     assert_eq!(options[0].name, "allow", "number 1");
@@ -36,7 +36,7 @@ fn the_first_choice_counts_and_only_those_there_are() {
 
 #[test]
 fn done_skip_and_fail_end_the_step() {
-    for (happening, forward) in [
+    for (event, forward) in [
         (idle(Source::Hook), Some("done")),
         (prompt(PromptType::Question), None),
         (exits(), Some("skip")),
@@ -45,7 +45,7 @@ fn done_skip_and_fail_end_the_step() {
     ] {
         let asked = || {
             let mut stage = Stage::new(&json!({"on_idle": "escalate"}));
-            stage.hear(happening.clone());
+            stage.hear(event.clone());
             stage
         };
         assert!(fails_the_step(&asked().decide("fail")));
@@ -61,7 +61,7 @@ fn a_chosen_nudge_says_what_the_person_says() {
     stage.hear(idle(Source::Hook));
     let decision = stage.monitor.waits_for().unwrap();
     let told = stage.monitor.decided(&stage.agents, decision, "nudge", Some("use main"), second(9));
-    let nudge = Effect::Nudge { rest: 1, message: "use main".to_owned() };
+    let nudge = MonitorAction::Nudge { rest: 1, message: "use main".to_owned() };
     assert_eq!(told, Ok(vec![nudge]));
     assert_eq!(stage.monitor.may_nudge(&stage.agents, 1), Ok(()));
     let again = stage.hear_all([works(), idle(Source::Hook)]);
@@ -78,7 +78,7 @@ fn a_chosen_nudge_waits_until_the_agent_is_idle() {
     assert_eq!(stage.hear(works()), Ok(Vec::new()));
     let nudged = stage.hear(idle(Source::Hook));
     assert!(
-        matches!(nudged.as_deref().unwrap_or_default(), [Effect::Nudge { message, .. }] if message == "main")
+        matches!(nudged.as_deref().unwrap_or_default(), [MonitorAction::Nudge { message, .. }] if message == "main")
     );
     assert!(fails_the_step(&stage.hear_all([works(), idle(Source::Hook)])));
 }
@@ -90,7 +90,10 @@ fn a_chosen_nudge_is_not_typed_into_a_prompt() {
     let told = stage.decide("nudge");
     assert_eq!(escalates(&told), Some(About::Prompt(PromptType::Permission)), "it asks, first");
     let worked = stage.hear(works());
-    assert!(matches!(worked.as_deref().unwrap_or_default(), [Effect::DismissDecision { .. }]));
+    assert!(matches!(
+        worked.as_deref().unwrap_or_default(),
+        [MonitorAction::DismissDecision { .. }]
+    ));
     assert!(nudges(&stage.hear(idle(Source::Hook))));
 }
 
@@ -100,7 +103,7 @@ fn allow_and_deny_answer_that_very_prompt() {
         let mut stage = Stage::new(&json!({}));
         stage.hear(prompt(PromptType::Permission));
         let rest = stage.agent().rest().unwrap();
-        let answer = Effect::Answer { rest, allow, message: None };
+        let answer = MonitorAction::Answer { rest, allow, message: None };
         assert_eq!(stage.decide(choice), Ok(vec![answer]));
         assert_eq!(stage.hear(prompt(PromptType::Permission)), dropped(Dropped::Duplicate));
     }
@@ -114,7 +117,7 @@ fn a_turn_that_is_over_ends_the_decision_about_its_prompt() {
     assert!(
         matches!(
             over.as_deref().unwrap_or_default(),
-            [Effect::DismissDecision { .. }, Effect::Nudge { .. }]
+            [MonitorAction::DismissDecision { .. }, MonitorAction::Nudge { .. }]
         ),
         "somebody has answered: {over:?}"
     );
@@ -137,19 +140,19 @@ fn another_prompt_is_asked_about_when_the_first_is_decided() {
 fn attach_leaves_the_prompt_to_the_person() {
     let mut stage = Stage::new(&json!({}));
     stage.hear(prompt(PromptType::Question));
-    assert_eq!(stage.decide("attach"), Ok(vec![Effect::Attach]));
+    assert_eq!(stage.decide("attach"), Ok(vec![MonitorAction::Attach]));
     assert_eq!(stage.hear(prompt(PromptType::Question)), dropped(Dropped::Duplicate));
     assert!(nudges(&stage.hear_all([works(), idle(Source::Hook)])));
 }
 
 #[test]
 fn retry_starts_the_agent_or_the_gate_again() {
-    for happening in [exits(), fails(FailureKind::NoNetwork)] {
+    for event in [exits(), fails(FailureKind::NoNetwork)] {
         let mut stage = Stage::new(&json!({}));
-        stage.hear(happening);
+        stage.hear(event);
         assert!(matches!(
             stage.decide("retry").as_deref().unwrap_or_default(),
-            [Effect::Recover { .. }]
+            [MonitorAction::Recover { .. }]
         ));
     }
     let mut stage = Stage::new(&json!({"on_idle": {"action": "gate", "run": "make"}}));
@@ -160,7 +163,7 @@ fn retry_starts_the_agent_or_the_gate_again() {
     assert_eq!(escalates(&stage.gate_ends(again, Some(1))), Some(About::Gate));
     stage.hear(prompt(PromptType::Permission));
     let both = stage.decide("retry");
-    let [Effect::RunGate { gate, .. }, Effect::Escalate { about, .. }] =
+    let [MonitorAction::RunGate { gate, .. }, MonitorAction::Escalate { about, .. }] =
         both.as_deref().unwrap_or_default()
     else {
         panic!("{both:?}")
@@ -179,14 +182,14 @@ fn an_agent_that_went_on_is_not_started_again() {
 
 #[test]
 fn an_agent_that_works_again_by_itself_needs_no_decision() {
-    for happening in
+    for event in
         [idle(Source::Hook), prompt(PromptType::Question), fails(FailureKind::Other), exits()]
     {
         let mut stage = Stage::new(&json!({"on_idle": "escalate"}));
-        stage.hear(happening);
+        stage.hear(event);
         let decision = stage.monitor.waits_for().unwrap();
         let worked = stage.hear(works());
-        assert_eq!(worked, Ok(vec![Effect::DismissDecision { decision }]));
+        assert_eq!(worked, Ok(vec![MonitorAction::DismissDecision { decision }]));
         assert_eq!(stage.monitor.waits_for(), None);
         assert_eq!(stage.hear(works()), Ok(Vec::new()));
     }
@@ -201,7 +204,10 @@ fn what_the_agent_asks_for_is_not_dismissed_by_the_end_of_its_own_call() {
         assert_eq!(stage.hear(works()), Ok(Vec::new()));
         assert_eq!(stage.hear(idle(Source::Hook)), dropped(Dropped::SignalStored));
         let worked = stage.hear(works());
-        assert!(matches!(worked.as_deref().unwrap_or_default(), [Effect::DismissDecision { .. }]));
+        assert!(matches!(
+            worked.as_deref().unwrap_or_default(),
+            [MonitorAction::DismissDecision { .. }]
+        ));
         assert!(nudges(&stage.hear(idle(Source::Hook))), "nothing is stored any more");
     }
 }
@@ -234,7 +240,7 @@ fn the_same_signal_twice_asks_once_and_another_one_anew() {
     let other = stage.hear(escalate("b"));
     assert!(matches!(
         other.as_deref().unwrap_or_default(),
-        [Effect::DismissDecision { .. }, Effect::Escalate { question, .. }] if question == "b"
+        [MonitorAction::DismissDecision { .. }, MonitorAction::Escalate { question, .. }] if question == "b"
     ));
 }
 
@@ -254,7 +260,7 @@ fn the_end_of_the_pipeline_closes_what_is_open() {
     stage.hear(prompt(PromptType::Question));
     let decision = stage.monitor.waits_for().unwrap();
     let ended = stage.monitor.end();
-    assert_eq!(ended, Ok(vec![Effect::DismissDecision { decision }]));
+    assert_eq!(ended, Ok(vec![MonitorAction::DismissDecision { decision }]));
     let late = stage.monitor.decided(&stage.agents, decision, "fail", None, second(9));
     assert_eq!(late, dropped(Dropped::Ended));
 }
@@ -266,7 +272,7 @@ fn a_tool_that_asks_waits_for_its_hosts_question() {
         let mut stage = Stage::new(&json!({}));
         let waits = stage.hear(calls(kind));
         let until = second(stage.now + 3);
-        assert_eq!(waits, Ok(vec![Effect::WaitUntil(until)]));
+        assert_eq!(waits, Ok(vec![MonitorAction::WaitUntil(until)]));
         let asked = stage.hear_at(prompt(kind), stage.now);
         assert_eq!(escalates(&asked), Some(About::Prompt(kind)));
         let late = stage.monitor.timer_fired(&stage.agents, until);

@@ -18,7 +18,7 @@ const HOOK_IDLE: usize = 2;
 const EXIT: usize = 5;
 const WORKS: usize = 6;
 
-fn happenings() -> [Happening; KINDS] {
+fn events() -> [BusEvent; KINDS] {
     [
         complete(),
         prompt(PromptType::Permission),
@@ -68,7 +68,7 @@ struct Visited {
 }
 
 struct Explorer {
-    happenings: [Happening; KINDS],
+    events: [BusEvent; KINDS],
     /// How a gate ends, at once; or it never does.
     gate: Option<i32>,
     visited: Visited,
@@ -121,14 +121,14 @@ impl Explorer {
         let (mut counts, mut acted, before) = (key.counts, key.acted, &key.monitor);
         counts[kind] += 1;
         let (mut monitor, mut agents) = (before.clone(), node.agents.clone());
-        self.happenings[kind].report_mut().unwrap().at = Some(second(now));
+        self.events[kind].report_mut().unwrap().at = Some(second(now));
         let was = agents.get(AGENT).unwrap().state;
-        let happening = &self.happenings[kind];
-        let heard = agents.hear(happening, second(now)).unwrap();
-        let reaction = monitor.hear(happening, &agents, heard, second(now));
+        let event = &self.events[kind];
+        let heard = agents.hear(event, second(now)).unwrap();
+        let reaction = monitor.hear(event, &agents, heard, second(now));
         let agent = agents.get(AGENT).unwrap();
         match &reaction {
-            Ok(effects) if effects.is_empty() => self.visited.noted += 1,
+            Ok(actions) if actions.is_empty() => self.visited.noted += 1,
             Ok(_) => self.visited.acted += 1,
             Err(why) => {
                 assert!(!why.words().is_empty());
@@ -154,12 +154,12 @@ impl Explorer {
                 }
             }
         }
-        check_effects(reaction.as_deref().unwrap_or_default(), before, &monitor);
+        check_actions(reaction.as_deref().unwrap_or_default(), before, &monitor);
         if let (Some(gate), Some(exit)) = (runs_gate(&reaction), self.gate) {
             let before = monitor.clone();
             let ended = monitor.gate_ended(&agents, gate, Some(exit), "output", second(now));
             assert_eq!((advances(&ended), escalates(&ended).is_some()), (exit == 0, exit != 0));
-            check_effects(ended.as_deref().unwrap_or_default(), &before, &monitor);
+            check_actions(ended.as_deref().unwrap_or_default(), &before, &monitor);
         }
         // To a step that is over the agent does not matter.
         let agent = agents.get(AGENT).filter(|_| monitor.agent().is_some());
@@ -177,7 +177,7 @@ fn check_exit(reaction: &MonitorResult, was: AgentState) {
     }
     let asks = matches!(
         reaction.as_deref().unwrap_or_default(),
-        [.., Effect::Escalate { about: About::Dead, .. }]
+        [.., MonitorAction::Escalate { about: About::Dead, .. }]
     );
     assert!(asks || *reaction == dropped(Dropped::GateRuns), "{reaction:?}");
 }
@@ -187,7 +187,7 @@ fn check_works(reaction: &MonitorResult, before: &Monitor) {
         Some(decision) => {
             assert_eq!(
                 reaction.as_deref().unwrap_or_default(),
-                [Effect::DismissDecision { decision }]
+                [MonitorAction::DismissDecision { decision }]
             );
         }
         None => assert_eq!(*reaction, Ok(Vec::new())),
@@ -204,16 +204,16 @@ fn check_rest(
 ) -> Option<u64> {
     let agent = agents.get(AGENT).unwrap();
     // A turn that is over ends the decision about its prompt.
-    let effects = match reaction.as_deref().unwrap_or_default() {
-        [Effect::DismissDecision { decision }, rest @ ..] if kind == HOOK_IDLE => {
+    let actions = match reaction.as_deref().unwrap_or_default() {
+        [MonitorAction::DismissDecision { decision }, rest @ ..] if kind == HOOK_IDLE => {
             assert_eq!(before.waits_for(), Some(*decision));
             rest
         }
         all => all,
     };
-    let [effect] = effects else {
+    let [action] = actions else {
         match reaction {
-            Ok(all) if !all.is_empty() && effects.is_empty() => {}
+            Ok(all) if !all.is_empty() && actions.is_empty() => {}
             Err(Dropped::Waiting) => assert!(before.waits_for().is_some()),
             Err(Dropped::Uncounted(_)) => assert!(kind != HOOK_IDLE),
             Err(Dropped::Duplicate | Dropped::GateRuns) => {}
@@ -223,29 +223,33 @@ fn check_rest(
     };
     let is_prompt = matches!(agent.state, AgentState::Prompting(_));
     assert_eq!(is_prompt, kind == PROMPT);
-    match effect {
-        Effect::Nudge { rest, .. } => {
+    match action {
+        MonitorAction::Nudge { rest, .. } => {
             assert_eq!(agent.state, AgentState::Idle);
             assert_eq!(monitor.may_nudge(agents, *rest), Ok(()));
         }
-        Effect::Escalate { about, .. } => assert_eq!(matches!(about, About::Prompt(_)), is_prompt),
-        Effect::Advance { .. } | Effect::Fail { .. } | Effect::RunGate { .. } => {}
+        MonitorAction::Escalate { about, .. } => {
+            assert_eq!(matches!(about, About::Prompt(_)), is_prompt);
+        }
+        MonitorAction::Advance { .. }
+        | MonitorAction::Fail { .. }
+        | MonitorAction::RunGate { .. } => {}
         other => panic!("{other:?}"),
     }
     Some(agent.rest().unwrap())
 }
 
 /// Checks that decisions are opened and closed in turn, and that the step ends once and last.
-pub(super) fn check_effects(effects: &[Effect], before: &Monitor, after: &Monitor) {
+pub(super) fn check_actions(actions: &[MonitorAction], before: &Monitor, after: &Monitor) {
     let mut open = before.waits_for();
-    for (number, effect) in effects.iter().enumerate() {
-        match effect {
-            Effect::Escalate { decision, .. } => {
+    for (number, action) in actions.iter().enumerate() {
+        match action {
+            MonitorAction::Escalate { decision, .. } => {
                 assert_eq!(open.replace(*decision), None, "one at a time");
             }
-            Effect::DismissDecision { decision } => assert_eq!(open.take(), Some(*decision)),
-            effect if effect.ends_step() => {
-                assert_eq!(number + 1, effects.len());
+            MonitorAction::DismissDecision { decision } => assert_eq!(open.take(), Some(*decision)),
+            action if action.ends_step() => {
+                assert_eq!(number + 1, actions.len());
                 assert_eq!((after.agent(), open), (None, None));
             }
             _ => {}
@@ -280,7 +284,7 @@ fn definitions(idle: &[Value], prompt: &[Value]) -> Vec<Reactions> {
 }
 
 fn explore(definitions: &[Reactions], gate: Option<i32>, twice: usize) -> Visited {
-    let mut explorer = Explorer { happenings: happenings(), gate, visited: Visited::default() };
+    let mut explorer = Explorer { events: events(), gate, visited: Visited::default() };
     for definition in definitions {
         let seen = explorer.explore(definition, twice);
         assert_eq!(seen, orders(twice), "every order was followed");

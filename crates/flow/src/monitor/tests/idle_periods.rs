@@ -73,7 +73,7 @@ fn run(definition: &Value, periods: &[Period]) -> Vec<(usize, usize)> {
     let mut done = Vec::new();
     let mut end = APART;
     // The agent begins its first turn.
-    let mut pending = vec![(1, Happening::AgentInput(report(Source::Hook)), 1)];
+    let mut pending = vec![(1, BusEvent::AgentInput(report(Source::Hook)), 1)];
     for period in periods {
         let mut counts = (0, 0);
         for told in &period.reports {
@@ -96,25 +96,25 @@ fn run(definition: &Value, periods: &[Period]) -> Vec<(usize, usize)> {
                 counts.0 += 1;
                 pending.push((
                     now + period.reaction_heard,
-                    Happening::AgentInput(report(Source::Hook)),
+                    BusEvent::AgentInput(report(Source::Hook)),
                     now + period.reacts,
                 ));
-                let mut input = Happening::AgentInput(report(Source::Signal));
+                let mut input = BusEvent::AgentInput(report(Source::Signal));
                 input.report_mut().unwrap().at = Some(time(now));
                 let heard = agents.hear(&input, time(now)).unwrap();
                 monitor.hear(&input, &agents, heard, time(now))
             } else if next == Some(now) {
-                let (_, mut happening, at) = pending.remove(0);
-                happening.report_mut().unwrap().at = Some(time(at));
-                let heard = agents.hear(&happening, time(now)).unwrap();
-                monitor.hear(&happening, &agents, heard, time(now))
+                let (_, mut event, at) = pending.remove(0);
+                event.report_mut().unwrap().at = Some(time(at));
+                let heard = agents.hear(&event, time(now)).unwrap();
+                monitor.hear(&event, &agents, heard, time(now))
             } else {
                 monitor.timer_fired(&agents, time(now))
             };
-            for effect in reaction.as_deref().unwrap_or_default() {
-                match effect {
-                    Effect::Nudge { rest, .. } => nudge = Some((now + period.typing, *rest)),
-                    Effect::Escalate { .. } => counts.1 += 1,
+            for action in reaction.as_deref().unwrap_or_default() {
+                match action {
+                    MonitorAction::Nudge { rest, .. } => nudge = Some((now + period.typing, *rest)),
+                    MonitorAction::Escalate { .. } => counts.1 += 1,
                     _ => {}
                 }
             }

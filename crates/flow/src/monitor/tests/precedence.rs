@@ -9,7 +9,7 @@ fn complete_advances_while_idleness_is_pending() {
         {"action": "nudge", "attempts": "forever", "cooldown": "1h"}}));
     assert!(nudges(&stage.hear(idle(Source::Hook))));
     let pending = stage.hear_all([works(), idle(Source::Hook)]);
-    assert!(matches!(pending.as_deref().unwrap_or_default(), [Effect::WaitUntil(_)]));
+    assert!(matches!(pending.as_deref().unwrap_or_default(), [MonitorAction::WaitUntil(_)]));
     assert!(advances(&stage.hear(complete())));
     let fired = stage.monitor.timer_fired(&stage.agents, second(100_000));
     assert_eq!(fired, dropped(Dropped::Stale), "the signal won");
@@ -72,8 +72,8 @@ fn the_log_alone_is_enough() {
 fn events_of_a_stale_agent_are_dropped() {
     let mut stage = Stage::new(&json!({}));
     stage.monitor.enter("another", Reactions::default(), second(2));
-    for happening in [idle(Source::Hook), prompt(PromptType::Question), exits(), complete()] {
-        assert_eq!(stage.hear(happening), dropped(Dropped::Stale));
+    for event in [idle(Source::Hook), prompt(PromptType::Question), exits(), complete()] {
+        assert_eq!(stage.hear(event), dropped(Dropped::Stale));
     }
     assert_eq!(stage.monitor.agent(), Some("another"));
     assert_eq!(stage.agent().state.name(), "exited", "its state is kept all the same");
@@ -86,7 +86,7 @@ fn events_of_an_unknown_agent_are_dropped_first_of_all() {
     assert_eq!(stage.hear(idle(Source::Hook)), dropped(Dropped::UnknownAgent));
     stage.monitor.end();
     assert_eq!(stage.hear(complete()), dropped(Dropped::UnknownAgent));
-    let other = Happening::Other(anyhook_model::json::Object::new());
+    let other = BusEvent::Other(anyhook_model::json::Object::new());
     let reaction = stage.monitor.hear(&other, &stage.agents, Heard::Same, second(9));
     assert_eq!(reaction, dropped(Dropped::NoAgent));
 }
@@ -95,8 +95,8 @@ fn events_of_an_unknown_agent_are_dropped_first_of_all() {
 fn a_pipeline_that_ended_outranks_staleness() {
     let mut stage = Stage::new(&json!({}));
     assert_eq!(stage.monitor.end(), Ok(Vec::new()));
-    for happening in [complete(), idle(Source::Hook), prompt(PromptType::Question), exits()] {
-        assert_eq!(stage.hear(happening), dropped(Dropped::Ended));
+    for event in [complete(), idle(Source::Hook), prompt(PromptType::Question), exits()] {
+        assert_eq!(stage.hear(event), dropped(Dropped::Ended));
     }
     let entered = stage.monitor.enter(AGENT, Reactions::default(), second(20));
     assert_eq!(entered, dropped(Dropped::Ended));
@@ -108,8 +108,8 @@ fn idle_and_prompt_are_dropped_while_a_signal_is_stored() {
     let mut stage = Stage::new(&json!({}));
     let asked = stage.hear(signal(SignalKind::Escalate, "which key?"));
     assert_eq!((escalates(&asked), question(&asked)), (Some(About::Signal), "which key?"));
-    for happening in [idle(Source::Hook), idle(Source::Log), prompt(PromptType::Permission)] {
-        assert_eq!(stage.hear(happening), dropped(Dropped::SignalStored));
+    for event in [idle(Source::Hook), idle(Source::Log), prompt(PromptType::Permission)] {
+        assert_eq!(stage.hear(event), dropped(Dropped::SignalStored));
     }
 }
 
@@ -117,8 +117,8 @@ fn idle_and_prompt_are_dropped_while_a_signal_is_stored() {
 fn idle_and_prompt_are_dropped_while_the_step_waits_for_a_person() {
     let mut stage = Stage::new(&json!({"on_idle": "escalate"}));
     assert_eq!(escalates(&stage.hear(idle(Source::Hook))), Some(About::Idle));
-    for happening in [idle(Source::Log), prompt(PromptType::Question), idle(Source::Hook)] {
-        assert_eq!(stage.hear(happening), dropped(Dropped::Waiting));
+    for event in [idle(Source::Log), prompt(PromptType::Question), idle(Source::Hook)] {
+        assert_eq!(stage.hear(event), dropped(Dropped::Waiting));
     }
 }
 
@@ -127,14 +127,14 @@ fn failures_and_ends_count_while_the_step_waits() {
     let mut stage = Stage::new(&json!({"on_idle": "escalate"}));
     stage.hear(idle(Source::Hook));
     let failed = stage.hear(fails(FailureKind::RateLimited));
-    let [Effect::DismissDecision { .. }, Effect::Escalate { about, .. }] =
+    let [MonitorAction::DismissDecision { .. }, MonitorAction::Escalate { about, .. }] =
         failed.as_deref().unwrap_or_default()
     else {
         panic!("{failed:?}")
     };
     assert_eq!(*about, About::Error(FailureKind::RateLimited));
     let dead = stage.hear(exits());
-    let [Effect::DismissDecision { .. }, Effect::Escalate { about, .. }] =
+    let [MonitorAction::DismissDecision { .. }, MonitorAction::Escalate { about, .. }] =
         dead.as_deref().unwrap_or_default()
     else {
         panic!("{dead:?}")
@@ -144,7 +144,7 @@ fn failures_and_ends_count_while_the_step_waits() {
 
 #[test]
 fn complete_advances_whatever_was_before() {
-    let before: [&[Happening]; 7] = [
+    let before: [&[BusEvent]; 7] = [
         &[],
         &[idle(Source::Hook)],
         &[idle(Source::Hook), works(), idle(Source::Hook)],
@@ -153,17 +153,17 @@ fn complete_advances_whatever_was_before() {
         &[fails(FailureKind::Other)],
         &[exits()],
     ];
-    for happenings in before {
+    for events in before {
         let mut stage = Stage::new(&json!({}));
-        for happening in happenings {
-            stage.hear(happening.clone());
+        for event in events {
+            stage.hear(event.clone());
         }
         let waited = stage.monitor.waits_for();
         let reaction = stage.hear(complete());
-        assert!(advances(&reaction), "{happenings:?}");
+        assert!(advances(&reaction), "{events:?}");
         let dismissed =
-            reaction.as_deref().unwrap_or_default().iter().find_map(|effect| match effect {
-                Effect::DismissDecision { decision } => Some(*decision),
+            reaction.as_deref().unwrap_or_default().iter().find_map(|action| match action {
+                MonitorAction::DismissDecision { decision } => Some(*decision),
                 _ => None,
             });
         assert_eq!(dismissed, waited, "what was open is closed");
@@ -175,7 +175,7 @@ fn complete_advances_whatever_was_before() {
 fn complete_in_the_agents_words() {
     let mut stage = Stage::new(&json!({}));
     let done = stage.hear(signal(SignalKind::Complete, "all green"));
-    assert_eq!(done, Ok(vec![Effect::Advance { why: "all green".to_owned() }]));
+    assert_eq!(done, Ok(vec![MonitorAction::Advance { why: "all green".to_owned() }]));
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn an_agent_that_has_just_started_does_not_rest() {
     stage.agents = Agents::default();
     let mut fresh = report(Source::Hook);
     fresh.fresh = true;
-    assert_eq!(stage.hear(Happening::AgentIdle(fresh)), Ok(Vec::new()));
+    assert_eq!(stage.hear(BusEvent::AgentIdle(fresh)), Ok(Vec::new()));
     assert_eq!(stage.hear(works()), Ok(Vec::new()));
     assert!(advances(&stage.hear(idle(Source::Hook))));
 }
@@ -264,7 +264,10 @@ fn a_second_visit_begins_anew() {
     assert_eq!(escalates(&asked), Some(About::Idle));
     let old = stage.monitor.waits_for().unwrap();
     let entered = stage.monitor.enter(AGENT, Reactions::default(), second(stage.now));
-    assert_eq!(entered.as_deref().unwrap_or_default(), [Effect::DismissDecision { decision: old }]);
+    assert_eq!(
+        entered.as_deref().unwrap_or_default(),
+        [MonitorAction::DismissDecision { decision: old }]
+    );
     assert!(nudges(&stage.hear(idle(Source::Hook))), "keyed by the visit, too");
     let late = stage.monitor.decided(&stage.agents, old, "fail", None, second(stage.now));
     assert_eq!(late, dropped(Dropped::NoDecision), "a decision of the visit before");

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use anyhook_model::AgentState;
 use proptest::prelude::*;
 
-use super::explore::check_effects;
+use super::explore::check_actions;
 use super::*;
 
 const SAID: &str = "what the person says";
 
 #[derive(Clone, Debug)]
 enum Turn {
-    Happens(Box<Happening>),
+    Happens(Box<BusEvent>),
     /// The log tells of something that was so many seconds ago.
     Late(Source, i64),
     TimePasses(i64),
@@ -27,21 +27,21 @@ fn turn() -> impl Strategy<Value = Turn> {
     let source = || prop::sample::select(vec![Source::Hook, Source::Notification, Source::Log]);
     let prompts = prop::sample::select(PromptType::ALL.map(|(kind, _)| kind).to_vec());
     let kinds = prop::sample::select(FailureKind::ALL.map(|(kind, _)| kind).to_vec());
-    let happening = prop_oneof![
+    let event = prop_oneof![
         6 => Just(works()),
         8 => source().prop_map(idle),
         4 => prompts.prop_map(prompt),
         2 => kinds.prop_map(fails),
         1 => Just(exits()),
-        1 => Just(Happening::AgentGone(report(Source::Process))),
-        1 => Just(Happening::AgentInput(report(Source::Hook))),
+        1 => Just(BusEvent::AgentGone(report(Source::Process))),
+        1 => Just(BusEvent::AgentInput(report(Source::Hook))),
         2 => Just(stops()),
         1 => Just(complete()),
         2 => Just(signal(SignalKind::Escalate, "help")),
         1 => Just(signal(SignalKind::Continue, "")),
     ];
     prop_oneof![
-        20 => happening.prop_map(|happening| Turn::Happens(Box::new(happening))),
+        20 => event.prop_map(|event| Turn::Happens(Box::new(event))),
         2 => (source(), 1_i64..40).prop_map(|(source, ago)| Turn::Late(source, ago)),
         3 => (1_i64..60).prop_map(Turn::TimePasses),
         2 => Just(Turn::Timer),
@@ -97,7 +97,7 @@ impl Story {
         let now = second(self.stage.now);
         let (agents, monitor) = (&self.stage.agents, &mut self.stage.monitor);
         let reaction = match turn {
-            Turn::Happens(happening) => self.stage.hear(happening.as_ref().clone()),
+            Turn::Happens(event) => self.stage.hear(event.as_ref().clone()),
             Turn::Late(source, ago) => {
                 let at = (self.stage.now - ago).max(0);
                 self.stage.hear_at(idle(*source), at)
@@ -139,7 +139,7 @@ impl Story {
     ) -> Result<(), TestCaseError> {
         let agent = self.stage.agent().clone();
         if !by_person && !matches!(turn, Turn::GivesUp) {
-            check_effects(reaction.as_deref().unwrap_or_default(), before, &self.stage.monitor);
+            check_actions(reaction.as_deref().unwrap_or_default(), before, &self.stage.monitor);
         }
         if before.agent().is_none() {
             prop_assert!(
@@ -148,8 +148,8 @@ impl Story {
             );
             return Ok(());
         }
-        if let Turn::Happens(happening) = turn
-            && let Happening::AgentSignal(signal) = happening.as_ref()
+        if let Turn::Happens(event) = turn
+            && let BusEvent::AgentSignal(signal) = event.as_ref()
         {
             match signal.kind {
                 SignalKind::Complete => prop_assert!(advances(reaction)),
@@ -157,10 +157,10 @@ impl Story {
                 SignalKind::Continue => self.nudges = 0,
             }
         }
-        for effect in reaction.as_deref().unwrap_or_default() {
+        for action in reaction.as_deref().unwrap_or_default() {
             let is_prompt = matches!(agent.state, AgentState::Prompting(_));
-            let acts = match effect {
-                Effect::Nudge { rest, message } => {
+            let acts = match action {
+                MonitorAction::Nudge { rest, message } => {
                     prop_assert_eq!(agent.state, AgentState::Idle);
                     prop_assert_eq!(
                         self.stage.monitor.may_nudge(&self.stage.agents, *rest),
@@ -171,16 +171,16 @@ impl Story {
                     }
                     true
                 }
-                Effect::RunGate { gate, .. } => {
+                MonitorAction::RunGate { gate, .. } => {
                     self.gate = Some(*gate);
                     agent.state == AgentState::Idle || is_prompt
                 }
-                Effect::Escalate { about: About::Idle | About::Prompt(_), .. } => true,
+                MonitorAction::Escalate { about: About::Idle | About::Prompt(_), .. } => true,
                 _ => false,
             };
             if acts && !by_person {
                 let rest = (self.life, is_prompt, agent.activity);
-                prop_assert!(self.acted.insert(rest), "twice for {rest:?}: {effect:?}");
+                prop_assert!(self.acted.insert(rest), "twice for {rest:?}: {action:?}");
             }
         }
         self.check_nothing_is_forgotten()

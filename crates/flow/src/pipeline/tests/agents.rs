@@ -110,7 +110,7 @@ fn unanswered_dialog() -> World {
         again: false,
         follows: None,
     };
-    world.hear(Happening::DecisionResolved(expired));
+    world.hear(BusEvent::DecisionResolved(expired));
     assert_ne!(world.question().id, asked);
     world
 }
@@ -141,7 +141,7 @@ fn a_dialog_on_the_screen_is_answered_by_keys() {
     let mut world = with_agent(&json!({}));
     let report = AgentReport { source: Source::Log, ..world.report() };
     let prompt = AgentPrompt { report, prompt_type: PromptType::Other };
-    world.hear(Happening::AgentPrompt(prompt));
+    world.hear(BusEvent::AgentPrompt(prompt));
     assert_eq!(world.options(), ["allow", "deny", "attach", "fail"]);
     world.decides("allow");
     let job = world.job(|work| matches!(work, JobWork::Answer { allow: true, .. }));
@@ -156,7 +156,7 @@ fn a_dead_agent_is_started_again_when_its_former_run_is_no_more() {
     let first = world.job(is_agent);
     let report = world.report();
     // Its host says that the session is over while its process still ends.
-    world.hear(Happening::AgentExited(report));
+    world.hear(BusEvent::AgentExited(report));
     assert_eq!(world.job(is_agent), first);
     world.ends();
     let second = world.job(|work| matches!(work, JobWork::Agent { life: 2, .. }));
@@ -174,7 +174,7 @@ fn a_dead_agent_is_started_again_when_its_former_run_is_no_more() {
 fn the_end_of_its_process_does_not_take_the_question_away() {
     let mut world = with_agent(&json!({}));
     let report = world.report();
-    world.hear(Happening::AgentExited(report));
+    world.hear(BusEvent::AgentExited(report));
     let question = world.question().id.clone();
     let job = world.job(|work| matches!(work, JobWork::Agent { .. }));
     world.result(job, exited(Some(0), ""));
@@ -211,15 +211,15 @@ fn agents_of_others_and_of_steps_that_are_over_change_nothing() {
     let mut world = with_agent(&json!({}));
     let stale = world.report();
     world.signals(SignalKind::Complete, None);
-    let effects = world.hear(Happening::AgentIdle(stale.clone()));
+    let effects = world.hear(BusEvent::AgentIdle(stale.clone()));
     assert_eq!(effects.dropped, Some("the step is over"));
     world.ends();
     let late = AgentReport { at: None, ..stale };
-    let effects = world.hear(Happening::AgentIdle(late));
+    let effects = world.hear(BusEvent::AgentIdle(late));
     let words = "the agent is not the one that works on the step";
     assert_eq!(effects.dropped, Some(words));
     let other = AgentReport { agent: "7k2m9x4q.z.9".to_owned(), ..AgentReport::default() };
-    world.hear(Happening::AgentIdle(other));
+    world.hear(BusEvent::AgentIdle(other));
     assert_eq!(world.phase(), Phase::Running);
 }
 
@@ -232,15 +232,15 @@ fn every_event_that_changes_nothing_has_its_reason_in_the_log() {
         lines.filter(|text| text.contains("changes nothing")).collect()
     };
     world.signals(SignalKind::Complete, None);
-    world.hear(Happening::AgentIdle(stale.clone()));
+    world.hear(BusEvent::AgentIdle(stale.clone()));
     world.ends();
     let late = AgentReport { at: None, ..stale };
     let agent = late.agent.clone();
-    world.hear(Happening::AgentIdle(late.clone()));
+    world.hear(BusEvent::AgentIdle(late.clone()));
     let prompt = AgentPrompt { report: late.clone(), prompt_type: PromptType::Question };
-    world.hear(Happening::AgentPrompt(prompt));
+    world.hear(BusEvent::AgentPrompt(prompt));
     // That it ends is how it should be.
-    world.hear(Happening::AgentExited(late));
+    world.hear(BusEvent::AgentExited(late));
     let why = "the agent is not the one that works on the step";
     assert_eq!(
         notes(&world),
@@ -300,7 +300,7 @@ fn one_dialog_after_the_other_is_asked_about() {
     let shows = |world: &mut World, about: &str| {
         let report = on_screen(world, Some(about));
         let prompt_type = PromptType::Permission;
-        world.hear(Happening::AgentPrompt(AgentPrompt { report, prompt_type }));
+        world.hear(BusEvent::AgentPrompt(AgentPrompt { report, prompt_type }));
     };
     shows(&mut world, "trust this folder?");
     assert!(world.question().question.contains("trust this folder?"));
@@ -310,7 +310,7 @@ fn one_dialog_after_the_other_is_asked_about() {
         world.job(|work| matches!(work, JobWork::Answer { about: asked, .. } if *asked == about));
     world.result(job, JobResult::Done { note: None });
     let report = on_screen(&world, None);
-    world.hear(Happening::AgentWorking(report));
+    world.hear(BusEvent::AgentWorking(report));
     shows(&mut world, "skip all permissions?");
     assert!(world.question().question.contains("skip all permissions?"));
 }
@@ -320,7 +320,7 @@ fn asked_on_its_screen(questions: Vec<AgentQuestion>) -> World {
     let mut world = with_agent(&json!({}));
     let report = AgentReport { questions, ..world.report() };
     let prompt_type = PromptType::Question;
-    world.hear(Happening::AgentPrompt(AgentPrompt { report, prompt_type }));
+    world.hear(BusEvent::AgentPrompt(AgentPrompt { report, prompt_type }));
     world.now += 5;
     world.apply(EntryKind::TimerFired(id()));
     world

@@ -166,8 +166,8 @@ impl World {
                     None => Effects::default(),
                 }
             }
-            (Act::Works, Some(report)) => self.hear(Happening::AgentWorking(report)),
-            (Act::Idles, Some(report)) => self.hear(Happening::AgentIdle(report)),
+            (Act::Works, Some(report)) => self.hear(BusEvent::AgentWorking(report)),
+            (Act::Idles, Some(report)) => self.hear(BusEvent::AgentIdle(report)),
             (Act::Asks, Some(_)) => {
                 let name = format!("p{}", self.now);
                 self.hook_asks(&name);
@@ -175,18 +175,18 @@ impl World {
             }
             (Act::Prompts, Some(report)) => {
                 let prompt_type = PromptType::Question;
-                self.hear(Happening::AgentPrompt(AgentPrompt { report, prompt_type }))
+                self.hear(BusEvent::AgentPrompt(AgentPrompt { report, prompt_type }))
             }
             (Act::Signals(kind), Some(_)) => self.signals(*kind, None),
-            (Act::Exits, Some(report)) => self.hear(Happening::AgentExited(report)),
+            (Act::Exits, Some(report)) => self.hear(BusEvent::AgentExited(report)),
             (Act::Gone, Some(report)) => {
-                self.hear(Happening::AgentGone(AgentReport { source: Source::Process, ..report }))
+                self.hear(BusEvent::AgentGone(AgentReport { source: Source::Process, ..report }))
             }
             (Act::Fails, Some(report)) => {
                 let failed = anyhook_model::bus::AgentFailed { report, ..Default::default() };
-                self.hear(Happening::AgentFailed(failed))
+                self.hear(BusEvent::AgentFailed(failed))
             }
-            (Act::Stops, Some(report)) => self.hear(Happening::AgentStop(report)),
+            (Act::Stops, Some(report)) => self.hear(BusEvent::AgentStop(report)),
             (Act::Decides(index), _) if self.pipeline().question().is_some() => {
                 let options = self.options();
                 let choice = index.get(&options).clone();
@@ -200,7 +200,7 @@ impl World {
                 };
                 let ended =
                     crate::inquiries::without_answer(&open, Ending::Expired, "nobody", self.at());
-                self.hear(Happening::DecisionResolved(ended))
+                self.hear(BusEvent::DecisionResolved(ended))
             }
             (Act::Cancels, _) => {
                 self.apply(EntryKind::PipelineCancelled { id: id(), by: "ann".to_owned() })
@@ -224,7 +224,7 @@ impl World {
                         source: Source::Hook,
                         ..AgentReport::default()
                     };
-                    self.hear(Happening::AgentIdle(report))
+                    self.hear(BusEvent::AgentIdle(report))
                 }
                 None => Effects::default(),
             },

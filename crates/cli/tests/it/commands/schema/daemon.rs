@@ -4,7 +4,7 @@ use std::os::unix::net::UnixStream;
 
 use anyhook_model::bus::{AgentFailed, AgentPrompt, AgentReport, AgentSignal};
 use anyhook_model::daemon::Hello;
-use anyhook_model::{FailureKind, Happening, ProcessName, PromptType};
+use anyhook_model::{FailureKind, BusEvent, ProcessName, PromptType};
 use anyhook_socket::frame;
 use anyhook_testkit::{TestEnv, begin, finish, wait_until, write};
 use serde_json::{Value, json};
@@ -124,7 +124,7 @@ fn happenings_keep_to_their_schema() {
         ..AgentReport::default()
     };
     let of = |name: &str| {
-        let mut object = Happening::AgentIdle(report.clone()).to_object();
+        let mut object = BusEvent::AgentIdle(report.clone()).to_object();
         object.insert("type".to_owned(), name.into());
         Value::Object(object)
     };
@@ -132,7 +132,7 @@ fn happenings_keep_to_their_schema() {
     let renamed = json!({"type": "agent:renamed", "agent": "a", "name": "b", "by": "me"});
     assert_valid(&environment, "happening", &renamed);
     let is_report = |name: &&&str| name.starts_with("agent:") && **name != "agent:renamed";
-    let agents: Vec<&&str> = Happening::TYPES.iter().filter(is_report).collect();
+    let agents: Vec<&&str> = BusEvent::TYPES.iter().filter(is_report).collect();
     assert_eq!(agents.len(), 9);
     for name in agents {
         assert_valid(&environment, "happening", &of(name));
@@ -141,16 +141,16 @@ fn happenings_keep_to_their_schema() {
     }
     for (kind, _) in PromptType::ALL {
         let prompt = AgentPrompt { report: report.clone(), prompt_type: kind };
-        let prompt = serde_json::to_value(Happening::AgentPrompt(prompt)).unwrap();
+        let prompt = serde_json::to_value(BusEvent::AgentPrompt(prompt)).unwrap();
         assert_valid(&environment, "happening", &prompt);
     }
     let message = text();
     let kind = FailureKind::NoNetwork;
     let failed = AgentFailed { report: report.clone(), kind, message: message.clone() };
-    let failed = serde_json::to_value(Happening::AgentFailed(failed)).unwrap();
+    let failed = serde_json::to_value(BusEvent::AgentFailed(failed)).unwrap();
     assert_valid(&environment, "happening", &failed);
     let signal = AgentSignal { report, message, ..AgentSignal::default() };
-    let mut signal = serde_json::to_value(Happening::AgentSignal(signal)).unwrap();
+    let mut signal = serde_json::to_value(BusEvent::AgentSignal(signal)).unwrap();
     assert_valid(&environment, "happening", &signal);
     signal["kind"] = "perhaps".into();
     assert!(!is_valid(&environment, "happening", &signal));

@@ -1,4 +1,4 @@
-//! A daemon's life: it takes its store, listens, and ends in order when it is told to.
+//! One daemon, from start to end: it takes its store, listens, and ends in order when it is told to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::core::{Beginning, Core, Input};
+use crate::core::{Beginning, Core, CoreMessage};
 use crate::grown::Grown;
 use crate::logs::Logs;
 use crate::presence::{Before, Presence};
@@ -28,9 +28,9 @@ use crate::{faults, notice, server};
 /// So much may wait for the loop; whoever brings more waits, too.
 const QUEUE: usize = 1024;
 
-/// Why a daemon cannot live.
+/// Why a daemon cannot run.
 #[derive(Debug, thiserror::Error)]
-pub enum LifeError {
+pub enum DaemonError {
     /// There is no state folder.
     #[error("there is no state folder")]
     NoState,
@@ -53,7 +53,7 @@ pub enum LifeError {
     },
 }
 
-impl LifeError {
+impl DaemonError {
     /// Returns the next step.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -67,7 +67,7 @@ impl LifeError {
 
 /// What a daemon is given.
 #[derive(Clone, Debug)]
-pub struct Life {
+pub struct Daemon {
     /// Where things are.
     pub places: Places,
     /// This program.
@@ -80,10 +80,10 @@ pub struct Life {
     pub variables: BTreeMap<String, String>,
 }
 
-impl Life {
-    /// Lives until it is told to stop.
-    pub fn live(self) -> Result<(), LifeError> {
-        let state_folder = self.places.state.clone().ok_or(LifeError::NoState)?;
+impl Daemon {
+    /// Runs until it is told to stop.
+    pub fn run(self) -> Result<(), DaemonError> {
+        let state_folder = self.places.state.clone().ok_or(DaemonError::NoState)?;
         // Out of the terminal it may have been started from.
         let _ = rustix::process::setsid();
         let folder = Folder::of_state(&state_folder);
@@ -92,31 +92,31 @@ impl Life {
         let settings = Settings::load(&self.places, None);
         let before = Before::look(&folder);
         let (store, recovered) = Store::open(&folder.store(), Options::default())?;
-        faults::point("life.store.opened");
+        faults::point("start.store.opened");
         let wanted: BTreeSet<_> = settings.notify.on.iter().copied().collect();
         let Recovered { snapshot, entries, mut notes } = recovered;
         let state = fold(snapshot, entries, &wanted)?;
         notes.extend(settings.problems.iter().cloned());
         let journal = Journal::with(&state_folder, settings.journal.clone());
-        let no_threads = |error| LifeError::System { what: "threads cannot be made", error };
+        let no_threads = |error| DaemonError::System { what: "threads cannot be made", error };
         let outside = runtime().map_err(no_threads)?;
-        let (inputs, taken) = mpsc::channel(QUEUE);
-        let ends = inputs.clone();
+        let (messages, taken) = mpsc::channel(QUEUE);
+        let ends = messages.clone();
         let processes = Processes::start(files / 4, move |(agent, process)| {
-            let _ = ends.blocking_send(Input::ProcessEnded(agent, process));
+            let _ = ends.blocking_send(CoreMessage::ProcessEnded(agent, process));
         });
         let tools = Tools {
             binary: self.binary.clone(),
             notify: settings.notify,
             claims: notice::folder(&state_folder),
             engine: Engine::new(self.places.clone()),
-            inputs: inputs.clone(),
+            messages: messages.clone(),
         };
         let jobs = JobRunner {
             binary: self.binary.clone(),
             state: state_folder.clone(),
             home: self.places.home.clone(),
-            inputs: inputs.clone(),
+            messages: messages.clone(),
         };
         let runner = Runner::start(tools, jobs, processes.map_err(no_threads)?);
         let runner = runner.map_err(no_threads)?;
@@ -124,17 +124,19 @@ impl Life {
             Presence::begin(folder.clone(), before, self.started_by, self.variables.clone());
         let listener = {
             let _inside = outside.enter();
-            let no_socket = |error| LifeError::System { what: "the socket cannot be made", error };
+            let no_socket =
+                |error| DaemonError::System { what: "the socket cannot be made", error };
             server::listen(&folder).map_err(no_socket)?
         };
         let _ = std::fs::create_dir_all(journal.folder());
-        let grown = Grown::watch(journal.folder(), inputs.clone());
+        let grown = Grown::watch(journal.folder(), messages.clone());
         if let Err(error) = &grown {
             notes.push(format!(
                 "the journal is looked at twice a second: it cannot be watched: {error}"
             ));
         }
-        let logs = self.logs.as_ref().map(|homes| Logs::watch(homes, &state.logs, inputs.clone()));
+        let logs =
+            self.logs.as_ref().map(|homes| Logs::watch(homes, &state.logs, messages.clone()));
         if let Some(Err(error)) = &logs {
             notes.push(format!("agents' logs cannot be watched: {error}"));
         }
@@ -145,10 +147,10 @@ impl Life {
         }
         let beginning = Beginning { state, store, journal, wanted, runner, notes, presence };
         let mut core = Core::new(beginning);
-        faults::point("life.resumed");
-        outside.spawn(stop_on_signals(inputs.clone()));
-        outside.spawn(server::watch_socket(folder.clone(), inputs.clone()));
-        outside.spawn(server::serve(listener, inputs, files / 2));
+        faults::point("start.resumed");
+        outside.spawn(stop_on_signals(messages.clone()));
+        outside.spawn(server::watch_socket(folder.clone(), messages.clone()));
+        outside.spawn(server::serve(listener, messages, files / 2));
         let waiting = thread::Builder::new().name("outside".to_owned());
         let (done, is_done) = oneshot::channel::<()>();
         let outside = waiting.spawn(move || {
@@ -197,20 +199,20 @@ fn fold(
     snapshot: Option<serde_json::Value>,
     entries: Vec<(u64, serde_json::Value)>,
     wanted: &BTreeSet<anyhook_model::notice::NoticeKind>,
-) -> Result<State, LifeError> {
+) -> Result<State, DaemonError> {
     let mut state: State = match snapshot {
-        Some(snapshot) => serde_json::from_value(snapshot).map_err(LifeError::Foreign)?,
+        Some(snapshot) => serde_json::from_value(snapshot).map_err(DaemonError::Foreign)?,
         None => State::default(),
     };
     for (sequence, entry) in entries {
-        let entry: Entry = serde_json::from_value(entry).map_err(LifeError::Foreign)?;
+        let entry: Entry = serde_json::from_value(entry).map_err(DaemonError::Foreign)?;
         let effects = state.apply(&entry, wanted);
         state.keep_told(sequence, &entry, &effects);
     }
     Ok(state)
 }
 
-async fn stop_on_signals(inputs: mpsc::Sender<Input>) {
+async fn stop_on_signals(messages: mpsc::Sender<CoreMessage>) {
     let (Ok(mut terminate), Ok(mut interrupt)) =
         (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
     else {
@@ -220,5 +222,5 @@ async fn stop_on_signals(inputs: mpsc::Sender<Input>) {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }
-    let _ = inputs.send(Input::Stop).await;
+    let _ = messages.send(CoreMessage::Stop).await;
 }

@@ -18,7 +18,7 @@ pub struct Ticket {
 
 /// Something to be done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Effect {
+pub enum MonitorAction {
     /// Type a message into the session, if [`Monitor::may_nudge`](super::Monitor::may_nudge) says
     /// so just before. Whoever types tells `agent:input`, so that the next rest is a new one.
     Nudge {
@@ -91,7 +91,7 @@ pub enum Effect {
     Attach,
 }
 
-impl Effect {
+impl MonitorAction {
     /// Tells whether the step is over with it.
     pub fn ends_step(&self) -> bool {
         matches!(self, Self::Advance { .. } | Self::Fail { .. })

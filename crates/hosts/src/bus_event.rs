@@ -4,7 +4,7 @@ use anyhook_model::bus::{AgentFailed, AgentPrompt, AgentReport, AlarmReport};
 use anyhook_model::inquiry::AgentQuestion;
 use anyhook_model::json::shorten;
 use anyhook_model::{
-    Alarm, AlarmKind, Caller, Effect, EventKind, Happening, Host, PromptType, Record, RecordId,
+    Alarm, AlarmKind, BusEvent, Caller, Effect, EventKind, Host, PromptType, Record, RecordId,
     Source, agent,
 };
 use serde_json::Value;
@@ -25,18 +25,18 @@ pub const MESSAGE_LIMIT: usize = 4 * 1024;
 const ANSWERED: [&str; 3] = ["permission.replied", "question.replied", "question.rejected"];
 
 /// Makes the record of something that was told to us.
-pub fn record(id: RecordId, at: jiff::Timestamp, happening: &Happening) -> Record {
-    let kind = EventKind::Other(happening.type_name().to_owned());
+pub fn record(id: RecordId, at: jiff::Timestamp, event: &BusEvent) -> Record {
+    let kind = EventKind::Other(event.type_name().to_owned());
     let mut record = Record::new(id, at, OURS, kind);
-    record.agent_id = happening.report().map(|report| report.agent.clone());
-    if let Ok(text) = serde_json::to_string(happening) {
+    record.agent_id = event.report().map(|report| report.agent.clone());
+    if let Ok(text) = serde_json::to_string(event) {
         record.payload = Some(anyhook_model::Payload::new(text.as_bytes()));
     }
     record
 }
 
 /// Returns what a record tells of its agent; none if it tells nothing.
-pub fn of_record(record: &Record) -> Option<Happening> {
+pub fn of_record(record: &Record) -> Option<BusEvent> {
     if record.host == OURS {
         return told(record);
     }
@@ -76,7 +76,7 @@ fn agent_of(record: &Record) -> Option<String> {
 }
 
 /// Returns what a host's record tells of the agent that goes by this id; none if it tells nothing.
-pub fn of_agent(record: &Record, id: String) -> Option<Happening> {
+pub fn of_agent(record: &Record, id: String) -> Option<BusEvent> {
     // The outcome of a hook that ran aside, and further events of one payload, say nothing new.
     if record.of.is_some() || record.with.is_some() {
         return None;
@@ -87,7 +87,7 @@ pub fn of_agent(record: &Record, id: String) -> Option<Happening> {
     };
     let report = report(record, id);
     let prompt = |prompt_type| {
-        Some(Happening::AgentPrompt(AgentPrompt { report: report.clone(), prompt_type }))
+        Some(BusEvent::AgentPrompt(AgentPrompt { report: report.clone(), prompt_type }))
     };
     match &record.event {
         // A compaction changes nothing: the agent goes on with what it did, or rests as before.
@@ -95,29 +95,27 @@ pub fn of_agent(record: &Record, id: String) -> Option<Happening> {
         EventKind::PreCompact | EventKind::PostCompact if is(&payload(), "trigger", "manual") => {
             None
         }
-        EventKind::SessionStart => {
-            Some(Happening::AgentIdle(AgentReport { fresh: true, ..report }))
-        }
+        EventKind::SessionStart => Some(BusEvent::AgentIdle(AgentReport { fresh: true, ..report })),
         EventKind::SessionEnd => {
             // The reason that hosts give where they have none.
             let about = report.about.clone().filter(|reason| reason != "other");
-            Some(Happening::AgentExited(AgentReport { about, ..report }))
+            Some(BusEvent::AgentExited(AgentReport { about, ..report }))
         }
         // A gate that holds keeps the agent at work.
-        EventKind::BeforeStop if record.denies() => Some(Happening::AgentStop(report)),
+        EventKind::BeforeStop if record.denies() => Some(BusEvent::AgentStop(report)),
         EventKind::BeforeStop | EventKind::AfterStop | EventKind::AfterAgent => {
-            Some(Happening::AgentIdle(report))
+            Some(BusEvent::AgentIdle(report))
         }
-        EventKind::BeforeTool if record.denies() => Some(Happening::AgentWorking(report)),
+        EventKind::BeforeTool if record.denies() => Some(BusEvent::AgentWorking(report)),
         EventKind::BeforeTool if record.verdict.effect == Some(Effect::Ask) => {
             prompt(PromptType::Permission)
         }
         EventKind::BeforeTool => match prompt_tool(record) {
             Some(prompt_type) => prompt(prompt_type),
-            None => Some(Happening::AgentWorking(report)),
+            None => Some(BusEvent::AgentWorking(report)),
         },
         EventKind::PermissionRequest => match record.verdict.effect {
-            Some(Effect::Allow | Effect::Deny) => Some(Happening::AgentWorking(report)),
+            Some(Effect::Allow | Effect::Deny) => Some(BusEvent::AgentWorking(report)),
             Some(Effect::Ask) | None => {
                 prompt(prompt_tool(record).unwrap_or(PromptType::Permission))
             }
@@ -127,28 +125,28 @@ pub fn of_agent(record: &Record, id: String) -> Option<Happening> {
             let report =
                 AgentReport { source: Source::Notification, tool: None, about: None, ..report };
             match notice(record, &payload()) {
-                Some(PromptType::Idle) => Some(Happening::AgentIdle(report)),
+                Some(PromptType::Idle) => Some(BusEvent::AgentIdle(report)),
                 Some(prompt_type) => {
-                    Some(Happening::AgentPrompt(AgentPrompt { report, prompt_type }))
+                    Some(BusEvent::AgentPrompt(AgentPrompt { report, prompt_type }))
                 }
                 None => None,
             }
         }
         // Sent on by a gate of ours, or by the host itself.
-        EventKind::Other(name) if name == "continuation" => Some(Happening::AgentWorking(report)),
+        EventKind::Other(name) if name == "continuation" => Some(BusEvent::AgentWorking(report)),
         // Of a call that is known: others may still be asked about.
         EventKind::Other(name) if ANSWERED.contains(&name.as_str()) => {
             let call_ended = report.call.is_some();
-            Some(Happening::AgentWorking(AgentReport { call_ended, ..report }))
+            Some(BusEvent::AgentWorking(AgentReport { call_ended, ..report }))
         }
         EventKind::Other(name) => failure(name, &payload(), report),
-        EventKind::BeforeAgent => Some(Happening::AgentInput(report)),
+        EventKind::BeforeAgent => Some(BusEvent::AgentInput(report)),
         EventKind::AfterTool
         | EventKind::AfterToolFailure
         | EventKind::SubagentStart
         | EventKind::SubagentStop
         | EventKind::PreCompact
-        | EventKind::PostCompact => Some(Happening::AgentWorking(report)),
+        | EventKind::PostCompact => Some(BusEvent::AgentWorking(report)),
     }
 }
 
@@ -220,21 +218,21 @@ fn call(record: &Record) -> Option<String> {
 }
 
 /// Reads what was told to us. Who told it does not matter: whoever can write the journal can.
-fn told(record: &Record) -> Option<Happening> {
+fn told(record: &Record) -> Option<BusEvent> {
     let text = record.payload.as_ref()?.as_text();
-    let mut happening: Happening = serde_json::from_str(text).ok()?;
-    let is_signal = matches!(happening, Happening::AgentSignal(_));
-    let report = happening.report_mut()?;
+    let mut event: BusEvent = serde_json::from_str(text).ok()?;
+    let is_signal = matches!(event, BusEvent::AgentSignal(_));
+    let report = event.report_mut()?;
     report.at = Some(record.at);
     report.record = Some(record.id.clone());
     // Nobody can pass for a host's own event.
     report.source = if is_signal { Source::Signal } else { Source::Notification };
     report.process = None;
     report.agent = shorten(&report.agent, AGENT_LIMIT);
-    if let Happening::AgentSignal(signal) = &mut happening {
+    if let BusEvent::AgentSignal(signal) = &mut event {
         signal.message = signal.message.as_deref().map(|text| shorten(text, MESSAGE_LIMIT));
     }
-    Some(happening)
+    Some(event)
 }
 
 /// Returns what an agent shows when it calls this tool, which is a question to the person.
@@ -255,7 +253,7 @@ fn notice(record: &Record, payload: &Value) -> Option<PromptType> {
 }
 
 /// Reads an event that no specification names and that tells of a failed turn.
-fn failure(name: &str, payload: &Value, report: AgentReport) -> Option<Happening> {
+fn failure(name: &str, payload: &Value, report: AgentReport) -> Option<BusEvent> {
     let text = |pointer: &str| payload.pointer(pointer).and_then(Value::as_str);
     let (words, message) = match name {
         "StopFailure" => (text("/error"), text("/last_assistant_message")),
@@ -268,7 +266,7 @@ fn failure(name: &str, payload: &Value, report: AgentReport) -> Option<Happening
     let all = format!("{} {}", words.unwrap_or_default(), message.unwrap_or_default());
     let status = payload.pointer("/event/properties/error/data/statusCode").and_then(Value::as_u64);
     let (kind, message) = (failure_kind(status, &all), message.or(words).map(str::to_owned));
-    Some(Happening::AgentFailed(AgentFailed { report, kind, message }))
+    Some(BusEvent::AgentFailed(AgentFailed { report, kind, message }))
 }
 
 #[cfg(test)]
@@ -289,9 +287,9 @@ mod tests {
     fn says(record: &Record) -> String {
         match of_record(record) {
             None => "nothing".to_owned(),
-            Some(Happening::AgentPrompt(prompt)) => prompt.prompt_type.name().to_owned(),
-            Some(Happening::AgentFailed(failed)) => failed.kind.name().to_owned(),
-            Some(happening) => happening.type_name().to_owned(),
+            Some(BusEvent::AgentPrompt(prompt)) => prompt.prompt_type.name().to_owned(),
+            Some(BusEvent::AgentFailed(failed)) => failed.kind.name().to_owned(),
+            Some(event) => event.type_name().to_owned(),
         }
     }
 
@@ -386,8 +384,8 @@ mod tests {
             let mut record = record_of(host, event);
             record.tool = Some(tool.to_owned());
             record.payload = Some(Payload::new(payload.to_string().as_bytes()));
-            let happening = of_record(&record).unwrap();
-            let report = happening.report().unwrap();
+            let event = of_record(&record).unwrap();
+            let report = event.report().unwrap();
             let is_told = report.about.as_deref() == Some("Which colour? (red, blue)");
             assert_eq!(is_told, !report.questions.is_empty());
             report.questions.clone()
@@ -455,13 +453,13 @@ mod tests {
 
     #[test]
     fn what_is_emitted_passes_for_no_native_event() {
-        let signal = Happening::AgentSignal(AgentSignal {
+        let signal = BusEvent::AgentSignal(AgentSignal {
             report: AgentReport { agent: "a".to_owned(), ..AgentReport::default() },
             kind: SignalKind::Escalate,
             message: Some("look".to_owned()),
         });
         let emitted = record(RecordId::from_text("x"), Timestamp::UNIX_EPOCH, &signal);
-        let Some(Happening::AgentSignal(read)) = of_record(&emitted) else { panic!("no signal") };
+        let Some(BusEvent::AgentSignal(read)) = of_record(&emitted) else { panic!("no signal") };
         assert_eq!((read.report.source, read.kind), (Source::Signal, SignalKind::Escalate));
 
         let text =
