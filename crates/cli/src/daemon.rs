@@ -3,32 +3,24 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::ExitCode;
 use std::time::Duration;
 
+use anyhook_daemon::store::StoreError;
 use anyhook_daemon::{Daemon, DaemonError, notice};
 use anyhook_engine::Places;
-use anyhook_engine::wait::try_poll;
 use anyhook_model::daemon::{DaemonStatus, RefusalCode, Request, Response, StartedBy};
 use anyhook_model::notice::{NoticeState, WayResult};
 
+use anyhook_hook::daemon_start::{self, start_in_background};
 use anyhook_hook::presence;
-use anyhook_hook::starter::kept_variables;
-pub use anyhook_hook::starter::start;
 use anyhook_socket::client::Caller;
-use anyhook_socket::{Client, ClientError, Folder, peer};
+use anyhook_socket::{Client, ClientError, Folder};
 
 use crate::downtime;
 use crate::environment::{self, Environment};
 use crate::error::Trouble;
-
-/// The argument that makes the program be the daemon.
-pub const ARGUMENT: &str = "__daemon";
-
-/// How often the one who starts it looks whether it listens.
-const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// A person waits for the daemon so long.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -46,7 +38,7 @@ pub fn connect(environment: &Environment) -> Result<Client, Trouble> {
     let folder = folder(&environment.places)?;
     Ok(Client::connect_or_for(&folder, PATIENCE, Caller::Person, || {
         downtime::note_start();
-        start(environment.places.binary.as_deref(), &folder)
+        start_in_background(environment.places.binary.as_deref(), &folder)
     })?)
 }
 
@@ -126,34 +118,46 @@ pub fn notices_that_failed(places: &Places) -> Vec<String> {
     failed
 }
 
-/// Is the process between: starts the daemon and tells whether it listens.
-pub fn start_aside(environment: &Environment, by: StartedBy) -> io::Result<bool> {
-    let socket = folder(&environment.places).map_err(|_| io::ErrorKind::NotFound)?.socket();
-    let binary = environment.places.binary.as_deref().ok_or(io::ErrorKind::NotFound)?;
-    // Our own standard input may be the turn to start it, which ends with us.
-    let mut daemon =
-        Command::new(binary).args([ARGUMENT, by.name()]).stdin(Stdio::null()).spawn()?;
-    try_poll(LOOK_EVERY, || {
-        if let Ok(stream) = UnixStream::connect(&socket) {
-            if peer::process(&stream).is_some_and(|process| process != daemon.id()) {
-                // Another was quicker. Ours must not wait for its end to come in its place.
-                let _ = daemon.kill();
-                let _ = daemon.wait();
-            }
-            return Ok(Some(true));
+/// Is the process that starts the daemon; its exit code tells whether the daemon listens.
+pub fn run_starter(arguments: &[OsString]) -> ExitCode {
+    let places = Environment::read().places;
+    let listens = match (places.binary.as_deref(), places.state.as_deref()) {
+        (Some(binary), Some(state)) => {
+            daemon_start::run_starter(binary, &Folder::of_state(state), started_by(arguments))
         }
-        Ok(daemon.try_wait()?.map(|_| false))
-    })
+        _ => Ok(false),
+    };
+    ExitCode::from(u8::from(!listens.unwrap_or(false)))
 }
 
-/// Is the daemon, until it is told to stop.
-pub fn live(environment: Environment, started_by: StartedBy) -> Result<(), DaemonError> {
-    let binary = environment.places.binary.clone().unwrap_or_else(|| "anyhook".into());
-    let variables = kept_variables()
+/// Is the daemon, until it is told to stop; what it says goes to its log.
+pub fn run(arguments: &[OsString]) -> ExitCode {
+    tracing_subscriber::fmt().with_writer(io::stderr).with_ansi(false).init();
+    let places = Environment::read().places;
+    let binary = places.binary.clone().unwrap_or_else(|| "anyhook".into());
+    let variables = daemon_start::kept_variables()
         .filter_map(|(name, value)| Some((name.to_owned(), value.into_string().ok()?)))
         .collect();
-    let logs = environment::log_homes(&environment.places);
-    Daemon { logs, places: environment.places, binary, started_by, variables }.run()
+    let logs = environment::log_homes(&places);
+    let started_by = started_by(arguments);
+    match (Daemon { logs, places, binary, started_by, variables }).run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(DaemonError::Store(StoreError::Locked { .. })) => {
+            tracing::info!("another one runs already");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            let hint = error.hint().map(|hint| format!(" hint: {hint}")).unwrap_or_default();
+            tracing::error!("{error}{hint}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Returns who started the daemon, as the first argument of its process or of its starter tells.
+fn started_by(arguments: &[OsString]) -> StartedBy {
+    let named = arguments.first().and_then(|by| by.to_str());
+    StartedBy::from_name(named.unwrap_or_default())
 }
 
 /// Brings the daemon back, if it should be running: what the keeper of a task does at its end.

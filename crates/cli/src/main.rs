@@ -21,19 +21,15 @@ mod usage;
 mod waiting;
 mod workflow;
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
-use anyhook_daemon::DaemonError;
 use anyhook_daemon::gates;
 use anyhook_daemon::notice;
 use anyhook_daemon::session;
-use anyhook_daemon::store::StoreError;
 use anyhook_daemon::task;
 use anyhook_engine::now;
 use anyhook_engine::run::detached;
-use anyhook_hook::{self as hook, fault, starter};
-use anyhook_model::daemon::StartedBy;
+use anyhook_hook::{self as hook, daemon_start, fault};
 use anyhook_replay::past;
 use anyhook_setup::{
     accepted, hooks as target, known_places, passwd, servers, settings as agents, shadow,
@@ -72,12 +68,8 @@ fn main() -> ExitCode {
             daemon::revive_after_task(&arguments[1..]);
             return ExitCode::from(u8::from(!went_well));
         }
-        Some(daemon::ARGUMENT) => return be_daemon(started_by(&arguments)),
-        Some(starter::STARTER) => {
-            let environment = environment::Environment::read();
-            let listens = daemon::start_aside(&environment, started_by(&arguments));
-            return ExitCode::from(u8::from(!listens.unwrap_or(false)));
-        }
+        Some(daemon_start::STARTER_ARGUMENT) => return daemon::run_starter(&arguments[1..]),
+        Some(daemon_start::DAEMON_ARGUMENT) => return daemon::run(&arguments[1..]),
         Some(gates::ARGUMENT) => {
             anyhook_workflow::watcher::run(&workflow::caller(&environment::Environment::read()));
             return ExitCode::SUCCESS;
@@ -89,30 +81,7 @@ fn main() -> ExitCode {
     commands::main()
 }
 
-/// Returns who started the daemon, as the arguments of its process tell.
-fn started_by(arguments: &[OsString]) -> StartedBy {
-    let named = arguments.get(1).and_then(|by| by.to_str());
-    StartedBy::from_name(named.unwrap_or_default())
-}
-
-/// Is the daemon; what it says goes to its log.
-fn be_daemon(by: StartedBy) -> ExitCode {
-    tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).init();
-    match daemon::live(environment::Environment::read(), by) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(DaemonError::Store(StoreError::Locked { .. })) => {
-            tracing::info!("another one runs already");
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            let hint = error.hint().map(|hint| format!(" hint: {hint}")).unwrap_or_default();
-            tracing::error!("{error}{hint}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-/// Seals and drops segments of the journal, aside: the agent has its answer.
+/// Seals and drops segments of the journal in the background: the agent has its answer.
 fn keep_journal() -> std::io::Result<()> {
     let environment = environment::Environment::read();
     environment.journal().map_or(Ok(()), |journal| journal.keep(now()).map(drop))

@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::LazyLock;
 
+use anyhook_hook::daemon_start::start_in_background;
 use anyhook_mcp::{Failure, Server, Stop};
 use anyhook_workflow::caller::Caller;
 use anyhook_workflow::error::WorkflowError;
@@ -18,7 +19,7 @@ use serde_json::json;
 use crate::environment::{Environment, workflow_agent};
 use crate::error::Trouble;
 use crate::ui::{Out, Tone, printable};
-use crate::{daemon, packs, servers, waiting};
+use crate::{packs, servers, waiting};
 
 /// The pack that has the method.
 const METHOD_PACK: &str = "delivery-workflow";
@@ -47,7 +48,7 @@ pub fn caller(environment: &Environment) -> Caller {
         agent,
         session: environment.agent_id.clone().filter(|_| is_started_by_run),
         method: method(),
-        start_daemon: daemon::start,
+        start_daemon: start_in_background,
     }
 }
 

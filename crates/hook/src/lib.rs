@@ -12,13 +12,13 @@
 
 mod answer;
 pub mod beside;
+pub mod daemon_start;
 pub mod environment;
 pub mod fault;
 mod payload;
 pub mod person;
 pub mod presence;
 mod request;
-pub mod starter;
 mod watchdog;
 
 pub use answer::answer;

@@ -15,8 +15,8 @@ use anyhook_model::daemon::{Ask, StartedBy};
 use anyhook_model::{BusEvent, Inquiry, Record, Resolution};
 use anyhook_socket::{Client, ClientError, Folder};
 
+use crate::daemon_start::start_in_background_with;
 use crate::presence;
-use crate::starter::start_with;
 use crate::watchdog;
 
 /// One who has to start the daemon, or waits for it to come back, waits so long.
@@ -62,7 +62,8 @@ impl Person for ThroughDaemon {
             let client = if starts {
                 Client::connect_or(&folder, left, || {
                     let by = StartedBy::Hook;
-                    start_with((self.anyhook)().as_deref(), &folder, of_places(places), by)
+                    let variables = of_places(places);
+                    start_in_background_with((self.anyhook)().as_deref(), &folder, variables, by)
                 })
             } else {
                 Client::connect_within(&folder, left.min(PATIENCE))

@@ -3,26 +3,20 @@
 //! Hook processes and keepers outlive the daemon, so they can notice that it is gone. A daemon that a
 //! person stopped stays stopped.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use anyhook_engine::Places;
 use anyhook_engine::regular_file::open_own;
 use anyhook_engine::run::detached;
-use anyhook_engine::run::environment::of_places;
 use anyhook_model::daemon::StartedBy;
 use anyhook_socket::Folder;
 use rustix::fs::OFlags;
 
-use crate::starter;
+use crate::daemon_start::restart_in_background;
 
 /// A daemon that cannot live is not started more often than this by hook events.
 const PAUSE: Duration = Duration::from_secs(1);
-
-/// Not handed on to a daemon that takes the place of one that was killed: a fault for tests is meant
-/// for one daemon.
-const FAULT: &str = "ANYHOOK_FAULT";
 
 /// Starts the daemon in the background, if it has work and does not live. Does not wait for it.
 ///
@@ -47,18 +41,6 @@ fn start(folder: &Folder, places: &Places, anyhook: fn() -> Option<PathBuf>, by:
     }
     let flags = OFlags::WRONLY | OFlags::CREATE;
     let _ = open_own(&attempt, flags).and_then(|file| file.set_modified(SystemTime::now()));
-    // What the daemon before was started with, not what an agent has in its environment.
-    let known = folder.read_under_way().unwrap_or_default().variables;
-    let mut variables: Vec<(OsString, OsString)> = known
-        .into_iter()
-        .filter(|(name, _)| starter::is_kept(name))
-        .map(|(name, value)| (name.into(), value.into()))
-        .collect();
-    variables.extend(of_places(places));
-    if let Ok(mut command) = starter::command(anyhook().as_deref(), folder, variables, by) {
-        // The process between has the turn as its standard input, and with it until the daemon
-        // listens, so that no second one is started.
-        let started = command.env_remove(FAULT).stdin(turn).spawn();
-        let _ = started.map(detached::take_leave_of);
-    }
+    let started = restart_in_background(anyhook().as_deref(), folder, places, by, turn);
+    let _ = started.map(detached::take_leave_of);
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhook_daemon::store::Store;
 use anyhook_engine::wait::poll_until;
-use anyhook_hook::starter::open_log;
+use anyhook_hook::daemon_start::{DAEMON_ARGUMENT, open_log};
 use anyhook_model::daemon::{Request, StartedBy};
 use anyhook_model::exit_code;
 use clap::{Args, Subcommand};
@@ -134,7 +134,7 @@ fn be_service(environment: &Environment, out: &mut Out) -> Ended {
     let binary = environment.places.binary.as_deref();
     let binary = binary.ok_or_else(|| Trouble::problem("the running program cannot be found"))?;
     let error = Command::new(binary)
-        .args([daemon::ARGUMENT, StartedBy::Service.name()])
+        .args([DAEMON_ARGUMENT, StartedBy::Service.name()])
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(log.try_clone()?)

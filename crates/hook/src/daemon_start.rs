@@ -1,0 +1,192 @@
+//! Starts the daemon in the background. Everything that does so goes through here.
+//!
+//! ```text
+//!  client: a hook process, a command, a keeper    start_in_background, restart_in_background
+//!    └──▶ starter: anyhook __start-daemon BY      run_starter; ends when the daemon listens
+//!           └──▶ daemon: anyhook __daemon BY      Daemon::run in crates/daemon/src/daemon.rs
+//! ```
+//!
+//! - The **client** may be a hook process, for which an agent waits: it must not block, and must not
+//!   have the daemon as a descendant. An agent that no longer needs a hook ends it with everything
+//!   that it has started.
+//! - The **starter** makes the daemon an orphan, which the system then gives to init: this is the
+//!   usual double fork, as two programs, because forking a program with threads is unsafe code. It
+//!   lives until the daemon listens, for two reasons. Its exit code tells a client that waits whether
+//!   the daemon runs. And it holds the lock on the turn to start one for a client that does not wait,
+//!   so that no second daemon is started. Its process group is its own: a signal to the client's
+//!   group is not meant for it.
+//! - The **daemon** begins a session of its own, out of the terminal that it may have been started
+//!   from. A service manager starts it directly (`anyhook daemon start --foreground`).
+
+use std::env;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use anyhook_engine::Places;
+use anyhook_engine::regular_file::open_own;
+use anyhook_engine::run::environment::of_places;
+use anyhook_model::daemon::StartedBy;
+use anyhook_socket::{Folder, peer};
+use rustix::fs::OFlags;
+
+/// The argument that makes the program the starter; who starts the daemon comes after it.
+pub const STARTER_ARGUMENT: &str = "__start-daemon";
+
+/// The argument that makes the program the daemon; who started it comes after it.
+pub const DAEMON_ARGUMENT: &str = "__daemon";
+
+/// How often the starter looks whether the daemon listens.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+
+/// Not handed on to a daemon that takes the place of one that was killed: a fault for tests is meant
+/// for one daemon.
+const FAULT: &str = "ANYHOOK_FAULT";
+
+/// What the daemon gets of its starter's environment, with the variables that say where agents have
+/// their files: where things are and how to reach the person, and nothing that only concerns an
+/// agent or a terminal.
+const KEPT_VARIABLES: [&str; 16] = [
+    "HOME",
+    "PATH",
+    "USER",
+    "LOGNAME",
+    "LANG",
+    "TMPDIR",
+    "XDG_CONFIG_HOME",
+    "XDG_STATE_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "ANYHOOK_FAULT",
+    "ANYHOOK_TOP_PROCESS",
+    "RUST_BACKTRACE",
+];
+
+/// A log that is longer is put aside when the daemon starts.
+const LOG_LIMIT: u64 = 4 * 1024 * 1024;
+
+/// Starts the daemon for a command, and does not wait for it: the starter ends with success when the
+/// daemon listens, and with failure if it ended before.
+pub fn start_in_background(anyhook: Option<&Path>, folder: &Folder) -> io::Result<Child> {
+    start_in_background_with(anyhook, folder, Vec::new(), StartedBy::Command)
+}
+
+/// As [`start_in_background`], with variables that count more than our own: by them the daemon finds
+/// its folders.
+pub fn start_in_background_with(
+    anyhook: Option<&Path>,
+    folder: &Folder,
+    variables: Vec<(OsString, OsString)>,
+    by: StartedBy,
+) -> io::Result<Child> {
+    starter(anyhook, folder, variables, by)?.stdin(Stdio::null()).spawn()
+}
+
+/// Starts a daemon in the place of one that was killed, and does not wait for it. The starter has
+/// `turn` as its standard input, and with it the lock until the daemon listens.
+pub(crate) fn restart_in_background(
+    anyhook: Option<&Path>,
+    folder: &Folder,
+    places: &Places,
+    by: StartedBy,
+    turn: File,
+) -> io::Result<Child> {
+    // What the daemon before was started with, not what an agent has in its environment.
+    let known = folder.read_under_way().unwrap_or_default().variables;
+    let mut variables: Vec<(OsString, OsString)> = known
+        .into_iter()
+        .filter(|(name, _)| is_kept(name))
+        .map(|(name, value)| (name.into(), value.into()))
+        .collect();
+    variables.extend(of_places(places));
+    starter(anyhook, folder, variables, by)?.env_remove(FAULT).stdin(turn).spawn()
+}
+
+/// Returns the starter, to be started. It has none of our streams but standard input, which the
+/// caller sets.
+fn starter(
+    anyhook: Option<&Path>,
+    folder: &Folder,
+    variables: Vec<(OsString, OsString)>,
+    by: StartedBy,
+) -> io::Result<Command> {
+    let log = open_log(folder)?;
+    let anyhook = anyhook.ok_or(io::ErrorKind::NotFound)?;
+    let mut command = Command::new(anyhook);
+    command
+        .args([STARTER_ARGUMENT, by.name()])
+        .env_clear()
+        .envs(kept_variables())
+        .envs(variables)
+        .current_dir("/")
+        .process_group(0)
+        .stdout(log.try_clone()?)
+        .stderr(log);
+    Ok(command)
+}
+
+/// Is the starter: starts the daemon, and tells whether it listens.
+pub fn run_starter(anyhook: &Path, folder: &Folder, by: StartedBy) -> io::Result<bool> {
+    // Our own standard input may be the turn to start it, which ends with us.
+    let mut daemon =
+        Command::new(anyhook).args([DAEMON_ARGUMENT, by.name()]).stdin(Stdio::null()).spawn()?;
+    loop {
+        if let Ok(stream) = UnixStream::connect(folder.socket()) {
+            if peer::process(&stream).is_some_and(|process| process != daemon.id()) {
+                // Another was quicker. Ours must not wait for its end to come in its place.
+                let _ = daemon.kill();
+                let _ = daemon.wait();
+            }
+            return Ok(true);
+        }
+        if daemon.try_wait()?.is_some() {
+            return Ok(false);
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// Returns what the daemon gets of our environment.
+pub fn kept_variables() -> impl Iterator<Item = (&'static str, OsString)> {
+    let names = KEPT_VARIABLES.into_iter().chain(anyhook_hosts::folder_variables());
+    names.filter_map(|name| Some((name, env::var_os(name)?)))
+}
+
+/// Tells whether the daemon gets a variable of its starter's environment.
+fn is_kept(name: &str) -> bool {
+    KEPT_VARIABLES.contains(&name) || anyhook_hosts::folder_variables().any(|kept| kept == name)
+}
+
+/// Opens the file that the daemon writes its own log to.
+pub fn open_log(folder: &Folder) -> io::Result<File> {
+    let path = folder.log();
+    if path.metadata().is_ok_and(|metadata| metadata.len() > LOG_LIMIT) {
+        std::fs::rename(&path, path.with_extension("log.1"))?;
+    }
+    open_own(&path, OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_agents_have_their_files_is_kept_and_their_keys_are_not() {
+        for name in ["HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_DATA_HOME"]
+        {
+            assert!(is_kept(name), "{name}");
+        }
+        for name in ["GEMINI_API_KEY", "CLAUDECODE", "TERM", ""] {
+            assert!(!is_kept(name), "{name}");
+        }
+    }
+}
