@@ -167,6 +167,9 @@ impl From<SetupError> for Trouble {
                 let hint = "write `mode: shadow` into the front matter of its HOOK.md first";
                 return Self::input(message).hint(hint);
             }
+            SetupError::NoPlainMode(_) => {
+                "write `mode: enforce` there by hand, then: anyhook check"
+            }
             SetupError::NoProgram => return Self::problem(message),
             SetupError::NoHome | SetupError::NoState => "set HOME",
             SetupError::NoUserLevel => "set HOME, or use --project",

@@ -31,13 +31,6 @@ pub fn refusal(runbook: &Foreign, environment: &Environment) -> Trouble {
     Trouble::problem(format!("`{name}` {why}, so its pipelines do not run")).hint(hint)
 }
 
-/// Reads the runbook or workflow that a word of the command line means.
-pub fn named(word: &Path, environment: &Environment) -> Option<Result<Foreign, Trouble>> {
-    let named = found::named(word, environment)?;
-    let unreadable = |why| Trouble::input(format!("`{}` cannot be read: {why}", word.display()));
-    Some(named.map_err(unreadable))
-}
-
 /// Says that a runbook cannot be used as it is or for what was asked, with every finding drawn.
 pub fn unusable(
     file: &Path,

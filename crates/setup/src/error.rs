@@ -84,6 +84,9 @@ pub enum SetupError {
     /// A HOOK.md is written so that `mode: shadow` cannot be added by a program.
     #[error("`{0}` cannot be put into shadow mode")]
     NoShadow(String),
+    /// A HOOK.md is written so that a program cannot take it out of shadow mode.
+    #[error("`{}` has no plain line `mode: shadow`", .0.display())]
+    NoPlainMode(PathBuf),
     /// What was shown cannot be trusted, or a folder not be copied.
     #[error(transparent)]
     Trust(#[from] TrustError),

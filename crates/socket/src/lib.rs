@@ -1,5 +1,5 @@
 //! The daemon's socket, as far as both sides need it: where it is, the frames that go over it, who
-//! is at the other end, and a client.
+//! is at the other end, a client, and a subscription to what happens.
 //!
 //! Synchronous and small: it is part of every hook process.
 
@@ -8,6 +8,7 @@ pub mod folder;
 pub mod frame;
 pub mod peer;
 pub mod presence;
+pub mod subscription;
 
 pub use client::{Client, ClientError};
 pub use folder::{Folder, FolderError};

@@ -163,7 +163,7 @@ fn hint(out: &mut Out, text: &str) -> Result<(), Trouble> {
 }
 
 /// Returns the folder for workspaces that runbooks give no path.
-fn workspaces(environment: &Environment) -> Result<PathBuf, Trouble> {
+fn workspaces_folder(environment: &Environment) -> Result<PathBuf, Trouble> {
     let state = environment.places.state.as_deref().ok_or_else(|| {
         Trouble::problem("there is no state folder, so no workspaces").hint("set HOME")
     })?;

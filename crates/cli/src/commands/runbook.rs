@@ -6,8 +6,6 @@ mod show;
 
 use std::path::PathBuf;
 
-use anyhook_flow::runbook::{PipelineDefinition, Template, VariableDefinition};
-use anyhook_model::report::runbook::ListedVariable;
 use clap::{Args, Subcommand};
 
 use super::Ended;
@@ -62,20 +60,4 @@ pub fn run(arguments: &RunbookArgs, environment: &Environment, out: &mut Out) ->
             show::run(name, file.as_deref(), *json, environment, out)
         }
     }
-}
-
-/// Returns the values a pipeline takes, as they are printed.
-fn variables(pipeline: &PipelineDefinition) -> Vec<ListedVariable> {
-    let listed = |variable: &VariableDefinition| ListedVariable {
-        name: variable.name.text.clone(),
-        required: variable.default.is_none(),
-        default: source(variable.default.as_ref()),
-        description: variable.description.clone(),
-    };
-    pipeline.variables.iter().map(listed).collect()
-}
-
-/// Returns a text as it was written.
-fn source(template: Option<&Template>) -> Option<String> {
-    template.map(|template| template.source.clone())
 }

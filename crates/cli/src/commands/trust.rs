@@ -1,14 +1,15 @@
 //! `anyhook trust`: approve a project's hooks, MCP servers and runbooks, after showing what they are.
 
 use std::io::{BufRead, IsTerminal, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use anyhook_engine::discover::Installed;
-use anyhook_engine::hook::Trust;
-use anyhook_engine::trust::{FileTrust, Staged, TrustError, TrustStore};
-use anyhook_engine::{Hook, Level, Problem, now};
+use anyhook_engine::trust::{FileTrust, Staged, TrustStore};
+use anyhook_engine::{Hook, Level};
 use anyhook_model::exit_code;
+use anyhook_setup::trust::{
+    Asked, Candidate, CandidateError, Change, Earlier, Piece, Review, Rivals, Shown, candidates,
+    is_replaceable,
+};
 use clap::Args;
 
 use super::Ended;
@@ -52,11 +53,13 @@ pub fn run(arguments: &TrustArgs, environment: &Environment, out: &mut Out) -> E
     };
     let store = TrustStore::new(state);
     let installed = target::installed(environment);
-    let candidates = candidates(arguments, &installed, environment)?;
+    let TrustArgs { paths, all, replace, .. } = arguments;
+    let asked = Asked { paths, all: *all, replace };
+    let candidates = candidates(asked, &installed, environment)?;
     let rivals = Rivals::new(&installed);
-    if let Some(name) = arguments.replace.iter().find(|name| {
-        !candidates.iter().any(|candidate| rivals.replaced_by(candidate, name).is_some())
-    }) {
+    let is_replaced =
+        |name: &String| candidates.iter().any(|candidate| rivals.can_replace(candidate, name));
+    if let Some(name) = replace.iter().find(|name| !is_replaced(name)) {
         let message = format!("no hook of this project can replace a hook `{name}` of yours");
         return Err(Trouble::input(message).hint("`anyhook list` shows the hooks of both"));
     }
@@ -66,7 +69,7 @@ pub fn run(arguments: &TrustArgs, environment: &Environment, out: &mut Out) -> E
         )?;
         return Ok(exit_code::OK);
     }
-    let asked_for = arguments.all || !arguments.paths.is_empty() || !arguments.replace.is_empty();
+    let asked_for = *all || !paths.is_empty() || !replace.is_empty();
     let total = candidates.len();
     let mut left = Vec::new();
     let mut sum = Sum::default();
@@ -76,7 +79,7 @@ pub fn run(arguments: &TrustArgs, environment: &Environment, out: &mut Out) -> E
         }
         let name = candidate.name(environment);
         let rival = rivals.rival_of(&candidate);
-        let shown = candidate.present(&store, rival, environment, out)?;
+        let shown = present(candidate, &store, rival, environment, out)?;
         out.flush()?;
         if arguments.show {
             continue;
@@ -90,7 +93,7 @@ pub fn run(arguments: &TrustArgs, environment: &Environment, out: &mut Out) -> E
         let replaces = match replaceable {
             None => false,
             Some(rival) => {
-                arguments.replace.iter().any(|name| name == rival.name())
+                replace.iter().any(|name| name == rival.name())
                     || confirm(&format!("Let it replace your hook {}?", rival.name()))?
             }
         };
@@ -161,164 +164,45 @@ impl Sum {
     }
 }
 
-/// The hooks beside the project's that may have the name of one of them.
-struct Rivals<'installed>(Vec<&'installed Hook>);
-
-impl<'installed> Rivals<'installed> {
-    fn new(installed: &'installed Installed) -> Self {
-        let hooks = installed.hooks.iter().map(|standing| &standing.hook);
-        Self(hooks.filter(|hook| hook.level < Level::Project).collect())
-    }
-
-    /// Returns the hook whose place a candidate could take, or that keeps it out.
-    fn rival_of(&self, candidate: &Candidate) -> Option<&'installed Hook> {
-        let Candidate::Hook(hook) = candidate else { return None };
-        let written = Hook::load(&hook.folder, Level::Project);
-        let named = |rival: &&&Hook| rival.name() == written.name();
-        let firm = self.0.iter().filter(named).find(|rival| !is_replaceable(rival));
-        firm.or_else(|| self.0.iter().filter(|_| hook.nesting == 0).find(named)).copied()
-    }
-
-    /// Returns the user's hook of this name, if the candidate can replace it.
-    fn replaced_by(&self, candidate: &Candidate, name: &str) -> Option<&'installed Hook> {
-        self.rival_of(candidate).filter(|rival| rival.name() == name && is_replaceable(rival))
-    }
-}
-
-fn is_replaceable(rival: &Hook) -> bool {
-    rival.level == Level::User && !rival.definition.is_locked()
-}
-
-/// What may be trusted.
-enum Candidate {
-    Hook(Box<Hook>),
-    Servers(ProjectFile),
-    Runbook(Foreign),
-}
-
-/// What was shown: this, and nothing else, is trusted.
-enum Shown {
-    Hook(Staged),
-    Servers(ProjectFile),
-    Runbook(Foreign),
-}
-
-impl Candidate {
-    fn name(&self, environment: &Environment) -> String {
-        match self {
-            Self::Hook(hook) => hook.name().to_owned(),
-            Self::Servers(_) => servers::FILE.to_owned(),
-            Self::Runbook(runbook) => runbook.name(environment),
-        }
-    }
-
-    fn present(
-        self,
-        store: &TrustStore,
-        rival: Option<&Hook>,
-        environment: &Environment,
-        out: &mut Out,
-    ) -> Result<Shown, Trouble> {
-        match self {
-            Self::Hook(hook) => {
-                let staged = store.stage(&hook.folder)?;
-                present(&hook, &staged, rival, store, environment, out)?;
-                Ok(Shown::Hook(staged))
+impl From<CandidateError> for Trouble {
+    fn from(error: CandidateError) -> Self {
+        match error {
+            CandidateError::Servers(failure) => Self::input(failure.reason).hint(failure.hint),
+            CandidateError::Runbook(word, why) => {
+                Self::input(format!("`{}` cannot be read: {why}", word.display()))
             }
-            Self::Servers(file) => {
-                present_servers(&file, environment, out)?;
-                Ok(Shown::Servers(file))
-            }
-            Self::Runbook(runbook) => {
-                present_runbook(&runbook, environment, out)?;
-                Ok(Shown::Runbook(runbook))
+            CandidateError::Unknown(word) => {
+                Self::input(format!("`{}` is no hook of this project", word.display())).hint(
+                    "only a project's hooks need trust: those in .agents/hooks of the repository",
+                )
             }
         }
     }
 }
 
-impl Shown {
-    /// Returns what keeps the hook from running, if anything does.
-    fn fault(&self) -> Option<Problem> {
-        match self {
-            Self::Hook(staged) => Hook::load(staged.folder(), Level::Project).fault().cloned(),
-            Self::Servers(_) | Self::Runbook(_) => None,
-        }
-    }
-
-    fn trust(self, store: &TrustStore, replaces: bool) -> Result<(), TrustError> {
-        match self {
-            Self::Hook(staged) => store.trust(staged.replacing(replaces), now()).map(drop),
-            Self::Servers(file) => store.trust_file(&file.path, &file.content, now()).map(drop),
-            Self::Runbook(Foreign { path, text, .. }) => {
-                store.trust_file(&path, text.as_bytes(), now()).map(drop)
-            }
-        }
-    }
-}
-
-/// Returns the hooks to be trusted, and the file of MCP servers.
-fn candidates(
-    arguments: &TrustArgs,
-    installed: &Installed,
+/// Shows what is to be trusted.
+fn present(
+    candidate: Candidate,
+    store: &TrustStore,
+    rival: Option<&Hook>,
     environment: &Environment,
-) -> Result<Vec<Candidate>, Trouble> {
-    let servers = servers::project_file(environment);
-    let project = installed
-        .hooks
-        .iter()
-        .map(|standing| standing.hook.clone())
-        .filter(|hook| hook.level == Level::Project && hook.folder.symlink_metadata().is_ok());
-    // Whoever says only what is to be replaced means the hooks of that name.
-    let named: Vec<PathBuf> = match &arguments.paths {
-        paths if paths.is_empty() && !arguments.all => {
-            arguments.replace.iter().map(PathBuf::from).collect()
+    out: &mut Out,
+) -> Result<Shown, Trouble> {
+    match candidate {
+        Candidate::Hook(hook) => {
+            let staged = store.stage(&hook.folder)?;
+            present_hook(&hook, &staged, rival, store, environment, out)?;
+            Ok(Shown::Hook(staged))
         }
-        paths => paths.clone(),
-    };
-    if named.is_empty() {
-        let hooks = project.filter(|hook| hook.trust != Trust::Trusted).map(Box::new);
-        // What is wrong with a file that nobody named is for `doctor` to say.
-        let servers = servers.ok().flatten().filter(|file| file.trust != FileTrust::Trusted);
-        let runbooks = runbooks::of_project(environment).into_iter();
-        let runbooks = runbooks.filter(|runbook| runbook.trust != FileTrust::Trusted);
-        return Ok(hooks
-            .map(Candidate::Hook)
-            .chain(servers.map(Candidate::Servers))
-            .chain(runbooks.map(Candidate::Runbook))
-            .collect());
+        Candidate::Servers(file) => {
+            present_servers(&file, environment, out)?;
+            Ok(Shown::Servers(file))
+        }
+        Candidate::Runbook(runbook) => {
+            present_runbook(&runbook, environment, out)?;
+            Ok(Shown::Runbook(runbook))
+        }
     }
-    let mut servers = Some(servers);
-    let project: Vec<Hook> = project.collect();
-    let mut found = Vec::new();
-    for path in &named {
-        let full = environment.work_dir.join(path);
-        if servers::is_meant(path, environment) && servers::project_path(environment).exists() {
-            let file = servers
-                .take()
-                .transpose()
-                .map_err(|error| Trouble::input(error.reason).hint(error.hint))?;
-            found.extend(file.flatten().map(Candidate::Servers));
-            continue;
-        }
-        if let Some(runbook) = runbooks::named(path, environment) {
-            found.push(Candidate::Runbook(runbook?));
-            continue;
-        }
-        let named = |hook: &&Hook| {
-            Path::new(hook.name()) == path
-                || hook.folder.file_name().is_some_and(|name| name == path.as_os_str())
-                || std::fs::canonicalize(&full).is_ok_and(|full| {
-                    std::fs::canonicalize(&hook.folder).is_ok_and(|folder| folder == full)
-                })
-        };
-        let hook = project.iter().find(named).ok_or_else(|| {
-            Trouble::input(format!("`{}` is no hook of this project", path.display()))
-                .hint("only a project's hooks need trust: those in .agents/hooks of the repository")
-        })?;
-        found.push(Candidate::Hook(Box::new(hook.clone())));
-    }
-    Ok(found)
 }
 
 /// Shows the file of MCP servers, all of it: every line may start a program.
@@ -343,9 +227,7 @@ fn present_servers(
         out.line(&[(Tone::Warn, "  it was trusted before, with another content")])?;
     }
     let piece = Piece::File { bytes: file.content.clone(), runnable: false };
-    let heading = format!("── {}{}", servers::FILE, piece.words());
-    out.line(&[(Tone::Dim, "  "), (Tone::Hint, &heading)])?;
-    piece.show(&place, usize::MAX, out)?;
+    show(servers::FILE, &piece, None, &place, usize::MAX, out)?;
     Ok(())
 }
 
@@ -368,9 +250,7 @@ fn present_runbook(
         out.line(&[(Tone::Warn, "  it was trusted before, with another content")])?;
     }
     let piece = Piece::File { bytes: runbook.text.clone().into_bytes(), runnable: false };
-    let heading = format!("── {name}{}", piece.words());
-    out.line(&[(Tone::Dim, "  "), (Tone::Hint, &heading)])?;
-    piece.show(&place, usize::MAX, out)
+    show(&name, &piece, None, &place, usize::MAX, out)
 }
 
 /// Asks whoever is at the terminal about a runbook whose pipeline is to run; refuses it where nobody
@@ -423,8 +303,8 @@ fn to_be_trusted(refused: Trouble, name: &str) -> Trouble {
     ))
 }
 
-/// Shows what is to be trusted, from the copy that would run.
-fn present(
+/// Shows a hook, from the copy that would run.
+fn present_hook(
     hook: &Hook,
     staged: &Staged,
     rival: Option<&Hook>,
@@ -432,65 +312,42 @@ fn present(
     environment: &Environment,
     out: &mut Out,
 ) -> Result<(), Trouble> {
-    let copy = Hook::load(staged.folder(), Level::Project);
-    let triggers = copy.trigger_names();
-    out.line(&[
-        (Tone::Strong, hook.name()),
-        (Tone::Dim, "  "),
-        (Tone::Dim, &shown(&hook.folder, &environment.places)),
-    ])?;
+    let Review { copy, earlier, files, removed } = Review::new(hook, staged, store)?;
+    let place = |path: &Path| shown(path, &environment.places);
+    let folder = place(&hook.folder);
+    out.line(&[(Tone::Strong, hook.name()), (Tone::Dim, "  "), (Tone::Dim, &folder)])?;
     out.line(&[(Tone::Plain, "  "), (Tone::Plain, &copy.definition.description)])?;
+    let triggers = copy.trigger_names();
     if !triggers.is_empty() {
         out.line(&[(Tone::Plain, "  runs at "), (Tone::Plain, &triggers.join(", "))])?;
     }
     if let Some(fault) = copy.fault() {
         out.line(&[(Tone::Bad, "  cannot run: "), (Tone::Plain, &fault.message)])?;
-        hint_of(fault, out)?;
+        if let Some(hint) = &fault.hint {
+            out.line(&[(Tone::Hint, "  hint: "), (Tone::Plain, hint)])?;
+        }
     }
     if let Some(rival) = rival {
         present_rival(rival, out)?;
     }
-    let before = match &hook.trust {
-        Trust::Changed(_) => {
+    match &earlier {
+        Some(Earlier::Changed) => {
             out.line(&[(Tone::Warn, "  it was trusted before; what has changed since is marked")])?;
-            store.latest(&hook.folder).map(|record| store.copy_of(&record))
         }
-        Trust::Never => {
-            // A copy of a project, or a second clone: read once is enough.
-            let same = store.same_content(staged);
-            if let Some(record) = &same {
-                let place = shown(&record.source, &environment.places);
-                out.line(&[
-                    (Tone::Good, "  same content as you trusted in "),
-                    (Tone::Plain, &place),
-                ])?;
-            }
-            same.map(|record| store.copy_of(&record))
+        Some(Earlier::SameContent(source)) => {
+            let same = "  same content as you trusted in ";
+            out.line(&[(Tone::Good, same), (Tone::Plain, &place(source))])?;
         }
-        _ => None,
-    };
-    let now = files(staged.folder())?;
-    for inner in &now {
-        let piece = Piece::read(&staged.folder().join(inner));
-        let old = before.as_ref().map(|before| Piece::read(&before.join(inner)));
-        let change = match &old {
-            None => "",
-            Some(Piece::Missing) => "  NEW",
-            Some(old) if *old == piece => "  as before",
-            Some(_) => "  CHANGED",
-        };
-        let heading = format!("── {}{}{change}", inner.display(), piece.words());
-        out.line(&[(Tone::Dim, "  "), (Tone::Hint, &heading)])?;
-        if old.as_ref() != Some(&piece) {
-            let place = shown(&hook.folder.join(inner), &environment.places);
-            piece.show(&place, LINES_SHOWN, out)?;
-        }
+        None => {}
     }
-    for gone in before.map_or(Ok(Vec::new()), |before| files(&before))? {
-        if !now.contains(&gone) {
-            let heading = format!("── {}  REMOVED", gone.display());
-            out.line(&[(Tone::Dim, "  "), (Tone::Hint, &heading)])?;
-        }
+    for file in &files {
+        let place = place(&hook.folder.join(&file.path));
+        let name = file.path.display().to_string();
+        show(&name, &file.piece, file.change, &place, LINES_SHOWN, out)?;
+    }
+    for gone in &removed {
+        let heading = format!("── {}  REMOVED", gone.display());
+        out.line(&[(Tone::Dim, "  "), (Tone::Hint, &heading)])?;
     }
     Ok(())
 }
@@ -513,73 +370,42 @@ fn present_rival(rival: &Hook, out: &mut Out) -> std::io::Result<()> {
     out.line(&[(Tone::Warn, &words)])
 }
 
-fn hint_of(fault: &Problem, out: &mut Out) -> std::io::Result<()> {
-    match &fault.hint {
-        Some(hint) => out.line(&[(Tone::Hint, "  hint: "), (Tone::Plain, hint)]),
-        None => Ok(()),
+/// Shows a file: what it is, and its first lines unless it is as before. The rest is at `place`.
+fn show(
+    name: &str,
+    piece: &Piece,
+    change: Option<Change>,
+    place: &str,
+    most: usize,
+    out: &mut Out,
+) -> std::io::Result<()> {
+    let about = match piece {
+        Piece::File { bytes, runnable: true } => format!(" ({} bytes, may run)", bytes.len()),
+        Piece::File { bytes, runnable: false } => format!(" ({} bytes)", bytes.len()),
+        Piece::Link(target) => format!(" → {}", target.display()),
+        Piece::Missing => " (cannot be read)".to_owned(),
+    };
+    let change_words = match change {
+        None => "",
+        Some(Change::New) => "  NEW",
+        Some(Change::Same) => "  as before",
+        Some(Change::Changed) => "  CHANGED",
+    };
+    let heading = format!("── {name}{about}{change_words}");
+    out.line(&[(Tone::Dim, "  "), (Tone::Hint, &heading)])?;
+    let (Piece::File { bytes, .. }, false) = (piece, change == Some(Change::Same)) else {
+        return Ok(());
+    };
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return out.line(&[(Tone::Warn, "  │ not a text")]);
+    };
+    for line in text.lines().take(most) {
+        out.line(&[(Tone::Dim, "  │ "), (Tone::Plain, line)])?;
     }
-}
-
-/// One part of a hook's folder, with all that trust covers.
-#[derive(PartialEq, Eq)]
-enum Piece {
-    File { bytes: Vec<u8>, runnable: bool },
-    Link(PathBuf),
-    Missing,
-}
-
-impl Piece {
-    fn read(path: &Path) -> Self {
-        if let Ok(target) = std::fs::read_link(path) {
-            return Self::Link(target);
-        }
-        let Ok(bytes) = std::fs::read(path) else { return Self::Missing };
-        let mode = std::fs::metadata(path).map_or(0, |metadata| metadata.permissions().mode());
-        Self::File { bytes, runnable: mode & 0o111 != 0 }
+    match text.lines().count().saturating_sub(most) {
+        0 => Ok(()),
+        more => out.line(&[(Tone::Dim, &format!("  │ … {more} more lines in {place}"))]),
     }
-
-    fn words(&self) -> String {
-        match self {
-            Self::File { bytes, runnable: true } => format!(" ({} bytes, may run)", bytes.len()),
-            Self::File { bytes, runnable: false } => format!(" ({} bytes)", bytes.len()),
-            Self::Link(target) => format!(" → {}", target.display()),
-            Self::Missing => " (cannot be read)".to_owned(),
-        }
-    }
-
-    /// Shows the first lines of a text; `place` is where the rest is.
-    fn show(&self, place: &str, most: usize, out: &mut Out) -> std::io::Result<()> {
-        let Self::File { bytes, .. } = self else { return Ok(()) };
-        let Ok(text) = std::str::from_utf8(bytes) else {
-            return out.line(&[(Tone::Warn, "  │ not a text")]);
-        };
-        for line in text.lines().take(most) {
-            out.line(&[(Tone::Dim, "  │ "), (Tone::Plain, line)])?;
-        }
-        match text.lines().count().saturating_sub(most) {
-            0 => Ok(()),
-            more => out.line(&[(Tone::Dim, &format!("  │ … {more} more lines in {place}"))]),
-        }
-    }
-}
-
-/// Returns the files and links of a folder, HOOK.md first.
-fn files(folder: &Path) -> Result<Vec<PathBuf>, Trouble> {
-    let mut found = Vec::new();
-    let mut pending = vec![folder.to_owned()];
-    while let Some(next) = pending.pop() {
-        for entry in std::fs::read_dir(&next).map_err(|error| Trouble::at(&next, error))?.flatten()
-        {
-            let path = entry.path();
-            if path.is_dir() && !path.is_symlink() {
-                pending.push(path);
-            } else if let Ok(inner) = path.strip_prefix(folder) {
-                found.push(inner.to_owned());
-            }
-        }
-    }
-    found.sort_by_key(|path| (path.as_path() != Path::new("HOOK.md"), path.clone()));
-    Ok(found)
 }
 
 fn confirm(question: &str) -> Result<bool, Trouble> {

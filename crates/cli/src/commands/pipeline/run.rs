@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use anyhook_engine::sha256_hex;
 use anyhook_flow::names;
@@ -10,14 +9,15 @@ use anyhook_flow::runbook::{self, Asked};
 use anyhook_hosts::launch;
 use anyhook_model::daemon::{Request, Response, RunPipeline};
 use anyhook_model::exit_code;
-use anyhook_model::pipeline::{Plan, WorkspaceKind};
+use anyhook_model::pipeline::Plan;
+use anyhook_setup::workspaces::{self, WorkspaceError};
 use anyhook_socket::ClientError;
 use clap::Args;
 
-use super::{hint, wait, workspaces};
+use super::{hint, wait, workspaces_folder};
 use crate::commands::{Ended, trust};
 use crate::daemon::connect;
-use crate::environment::{Environment, person, shown, variables_for_agents};
+use crate::environment::{Environment, person, variables_for_agents};
 use crate::error::Trouble;
 use crate::runbooks::{self, Foreign};
 use crate::ui::{Out, Tone, counted};
@@ -59,7 +59,8 @@ pub fn run(arguments: RunPipelineArgs, environment: &Environment, out: &mut Out)
     }
     let (mut plan, text) = plan(&name, variables, runbook.as_deref(), environment)?;
     plan.run_name = run_name;
-    check(&plan, environment)?;
+    // What would fail later is said before anything is begun.
+    workspaces::check(&plan, &environment.places)?;
     if dry_run {
         out.json(&plan)?;
         return Ok(exit_code::OK);
@@ -108,7 +109,7 @@ fn plan(
         digest: sha256_hex(text.as_bytes()),
         variables,
         environment: &|name| std::env::var(name).ok(),
-        workspaces: workspaces(environment)?.to_string_lossy().into_owned(),
+        workspaces: workspaces_folder(environment)?.to_string_lossy().into_owned(),
         read: &|path| runbooks::read_beside(&file, path),
         host_of: &|run| launch::of_command(run).map(str::to_owned),
     };
@@ -118,53 +119,17 @@ fn plan(
     Ok((plan, text))
 }
 
-/// Says what would fail later, before anything is begun.
-fn check(plan: &Plan, environment: &Environment) -> Result<(), Trouble> {
-    let workspace = &plan.workspace;
-    if workspace.kind == WorkspaceKind::None {
-        return Ok(());
+impl From<WorkspaceError> for Trouble {
+    fn from(error: WorkspaceError) -> Self {
+        let hint = match error {
+            WorkspaceError::Exists(_) => "remove it, or give the workspace another `path`",
+            WorkspaceError::NoRepository(_) => "git init, or workspace = \"folder\"",
+            WorkspaceError::NoCommit { .. } => "commit something, or name another `base`",
+            WorkspaceError::BranchName(_) | WorkspaceError::BranchExists(_) => {
+                "give the workspace another `branch`"
+            }
+            WorkspaceError::NoGit(_) => "install git",
+        };
+        Self::problem(error.to_string()).hint(hint)
     }
-    let root = Path::new(&workspace.root);
-    if root.symlink_metadata().is_ok() {
-        let why = format!("the workspace `{}` exists already", shown(root, &environment.places));
-        return Err(Trouble::problem(why).hint("remove it, or give the workspace another `path`"));
-    }
-    if workspace.kind == WorkspaceKind::Worktree {
-        check_worktree(plan, environment)?;
-    }
-    Ok(())
-}
-
-fn check_worktree(plan: &Plan, environment: &Environment) -> Result<(), Trouble> {
-    let project = shown(Path::new(&plan.project), &environment.places);
-    if !git(plan, &["rev-parse", "--git-dir"])? {
-        let why = format!("`{project}` is no git repository, so it has no worktrees");
-        return Err(Trouble::problem(why).hint("git init, or workspace = \"folder\""));
-    }
-    let base = plan.workspace.base.as_deref().unwrap_or("HEAD");
-    if !git(plan, &["rev-parse", "--verify", "--quiet", &format!("{base}^{{commit}}")])? {
-        let why = format!("`{base}` is no commit of `{project}`, which the worktree begins at");
-        return Err(Trouble::problem(why).hint("commit something, or name another `base`"));
-    }
-    if let Some(branch) = &plan.workspace.branch {
-        if !git(plan, &["check-ref-format", "--branch", branch])? {
-            let why = format!("`{branch}` is no name for a branch");
-            return Err(Trouble::problem(why).hint("give the workspace another `branch`"));
-        }
-        if git(plan, &["rev-parse", "--verify", "--quiet", &format!("refs/heads/{branch}")])? {
-            let why = format!("the branch `{branch}` exists already");
-            return Err(Trouble::problem(why).hint("give the workspace another `branch`"));
-        }
-    }
-    Ok(())
-}
-
-fn git(plan: &Plan, arguments: &[&str]) -> Result<bool, Trouble> {
-    let mut git = Command::new("git");
-    git.arg("-C").arg(&plan.project).args(arguments);
-    git.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let status = git.status().map_err(|error| {
-        Trouble::problem(format!("a worktree needs git: {error}")).hint("install git")
-    })?;
-    Ok(status.success())
 }

@@ -1,10 +1,9 @@
 //! `anyhook runbook list`: every pipeline.
 
-use anyhook_flow::runbook::PipelineDefinition;
 use anyhook_model::exit_code;
-use anyhook_model::report::runbook::{ListedPipeline, ListedVariable, RunbookListReport};
+use anyhook_model::report::runbook::{ListedVariable, RunbookListReport};
+use anyhook_setup::runbook_report;
 
-use super::variables;
 use crate::commands::Ended;
 use crate::environment::Environment;
 use crate::runbooks::{Installed, path_from};
@@ -21,7 +20,7 @@ pub fn run(json: bool, environment: &Environment, out: &mut Out) -> Ended {
             continue;
         }
         for pipeline in &found.runbook.pipelines {
-            let listed = listed(pipeline, found.file.display().to_string());
+            let listed = runbook_report::listed(pipeline, &found.file);
             rows.push(vec![
                 Cell::new(Tone::Strong, listed.name.clone()),
                 Cell::new(Tone::Plain, path.clone()),
@@ -49,15 +48,6 @@ pub fn run(json: bool, environment: &Environment, out: &mut Out) -> Ended {
         out.line(&[(Tone::Warn, "warning: "), (Tone::Plain, note)])?;
     }
     Ok(exit_code::OK)
-}
-
-fn listed(pipeline: &PipelineDefinition, file: String) -> ListedPipeline {
-    ListedPipeline {
-        name: pipeline.name.text.clone(),
-        file,
-        steps: pipeline.steps.iter().map(|step| step.name.text.clone()).collect(),
-        variables: variables(pipeline),
-    }
 }
 
 /// Names the variables; those that must be given are marked.

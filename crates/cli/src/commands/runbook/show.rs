@@ -3,20 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhook_flow::runbook::{
-    AgentDefinition, Name, PipelineDefinition, PromptDefinition, Runbook, StepDefinition, Template,
-    WorkDefinition,
-};
 use anyhook_model::exit_code;
 use anyhook_model::pipeline::WorkspaceKind;
 use anyhook_model::reaction::Trigger;
 use anyhook_model::report::runbook::{
     ListedVariable, ShownAgent, ShownPipeline, ShownStep, ShownWorkspace,
 };
+use anyhook_setup::runbook_report;
 use jiff::SignedDuration;
 use serde_json::Value;
 
-use super::{source, variables};
 use crate::commands::Ended;
 use crate::environment::{Environment, terminal_width};
 use crate::error::Trouble;
@@ -35,7 +31,7 @@ pub fn run(
         return Err(Trouble::input(format!("there is no pipeline `{name}`"))
             .hint("`anyhook runbook list` shows those there are"));
     };
-    let shown = shown(&runbook, pipeline, &file);
+    let shown = runbook_report::shown(&runbook, pipeline, &file);
     if json {
         out.json(&shown)?;
     } else {
@@ -47,89 +43,6 @@ pub fn run(
         draw(&shown, out)?;
     }
     Ok(exit_code::OK)
-}
-
-/// Returns all that a runbook says of a pipeline.
-fn shown(runbook: &Runbook, pipeline: &PipelineDefinition, file: &Path) -> ShownPipeline {
-    let workspace = &pipeline.workspace;
-    let notify = &pipeline.notify;
-    let moments = [
-        ("on_start", &notify.on_start),
-        ("on_done", &notify.on_done),
-        ("on_fail", &notify.on_fail),
-        ("on_cancel", &notify.on_cancel),
-    ];
-    let is_used = |agent: &&AgentDefinition| pipeline.agents().any(|name| *name == agent.name);
-    ShownPipeline {
-        name: pipeline.name.text.clone(),
-        file: file.display().to_string(),
-        variables: variables(pipeline),
-        locals: pipeline
-            .locals
-            .iter()
-            .map(|local| (local.name.text.clone(), local.value.source.clone()))
-            .collect(),
-        workspace: ShownWorkspace {
-            kind: workspace.kind,
-            path: source(workspace.path.as_ref()),
-            branch: source(workspace.branch.as_ref()),
-            base: source(workspace.base.as_ref()),
-            keep: workspace.keep,
-        },
-        notify: moments
-            .into_iter()
-            .filter_map(|(moment, text)| Some((moment.to_owned(), source(text.as_ref())?)))
-            .collect(),
-        steps: pipeline.steps.iter().map(shown_step).collect(),
-        on_done: text_of(pipeline.on_done.as_ref()),
-        on_fail: text_of(pipeline.on_fail.as_ref()),
-        on_cancel: text_of(pipeline.on_cancel.as_ref()),
-        agents: runbook.agents.iter().filter(is_used).map(shown_agent).collect(),
-    }
-}
-
-fn text_of(name: Option<&Name>) -> Option<String> {
-    name.map(|name| name.text.clone())
-}
-
-fn shown_step(step: &StepDefinition) -> ShownStep {
-    let (run, agent, timeout) = match &step.work {
-        WorkDefinition::Shell { run, timeout } => (Some(run.source.clone()), None, *timeout),
-        WorkDefinition::Agent(name) => (None, Some(name.text.clone()), None),
-    };
-    ShownStep {
-        name: step.name.text.clone(),
-        run,
-        agent,
-        timeout_ms: timeout.and_then(|long| u64::try_from(long.as_millis()).ok()),
-        on_done: text_of(step.on_done.as_ref()),
-        on_fail: text_of(step.on_fail.as_ref()),
-        on_cancel: text_of(step.on_cancel.as_ref()),
-    }
-}
-
-fn shown_agent(agent: &AgentDefinition) -> ShownAgent {
-    let text = |template: &Template| Some(template.source.clone());
-    let (prompt, prompt_file) = match &agent.prompt {
-        Some(PromptDefinition::Text(template)) => (text(template), None),
-        Some(PromptDefinition::File(template)) => (None, text(template)),
-        None => (None, None),
-    };
-    let mut reactions = BTreeMap::new();
-    if let Value::Object(members) = agent.reactions.to_value() {
-        reactions.extend(members);
-    }
-    let env = agent.env.iter().map(|(name, value)| (name.text.clone(), value.source.clone()));
-    ShownAgent {
-        name: agent.name.text.clone(),
-        run: agent.run.source.clone(),
-        prompt,
-        prompt_file,
-        env: env.collect(),
-        cwd: source(agent.cwd.as_ref()),
-        host: text_of(agent.host.as_ref()),
-        reactions,
-    }
 }
 
 fn draw(pipeline: &ShownPipeline, out: &mut Out) -> std::io::Result<()> {

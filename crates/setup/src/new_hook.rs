@@ -1,0 +1,235 @@
+//! A new hook to start from: its HOOK.md, a script, and test cases that hold.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use anyhook_engine::definition::{self, name_fault};
+use anyhook_engine::matcher::Matcher;
+use anyhook_engine::script_check::{PLACEHOLDER_REASON, placeholder_description};
+use anyhook_engine::{Problem, Severity};
+use anyhook_model::{Caller, EventKind, Host, OpenFormat};
+use serde_json::{Value, json};
+
+use crate::error::SetupError;
+
+/// The script's name in its folder, whatever its language is.
+pub const SCRIPT: &str = "scripts/run";
+
+/// A hook that is to be made.
+#[derive(Debug)]
+pub struct NewHook {
+    /// Its name.
+    name: String,
+    /// The event it runs at.
+    kind: EventKind,
+    /// The event as its author spells it.
+    trigger: String,
+    /// A regular expression for the tool's name.
+    tool: Option<String>,
+    /// A regular expression searched in the tool's input.
+    pattern: Option<String>,
+    /// The script's language.
+    language: Language,
+}
+
+/// A script's language.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// POSIX shell.
+    Sh,
+    /// Bash.
+    Bash,
+    /// Python.
+    Py,
+    /// JavaScript, for node.
+    Js,
+}
+
+/// Why a hook cannot be made as it was described.
+#[derive(Debug)]
+pub enum NewHookError {
+    /// No hook may have this name, and why.
+    Name(&'static str),
+    /// No event is called so.
+    UnknownTrigger,
+    /// A tool or a pattern was named for an event that is about no tool.
+    NoToolEvent(EventKind),
+    /// Its definition would not pass a check.
+    Definition(Problem),
+}
+
+impl NewHook {
+    /// Describes a hook; `trigger` is an event in either spelling.
+    pub fn new(
+        name: &str,
+        trigger: &str,
+        tool: Option<&str>,
+        pattern: Option<&str>,
+        language: Language,
+    ) -> Result<Self, NewHookError> {
+        if let Some(fault) = name_fault(name) {
+            return Err(NewHookError::Name(fault));
+        }
+        let Some((kind, spelling)) = EventKind::in_any_spelling(trigger) else {
+            return Err(NewHookError::UnknownTrigger);
+        };
+        if (tool.is_some() || pattern.is_some()) && !kind.has_matcher() {
+            return Err(NewHookError::NoToolEvent(kind));
+        }
+        let hook = Self {
+            name: name.to_owned(),
+            trigger: kind.name(spelling).to_owned(),
+            kind,
+            tool: tool.map(str::to_owned),
+            pattern: pattern.map(str::to_owned),
+            language,
+        };
+        let read = definition::read(hook_file(&hook).as_bytes(), name);
+        match read.problems.into_iter().find(|problem| problem.severity > Severity::Note) {
+            Some(problem) => Err(NewHookError::Definition(problem)),
+            None => Ok(hook),
+        }
+    }
+
+    /// Writes it into its folder.
+    pub fn write(&self, folder: &Path) -> Result<(), SetupError> {
+        let hook_file = hook_file(self);
+        write(&folder.join("HOOK.md"), &hook_file, 0o644)?;
+        write(&folder.join(SCRIPT), &script(self), 0o755)?;
+        let matcher = definition::read(hook_file.as_bytes(), &self.name).matcher;
+        for (name, case) in cases(self, &matcher) {
+            write(&folder.join(format!("tests/{name}.json")), &format!("{case:#}\n"), 0o644)?;
+        }
+        Ok(())
+    }
+
+    /// Tells whether the script blocks whenever it runs: its matcher has found what to block.
+    fn blocks(&self) -> bool {
+        self.kind.takes_input_change() && self.pattern.is_some()
+    }
+}
+
+fn write(path: &Path, content: &str, mode: u32) -> Result<(), SetupError> {
+    let parent = path.parent().unwrap_or(path);
+    fs::create_dir_all(parent).map_err(SetupError::unusable(parent))?;
+    fs::write(path, content).map_err(SetupError::unusable(path))?;
+    fs::set_permissions(path, Permissions::from_mode(mode)).map_err(SetupError::unusable(path))
+}
+
+/// Single-quoted YAML needs nothing but doubled quotes.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+fn hook_file(hook: &NewHook) -> String {
+    let name = &hook.name;
+    // It decides nothing until its author has written it and says so.
+    let mut matter = format!(
+        "---\nname: {name}\ndescription: {}\ntrigger: {}\nmode: shadow\n",
+        placeholder_description(name),
+        hook.trigger
+    );
+    if hook.tool.is_some() || hook.pattern.is_some() {
+        matter.push_str("matcher:\n");
+        for (key, value) in [("tool", &hook.tool), ("pattern", &hook.pattern)] {
+            if let Some(value) = value {
+                matter.push_str(&format!("  {key}: {}\n", quoted(value)));
+            }
+        }
+    }
+    let meaning = match hook.kind {
+        EventKind::BeforeStop => "the agent goes on working, with the reason as feedback",
+        EventKind::BeforeTool => "the tool does not run, and the model is told the reason",
+        EventKind::BeforeAgent => "the prompt is rejected",
+        EventKind::PermissionRequest => "the permission is denied",
+        _ => "the reason is reported, and acted on where the agent can",
+    };
+    matter.push_str(&format!(
+        "timeout: 5000\n---\n\n# {name}\n\nReads the event as JSON on standard input.\n\n- Exit 0: go on.\n- Exit 2: block, with the reason on standard error; {meaning}.\n"
+    ));
+    matter
+}
+
+/// Returns the script's text.
+///
+/// With a pattern the matcher has found what to block, so the script blocks; without, it shows how
+/// to look into the event.
+fn script(hook: &NewHook) -> String {
+    let blocks = hook.blocks();
+    let reason = PLACEHOLDER_REASON;
+    match hook.language {
+        Language::Sh | Language::Bash => {
+            let shell =
+                if hook.language == Language::Sh { "#!/bin/sh" } else { "#!/usr/bin/env bash" };
+            if blocks {
+                format!(
+                    "{shell}\n# The matcher has found what to block; the event is on standard input.\necho \"{reason}\" >&2\nexit 2\n"
+                )
+            } else {
+                format!(
+                    "{shell}\n# The event comes as one line of JSON.\nevent=$(cat)\n\ncase \"$event\" in\n*'block me'*)\n\techo \"{reason}\" >&2\n\texit 2\n\t;;\nesac\nexit 0\n"
+                )
+            }
+        }
+        Language::Py => {
+            let condition = if blocks { "" } else { "if \"block me\" in json.dumps(event):\n    " };
+            let end = if blocks { "" } else { "    " };
+            format!(
+                "#!/usr/bin/env python3\nimport json\nimport sys\n\nevent = json.load(sys.stdin)\n{condition}print(\"{reason}\", file=sys.stderr)\n{end}sys.exit(2)\n"
+            )
+        }
+        Language::Js => {
+            let body = format!("console.error(\"{reason}\");\nprocess.exit(2);\n");
+            let body = if blocks {
+                body
+            } else {
+                format!(
+                    "if (JSON.stringify(event).includes(\"block me\")) {{\n  {}}}\n",
+                    body.replace(";\np", ";\n  p")
+                )
+            };
+            format!(
+                "#!/usr/bin/env node\nconst event = JSON.parse(require(\"fs\").readFileSync(0, \"utf8\"));\n{body}"
+            )
+        }
+    }
+}
+
+/// Makes the cases: an everyday event, and one that the script blocks.
+fn cases(hook: &NewHook, matcher: &Matcher) -> Vec<(&'static str, Value)> {
+    let event = |command: &str| {
+        let mut event = json!({"event_type": hook.trigger});
+        if hook.kind.has_matcher() {
+            event["tool_name"] = "Shell".into();
+            event["tool_input"] = json!({"command": command});
+        } else {
+            event["note"] = command.into();
+        }
+        event
+    };
+    let runs = |event: &Value| {
+        let caller = Caller::new("/", anyhook_engine::now());
+        let decoded = OpenFormat.decode(event.to_string().as_bytes(), &caller).unwrap_or_default();
+        let tool = decoded.into_iter().next().and_then(|event| event.tool);
+        tool.is_none_or(|tool| matcher.mismatch(&tool).is_none())
+    };
+    let everyday = event("echo hello");
+    let decision = match (runs(&everyday), hook.blocks()) {
+        (false, _) => "skipped",
+        (true, true) => "deny",
+        (true, false) => "none",
+    };
+    let mut cases = vec![(
+        "everyday",
+        json!({"description": "an everyday event", "event": everyday, "expect": {"decision": decision}}),
+    )];
+    let blocked = event("block me");
+    if runs(&blocked) {
+        cases.push((
+            "blocked",
+            json!({"description": "an event that is blocked", "event": blocked, "expect": {"decision": "deny", "reason": PLACEHOLDER_REASON}}),
+        ));
+    }
+    cases
+}

@@ -1,0 +1,300 @@
+//! What of a project a person may trust: its hooks, its file of MCP servers, its runbooks.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhook_engine::discover::Installed;
+use anyhook_engine::hook::Trust;
+use anyhook_engine::trust::{FileTrust, Staged, TrustError, TrustStore};
+use anyhook_engine::{Hook, Level, Problem, now};
+use anyhook_hook::environment::Environment;
+use anyhook_mcp::Failure;
+
+use crate::error::SetupError;
+use crate::runbooks::{self, Foreign};
+use crate::servers::{self, ProjectFile};
+
+/// What a person asks to trust.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'asked> {
+    /// Hooks by name or folder, runbooks by file, or the file of MCP servers.
+    pub paths: &'asked [PathBuf],
+    /// Everything that is not trusted.
+    pub all: bool,
+    /// Hooks of the user's that a hook of the same name is to replace.
+    pub replace: &'asked [String],
+}
+
+/// What may be trusted.
+#[derive(Debug)]
+pub enum Candidate {
+    /// A hook of the project.
+    Hook(Box<Hook>),
+    /// The project's file of MCP servers.
+    Servers(ProjectFile),
+    /// A runbook, or the project's workflow.
+    Runbook(Foreign),
+}
+
+/// What was shown to a person: this, and nothing else, is trusted.
+#[derive(Debug)]
+pub enum Shown {
+    /// A copy of a hook.
+    Hook(Staged),
+    /// The file of MCP servers, as it was read.
+    Servers(ProjectFile),
+    /// A runbook, as it was read.
+    Runbook(Foreign),
+}
+
+/// Why what was asked for cannot be trusted.
+#[derive(Debug)]
+pub enum CandidateError {
+    /// The file of MCP servers cannot be read.
+    Servers(Failure),
+    /// A runbook cannot be read, and why.
+    Runbook(PathBuf, String),
+    /// Nothing of the project is called so.
+    Unknown(PathBuf),
+}
+
+impl Candidate {
+    /// Returns what it is called.
+    pub fn name(&self, environment: &Environment) -> String {
+        match self {
+            Self::Hook(hook) => hook.name().to_owned(),
+            Self::Servers(_) => servers::FILE.to_owned(),
+            Self::Runbook(runbook) => runbook.name(environment),
+        }
+    }
+}
+
+impl Shown {
+    /// Returns what keeps the hook from running, if anything does.
+    pub fn fault(&self) -> Option<Problem> {
+        match self {
+            Self::Hook(staged) => Hook::load(staged.folder(), Level::Project).fault().cloned(),
+            Self::Servers(_) | Self::Runbook(_) => None,
+        }
+    }
+
+    /// Trusts it; a hook may replace the user's of the same name.
+    pub fn trust(self, store: &TrustStore, replaces: bool) -> Result<(), TrustError> {
+        match self {
+            Self::Hook(staged) => store.trust(staged.replacing(replaces), now()).map(drop),
+            Self::Servers(file) => store.trust_file(&file.path, &file.content, now()).map(drop),
+            Self::Runbook(Foreign { path, text, .. }) => {
+                store.trust_file(&path, text.as_bytes(), now()).map(drop)
+            }
+        }
+    }
+}
+
+/// Returns what is to be trusted: what was named, or all that is not trusted.
+pub fn candidates(
+    asked: Asked<'_>,
+    installed: &Installed,
+    environment: &Environment,
+) -> Result<Vec<Candidate>, CandidateError> {
+    let project = installed
+        .hooks
+        .iter()
+        .map(|standing| standing.hook.clone())
+        .filter(|hook| hook.level == Level::Project && hook.folder.symlink_metadata().is_ok());
+    // Whoever says only what is to be replaced means the hooks of that name.
+    let named: Vec<PathBuf> = if asked.paths.is_empty() && !asked.all {
+        asked.replace.iter().map(PathBuf::from).collect()
+    } else {
+        asked.paths.to_vec()
+    };
+    let servers = servers::project_file(environment);
+    if named.is_empty() {
+        let hooks = project.filter(|hook| hook.trust != Trust::Trusted).map(Box::new);
+        // What is wrong with a file that nobody named is for `doctor` to say.
+        let servers = servers.ok().flatten().filter(|file| file.trust != FileTrust::Trusted);
+        let runbooks = runbooks::of_project(environment).into_iter();
+        let runbooks = runbooks.filter(|runbook| runbook.trust != FileTrust::Trusted);
+        return Ok(hooks
+            .map(Candidate::Hook)
+            .chain(servers.map(Candidate::Servers))
+            .chain(runbooks.map(Candidate::Runbook))
+            .collect());
+    }
+    let project: Vec<Hook> = project.collect();
+    let mut servers = Some(servers);
+    let mut found = Vec::new();
+    for word in &named {
+        if servers::is_meant(word, environment) && servers::project_path(environment).exists() {
+            let file = servers.take().transpose().map_err(CandidateError::Servers)?;
+            found.extend(file.flatten().map(Candidate::Servers));
+        } else if let Some(runbook) = runbooks::named(word, environment) {
+            let unreadable = |why| CandidateError::Runbook(word.clone(), why);
+            found.push(Candidate::Runbook(runbook.map_err(unreadable)?));
+        } else {
+            let hook = project.iter().find(|hook| is_meant(hook, word, environment));
+            let hook = hook.ok_or_else(|| CandidateError::Unknown(word.clone()))?;
+            found.push(Candidate::Hook(Box::new(hook.clone())));
+        }
+    }
+    Ok(found)
+}
+
+/// Tells whether a word of the command line means a hook: its name or its folder.
+fn is_meant(hook: &Hook, word: &Path, environment: &Environment) -> bool {
+    Path::new(hook.name()) == word
+        || hook.folder.file_name().is_some_and(|name| name == word.as_os_str())
+        || fs::canonicalize(environment.work_dir.join(word))
+            .is_ok_and(|full| fs::canonicalize(&hook.folder).is_ok_and(|folder| folder == full))
+}
+
+/// The hooks beside the project's that may have the name of one of them.
+#[derive(Debug)]
+pub struct Rivals<'installed>(Vec<&'installed Hook>);
+
+impl<'installed> Rivals<'installed> {
+    /// Finds them.
+    pub fn new(installed: &'installed Installed) -> Self {
+        let hooks = installed.hooks.iter().map(|standing| &standing.hook);
+        Self(hooks.filter(|hook| hook.level < Level::Project).collect())
+    }
+
+    /// Returns the hook whose place a candidate could take, or that keeps it out.
+    pub fn rival_of(&self, candidate: &Candidate) -> Option<&'installed Hook> {
+        let Candidate::Hook(hook) = candidate else { return None };
+        let written = Hook::load(&hook.folder, Level::Project);
+        let named = |rival: &&&Hook| rival.name() == written.name();
+        let firm = self.0.iter().filter(named).find(|rival| !is_replaceable(rival));
+        firm.or_else(|| self.0.iter().filter(|_| hook.nesting == 0).find(named)).copied()
+    }
+
+    /// Tells whether the candidate can replace the user's hook of this name.
+    pub fn can_replace(&self, candidate: &Candidate, name: &str) -> bool {
+        let rival = self.rival_of(candidate);
+        rival.is_some_and(|rival| rival.name() == name && is_replaceable(rival))
+    }
+}
+
+/// Tells whether a project's hook may replace this one.
+pub fn is_replaceable(rival: &Hook) -> bool {
+    rival.level == Level::User && !rival.definition.is_locked()
+}
+
+/// A hook's copy that would run, compared with what was trusted before.
+#[derive(Debug)]
+pub struct Review {
+    /// The copy.
+    pub copy: Hook,
+    /// What it is compared with.
+    pub earlier: Option<Earlier>,
+    /// Its files, HOOK.md first.
+    pub files: Vec<ReviewedFile>,
+    /// Files that are no more.
+    pub removed: Vec<PathBuf>,
+}
+
+/// What was trusted before a hook.
+#[derive(Debug)]
+pub enum Earlier {
+    /// The same hook, with another content.
+    Changed,
+    /// The same content at another place: a copy of the project, or a second clone.
+    SameContent(PathBuf),
+}
+
+/// A file of a hook, compared with what was trusted before.
+#[derive(Debug)]
+pub struct ReviewedFile {
+    /// Its path inside the hook's folder.
+    pub path: PathBuf,
+    /// What it holds.
+    pub piece: Piece,
+    /// How it compares; nothing if there is nothing to compare it with.
+    pub change: Option<Change>,
+}
+
+/// How a file compares with what was trusted before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It was not there.
+    New,
+    /// It is the same.
+    Same,
+    /// It is another.
+    Changed,
+}
+
+/// One part of a hook's folder, with all that trust covers.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// A file.
+    File {
+        /// What it holds.
+        bytes: Vec<u8>,
+        /// Whether it may be run.
+        runnable: bool,
+    },
+    /// A link, and where it leads.
+    Link(PathBuf),
+    /// It cannot be read.
+    Missing,
+}
+
+impl Review {
+    /// Compares a hook's copy that would run with what was trusted before.
+    pub fn new(hook: &Hook, staged: &Staged, store: &TrustStore) -> Result<Self, SetupError> {
+        let (earlier, before) = match &hook.trust {
+            Trust::Changed(_) => (Some(Earlier::Changed), store.latest(&hook.folder)),
+            Trust::Never => {
+                let same = store.same_content(staged);
+                (same.as_ref().map(|same| Earlier::SameContent(same.source.clone())), same)
+            }
+            _ => (None, None),
+        };
+        let before = before.map(|record| store.copy_of(&record));
+        let paths = files(staged.folder())?;
+        let mut removed = before.as_deref().map_or(Ok(Vec::new()), files)?;
+        removed.retain(|path| !paths.contains(path));
+        let reviewed = |path: PathBuf| {
+            let piece = Piece::read(&staged.folder().join(&path));
+            let old = before.as_ref().map(|before| Piece::read(&before.join(&path)));
+            let change = old.map(|old| match old {
+                Piece::Missing => Change::New,
+                old if old == piece => Change::Same,
+                _ => Change::Changed,
+            });
+            ReviewedFile { path, piece, change }
+        };
+        let copy = Hook::load(staged.folder(), Level::Project);
+        Ok(Self { copy, earlier, files: paths.into_iter().map(reviewed).collect(), removed })
+    }
+}
+
+impl Piece {
+    fn read(path: &Path) -> Self {
+        if let Ok(target) = fs::read_link(path) {
+            return Self::Link(target);
+        }
+        let Ok(bytes) = fs::read(path) else { return Self::Missing };
+        let mode = fs::metadata(path).map_or(0, |metadata| metadata.permissions().mode());
+        Self::File { bytes, runnable: mode & 0o111 != 0 }
+    }
+}
+
+/// Returns the files and links of a folder, HOOK.md first.
+fn files(folder: &Path) -> Result<Vec<PathBuf>, SetupError> {
+    let mut found = Vec::new();
+    let mut pending = vec![folder.to_owned()];
+    while let Some(next) = pending.pop() {
+        for entry in fs::read_dir(&next).map_err(SetupError::unusable(&next))?.flatten() {
+            let path = entry.path();
+            if path.is_dir() && !path.is_symlink() {
+                pending.push(path);
+            } else if let Ok(inner) = path.strip_prefix(folder) {
+                found.push(inner.to_owned());
+            }
+        }
+    }
+    found.sort_by_key(|path| (path.as_path() != Path::new("HOOK.md"), path.clone()));
+    Ok(found)
+}
