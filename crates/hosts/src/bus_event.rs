@@ -371,6 +371,33 @@ mod tests {
         }
     }
 
+    /// The answer comes with the call of the tool, which by itself is a question.
+    #[test]
+    fn the_answer_to_a_dialog_is_not_the_dialog() {
+        for (name, tool) in
+            ANSWERED.into_iter().flat_map(|name| [(name, "question"), (name, "bash")])
+        {
+            let payload = serde_json::json!({
+                "hook": name,
+                "event": {"type": name, "properties": {"sessionID": "s", "requestID": "r"}},
+                "input": {"tool": tool, "sessionID": "s", "callID": "c", "args": {}},
+            });
+            let caller = Caller::new("/p", Timestamp::UNIX_EPOCH);
+            let host = crate::find_host("opencode").unwrap();
+            let event = host.decode(payload.to_string().as_bytes(), &caller).unwrap().remove(0);
+            assert_eq!((&event.kind, event.doubt), (&EventKind::Other(name.to_owned()), None));
+            let mut record = record_of("opencode", name);
+            record.event = event.kind;
+            record.tool = event.tool.map(|tool| tool.name);
+            record.call_digest = Some("sha256:ab".to_owned());
+            let Some(Happening::AgentWorking(report)) = of_record(&record) else {
+                panic!("{name} of {tool}: {}", says(&record))
+            };
+            assert!(report.call_ended, "{name} of {tool}: others may still be asked about");
+            assert_eq!((report.call.as_deref(), report.tool.is_some()), (Some("ab"), true));
+        }
+    }
+
     #[test]
     fn questions_that_keys_answer_are_told_with_their_options() {
         let asked = |host: &str, event: &str, tool: &str| {

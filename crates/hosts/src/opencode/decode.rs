@@ -51,11 +51,11 @@ pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> 
         "session.compacted" => event.kind = EventKind::PostCompact,
         "permission.asked" if is_headless => event.kind = EventKind::Notification,
         "permission.asked" | "question.asked" => prompted(&mut event, &payload, hook),
-        // Nothing that could be denied: the call goes on as it was answered.
+        // The call was asked about before: this is no `before_tool`, and nothing that could be denied.
         "permission.replied" | "question.replied" | "question.rejected"
             if field(&payload, "input", "tool").is_some() =>
         {
-            call(&mut event, &payload, hook);
+            read_tool(&mut event, &payload);
         }
         _ if carries_call(&payload) => event.doubt = Some(Doubt::UnknownEvent),
         _ => {}
@@ -152,7 +152,8 @@ fn prompt(event: &mut Event, payload: &Payload) {
     event.data.insert("prompt".to_owned(), prompt.into());
 }
 
-fn call(event: &mut Event, payload: &Payload, hook: &str) {
+/// Reads which tool is called, and with what.
+fn read_tool(event: &mut Event, payload: &Payload) {
     let name =
         field(payload, "input", "tool").and_then(Value::as_str).unwrap_or_default().to_owned();
     let arguments = field(payload, "output", "args").or_else(|| field(payload, "input", "args"));
@@ -164,6 +165,10 @@ fn call(event: &mut Event, payload: &Payload, hook: &str) {
         arguments.cloned().unwrap_or_default(),
         use_id,
     ));
+}
+
+fn call(event: &mut Event, payload: &Payload, hook: &str) {
+    read_tool(event, payload);
     event.kind = EventKind::BeforeTool;
     if hook == "tool.execute.after" {
         let output = field(payload, "output", "output").cloned().unwrap_or_default();
@@ -192,7 +197,7 @@ fn prompted(event: &mut Event, payload: &Payload, hook: &str) {
     let is_question = hook == "question.asked";
     let called = field(payload, "input", "tool").and_then(Value::as_str);
     if called.is_some_and(|name| !is_question || name == question::TOOL) {
-        call(event, payload, hook);
+        read_tool(event, payload);
     } else {
         let (name, input) = if is_question {
             (question::TOOL, json!({"questions": asked.get("questions")}))
