@@ -170,6 +170,8 @@ impl Progress {
             // One that runs has been answered as well.
             Says::Works if report.call_ended || is_running_call => {
                 if let Some(call) = &report.call {
+                    let known = self.ended.iter().find(|(known, _)| known == call);
+                    let at = later(known.map(|(_, when)| *when));
                     self.ended.retain(|(known, _)| known != call);
                     keep_last(&mut self.ended, (call.clone(), at), ENDED);
                 }
@@ -510,11 +512,12 @@ impl Agent {
                 self.become_state(AgentState::Idle, report, at)
             }
             Says::Is(state) => self.become_state(state, report, at),
-            // Another call that ran beside it has ended or was answered, or another subagent does
-            // something: the prompt still stands.
+            // Another call that ran beside it has ended or was answered, or the same one when it was
+            // called before, or another subagent does something: the prompt still stands.
             Says::Works
                 if is_at_prompt
-                    && (report.call_ended && report.call != self.call
+                    && (report.call_ended
+                        && (report.call != self.call || self.is_told_since(at))
                         || is_first_hand && report.subagent != self.subagent
                         || is_first_hand && at < self.since && self.is_other_call(report)) =>
             {
@@ -577,6 +580,11 @@ impl Agent {
         self.fresh = false;
         self.set(AgentState::Prompting(kind), report, at);
         Heard::Changed
+    }
+
+    /// Tells whether its host told of what it does now, and that it began after that time.
+    fn is_told_since(&self, at: Timestamp) -> bool {
+        self.source <= Source::Hook && at < self.since
     }
 
     /// Tells whether it is known to be about another call than the one that is shown.

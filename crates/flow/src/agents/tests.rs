@@ -384,6 +384,28 @@ fn a_prompt_that_was_answered_on_the_screen_is_not_revived_by_its_late_record() 
     assert_eq!(heard, Heard::Changed);
 }
 
+/// A call that is made twice is known by the same digest.
+#[test]
+fn what_is_told_late_of_a_call_says_nothing_of_the_same_call_made_again() {
+    let of_call = |at, call_ended| {
+        let call = Some("one".to_owned());
+        AgentReport { call, call_ended, ..report(Source::Hook, at) }
+    };
+    let asks = |at| {
+        let prompt_type = PromptType::Question;
+        Happening::AgentPrompt(AgentPrompt { report: of_call(at, false), prompt_type })
+    };
+    let ended = |at| Happening::AgentWorking(of_call(at, true));
+    let again = [asks(2), ended(4), asks(6)];
+    let (_, before) = after(&again);
+    let (heard, agent) = after(&[&again[..], &[ended(3)]].concat());
+    assert_eq!(heard, Heard::Dropped(Why::Outranked), "the answer to the first question");
+    assert_eq!((agent.state, agent.rest()), (before.state, before.rest()));
+    let story = [&again[..], &[ended(8), ended(3), asks(6)]].concat();
+    let (heard, agent) = after(&story);
+    assert_eq!((heard, agent.state), (Heard::Dropped(Why::Late), AgentState::Working));
+}
+
 /// A notification and a look at the screen name no call: what is older than what the agent told since
 /// is over.
 #[test]
