@@ -18,7 +18,7 @@ use crate::environment::Environment;
 use crate::error::Trouble;
 use crate::ui::{Out, Tone};
 
-pub use anyhook_daemon::subscription::Begin;
+pub use anyhook_socket::subscription::Begin;
 
 /// How often a daemon that is away is looked for.
 const TRY_EVERY: Duration = Duration::from_millis(100);
