@@ -390,7 +390,7 @@ mod tests {
             record.event = event.kind;
             record.tool = event.tool.map(|tool| tool.name);
             record.call_digest = Some("sha256:ab".to_owned());
-            let Some(Happening::AgentWorking(report)) = of_record(&record) else {
+            let Some(BusEvent::AgentWorking(report)) = of_record(&record) else {
                 panic!("{name} of {tool}: {}", says(&record))
             };
             assert!(report.call_ended, "{name} of {tool}: others may still be asked about");

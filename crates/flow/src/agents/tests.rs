@@ -393,9 +393,9 @@ fn what_is_told_late_of_a_call_says_nothing_of_the_same_call_made_again() {
     };
     let asks = |at| {
         let prompt_type = PromptType::Question;
-        Happening::AgentPrompt(AgentPrompt { report: of_call(at, false), prompt_type })
+        BusEvent::AgentPrompt(AgentPrompt { report: of_call(at, false), prompt_type })
     };
-    let ended = |at| Happening::AgentWorking(of_call(at, true));
+    let ended = |at| BusEvent::AgentWorking(of_call(at, true));
     let again = [asks(2), ended(4), asks(6)];
     let (_, before) = after(&again);
     let (heard, agent) = after(&[&again[..], &[ended(3)]].concat());
