@@ -4,7 +4,7 @@ use std::os::unix::net::UnixStream;
 
 use anyhook_model::bus::{AgentFailed, AgentPrompt, AgentReport, AgentSignal};
 use anyhook_model::daemon::Hello;
-use anyhook_model::{FailureKind, BusEvent, ProcessName, PromptType};
+use anyhook_model::{BusEvent, FailureKind, ProcessName, PromptType};
 use anyhook_socket::frame;
 use anyhook_testkit::{TestEnv, begin, finish, wait_until, write};
 use serde_json::{Value, json};
