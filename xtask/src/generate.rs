@@ -153,7 +153,7 @@ fn hosts_page(hosts: &[Value]) -> String {
         "# Agents\n\n{NOTE}\n\
          What a hook can do in each agent; `anyhook hosts` prints the same. \
          [How to install](../guide/install.md).\n\n\
-         | agent | tried with | page |\n|---|---|---|\n"
+         | agent | tested with | page |\n|---|---|---|\n"
     );
     for host in hosts {
         let id = word(&host["id"]);
@@ -176,7 +176,7 @@ fn hosts_page(hosts: &[Value]) -> String {
             let _ = write!(page, " {} |", powers(&host["capabilities"][row]));
         }
     }
-    page.push_str("\n\n`–` means that the agent has no such event, `only told` that a hook hears of it and cannot do anything about it. [What a block means at each event](../reference/events.md).\n");
+    page.push_str("\n\n`–` means that the agent has no such event, `observe only` that a hook sees the event and cannot influence it. [What a block means at each event](../reference/events.md).\n");
     page
 }
 
@@ -185,7 +185,8 @@ fn host_page(host: &Value) -> String {
     let (id, title) = (word(&host["id"]), cell(&host["title"]));
     let mut page = format!(
         "# {title}\n\n{NOTE}\n\
-         Tried with version {}. Other versions may differ; `anyhook doctor` says what it finds.\n\n\
+         Tested with version {}. Other versions may differ; `anyhook doctor` reports what it \
+         finds.\n\n\
          ## Install\n\n```sh\n\
          anyhook install {id} --dry-run    # only shows what would change\n\
          anyhook install {id}\n\
@@ -194,7 +195,7 @@ fn host_page(host: &Value) -> String {
          `--project` writes into the project's settings instead of the user's. \
          [More about installing](../guide/install.md).\n\n\
          ## What works\n\n\
-         | event | its own name | what a hook can do |\n|---|---|---|\n",
+         | event | the agent's name for it | what a hook can do |\n|---|---|---|\n",
         cell(&host["tried_version"])
     );
     let rows = list(&host["capabilities"]);
@@ -217,22 +218,24 @@ fn host_page(host: &Value) -> String {
         let _ = writeln!(page, "- It has no {missing}: hooks at these events never run.");
     }
     let told = names(&|row| !row["native"].is_null() && row["block"] == false);
-    let _ = writeln!(page, "- Nothing is blocked at {told}.");
+    let _ = writeln!(page, "- Hooks cannot block at {told}.");
     let before_tool = rows.iter().find(|row| row["event"] == "before_tool");
     if before_tool.is_some_and(|row| row["ask"] == false) {
         page.push_str(
-            "- Nobody can be asked before a tool: an `ask` becomes a deny that says how to approve \
+            "- The user cannot be asked before a tool call: an `ask` becomes a deny that explains \
+             how to approve \
              ([`ask_fallback`](../reference/files.md#anyhooktoml)).\n",
         );
     }
     if before_tool.is_some_and(|row| row["context"] == false) {
         page.push_str(
-            "- Context before a tool does not reach the model; the journal names it as lost.\n",
+            "- Context added before a tool call does not reach the model; the journal records it \
+             as lost.\n",
         );
     }
     page.push_str(
-        "\n## Quirks\n\nEvidence: `run`, the real program was run; `docs`, its documents say so; \
-         `source`, its source does.\n\n\
+        "\n## Quirks\n\nEvidence: `run`, the real program was run; `docs`, its documentation \
+         says so; `source`, its source code shows it.\n\n\
          | id | versions | what it does | what anyhook does | evidence |\n|---|---|---|---|---|\n",
     );
     for quirk in list(&host["quirks"]) {
@@ -257,13 +260,13 @@ fn powers(row: &Value) -> String {
     let powers: Vec<&str> = [
         ("block", "block"),
         ("modify", "change the input"),
-        ("context", "tell the model"),
-        ("ask", "have a person asked"),
+        ("context", "add context"),
+        ("ask", "ask the user"),
     ]
     .into_iter()
     .filter_map(|(key, words)| (row[key] == true).then_some(words))
     .collect();
-    if powers.is_empty() { "only told".to_owned() } else { powers.join(", ") }
+    if powers.is_empty() { "observe only".to_owned() } else { powers.join(", ") }
 }
 
 /// A text without anything around it.
@@ -327,7 +330,7 @@ fn schemas_page(workspace: &Workspace, fresh: &Path) -> Result<String> {
     for row in &rows {
         page.push_str(row);
     }
-    page.push_str("\nOf a workflow's [artifacts](artifacts.md):\n\n");
+    page.push_str("\nFor the [artifacts](artifacts.md) of a workflow:\n\n");
     page.push_str(TABLE_HEAD);
     let mut rows = Vec::new();
     for home in ARTIFACTS {
@@ -433,8 +436,8 @@ Options:
     #[test]
     fn powers_are_words() {
         let row = serde_json::json!({"native": "X", "block": true, "modify": false, "ask": true});
-        assert_eq!(powers(&row), "block, have a person asked");
-        assert_eq!(powers(&serde_json::json!({"native": "X"})), "only told");
+        assert_eq!(powers(&row), "block, ask the user");
+        assert_eq!(powers(&serde_json::json!({"native": "X"})), "observe only");
         assert_eq!(powers(&serde_json::json!({"native": null, "block": true})), "–");
     }
 

@@ -89,7 +89,7 @@ pub fn list(place: &Place, anyhook: &Path, whole: &Path, limit: &Path) -> Result
         hook("anyhook, 100 hooks that fail closed, none matches", &closed, &small),
         Contender {
             program: whole.to_owned(),
-            ..hook("the same by the whole program, 100 hooks", &hundred, &small)
+            ..hook("the same by the full program, 100 hooks", &hundred, &small)
         },
         hook(LARGE_FILE, &hundred, &file),
         hook(LARGE_COMMAND, &hundred, &command),

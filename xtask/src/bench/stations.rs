@@ -26,14 +26,14 @@ const LEAST: usize = 1000;
 /// The ways into the system, with the functions of Linux that are at their beginning. The first that
 /// is met counts, from the innermost function on.
 const WAYS: [(&str, &[&str]); 8] = [
-    ("pages: brought in or made when they are first touched", &["asm_exc_page_fault"]),
-    ("start: the system loads the program", &["__x64_sys_execve", "ret_from_fork_asm"]),
+    ("page faults: pages loaded or created on first access", &["asm_exc_page_fault"]),
+    ("start: the kernel loads the program", &["__x64_sys_execve", "ret_from_fork_asm"]),
     ("looking at files and folders", &["newfstatat", "newstat", "newfstat", "vfs_fstatat"]),
     ("opening and closing files", &["do_sys_openat2", "__x64_sys_open", "__x64_sys_close"]),
     ("reading", &["ksys_read", "__x64_sys_pread64"]),
     ("writing", &["ksys_write", "__x64_sys_flock", "__do_sys_flock"]),
-    ("end: the system takes everything back", &["do_exit", "__x64_sys_exit_group"]),
-    ("other calls: memory, time, rights", &["entry_SYSCALL_64_after_hwframe", "do_syscall_64"]),
+    ("exit: the kernel frees all resources", &["do_exit", "__x64_sys_exit_group"]),
+    ("other calls: memory, time, user ids", &["entry_SYSCALL_64_after_hwframe", "do_syscall_64"]),
 ];
 const OWN: &str = "the program's own instructions";
 

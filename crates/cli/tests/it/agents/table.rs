@@ -16,8 +16,9 @@ const BEFORE: &str = "<!-- Made by the end-to-end tests: ANYHOOK_UPDATE_BEHAVIOU
 
 # What each agent does
 
-Each cell was seen in the real program, run by the tests with a scripted model: the same hooks, \
-wired in with `anyhook install`. \"Told\" means that the text was in the next request to the model.
+Each cell was observed in the real program, run by the tests with a scripted model: the same \
+hooks, installed with `anyhook install`. \"Told\" means that the text was in the next request to \
+the model.
 
 ";
 

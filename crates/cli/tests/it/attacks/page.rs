@@ -10,11 +10,11 @@ use super::{Attempt, CLASSES, Class};
 
 const BEFORE: &str = "<!-- Made by the tests: ANYHOOK_UPDATE_ATTACKS=1 cargo test -p anyhook --test it attacks; changes here are lost. -->
 
-# Attacks, and what comes of them
+# Attacks and their outcomes
 
-Every row is run by the tests against the real program: first a harmless call, which must pass, \
-then the attempt. A row that ends in another way fails the build. What the words mean is in \
-[Security](../security.md).
+The tests run every row against the real program: first a harmless call, which must pass, then the \
+attempt. A row with another outcome fails the build. [Security](../security.md) explains the \
+outcomes.
 
 ";
 
