@@ -36,7 +36,7 @@ use crate::environment;
 const NOT_RUN: [(&str, &str); 6] = [
     ("README.md", "cargo run --release -- demo"),
     ("README.md", "cargo install --path crates/cli"),
-    ("docs/guide/first-hook.md", "cargo install --path crates/cli"),
+    ("docs/guide/get-anyhook.md", "cargo install --path crates/cli"),
     ("docs/guide/get-anyhook.md", "cargo xtask dist"),
     ("docs/performance.md", "cargo xtask bench"),
     ("docs/reference/state-latency.md", "cargo xtask bench --agents --runs 30"),
