@@ -116,7 +116,7 @@ fn manual(anyhook: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     Ok(pages)
 }
 
-/// Makes relative links lead into the repository.
+/// Makes relative links lead into the repository, those of pictures to the picture itself.
 fn with_whole_links(page: &str) -> String {
     let mut parts = page.split("](");
     let mut whole = parts.next().unwrap_or_default().to_owned();
@@ -124,7 +124,8 @@ fn with_whole_links(page: &str) -> String {
         whole.push_str("](");
         let target = part.split(')').next().unwrap_or_default();
         if !target.contains("://") && !target.starts_with('#') {
-            whole.push_str(&format!("{REPOSITORY}/blob/main/"));
+            let view = if target.ends_with(".svg") { "raw" } else { "blob" };
+            whole.push_str(&format!("{REPOSITORY}/{view}/main/"));
         }
         whole.push_str(part);
     }
@@ -175,5 +176,7 @@ pub mod tests {
                 "[a]({REPOSITORY}/blob/main/docs/a.md#b), [c](#c) and [d](https://example.com) (e)"
             )
         );
+        let picture = format!("![f]({REPOSITORY}/raw/main/docs/f.svg)");
+        assert_eq!(with_whole_links("![f](docs/f.svg)"), picture);
     }
 }

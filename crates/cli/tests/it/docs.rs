@@ -7,7 +7,9 @@
 //! - `sh no-run`: not run, and listed in [`NOT_RUN`];
 //! - `sh dist`: run by `cargo xtask test dist`, which has the packages that [`PACKAGES_PAGE`] is about;
 //! - `console`: each `$ command` is run and its output compared; a line `…` stands for any lines;
-//! - any language with `title=PATH`: written to that file (below the project, or `~/…`);
+//! - any language with `title=PATH`: written to that file (below the project, or `~/…`). The line
+//!   above the block must name the file, since most renderers drop the title. As after an edit in an
+//!   editor, the file keeps its mode, and a new one is not executable: the page has to `chmod` it;
 //! - `hcl`, `toml` without a title: a runbook, which `anyhook runbook check` must accept; in the page
 //!   of workflows a workflow, which `anyhook workflow check` must accept;
 //! - `yaml` without a title: a part of a front matter, which `anyhook check` must accept;
@@ -23,7 +25,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -36,7 +38,7 @@ use crate::environment;
 const NOT_RUN: [(&str, &str); 6] = [
     ("README.md", "cargo run --release -- demo"),
     ("README.md", "cargo install --path crates/cli"),
-    ("docs/guide/first-hook.md", "cargo install --path crates/cli"),
+    ("docs/guide/get-anyhook.md", "cargo install --path crates/cli"),
     ("docs/guide/get-anyhook.md", "cargo xtask dist"),
     ("docs/performance.md", "cargo xtask bench"),
     ("docs/reference/state-latency.md", "cargo xtask bench --agents --runs 30"),
@@ -51,6 +53,13 @@ const WORKFLOW_PAGE: &str = "docs/reference/workflow-file.md";
 /// The page whose blocks may need packages.
 const PACKAGES_PAGE: &str = "docs/guide/get-anyhook.md";
 
+/// What the tour prints, and the picture of it.
+const TOUR: &str = "crates/cli/tests/it/commands/snapshots/it__commands__demo__tour.snap";
+const PICTURE: &str = "docs/pictures/demo.svg";
+
+/// How the parts of the tour begin that are in the picture: a HOOK.md, and some of the steps.
+const PARTS_OF_THE_TOUR: [&str; 6] = ["  │ ---", "3 ", "4 ", "6 ", "7 ", "8 "];
+
 /// A fenced block of a page.
 #[derive(Debug, PartialEq, Eq)]
 struct Block {
@@ -59,6 +68,8 @@ struct Block {
     language: String,
     /// The words after the language.
     words: Vec<String>,
+    /// The last line above it that is not blank; empty if that belongs to another block.
+    above: String,
     text: String,
 }
 
@@ -79,10 +90,14 @@ impl Block {
 /// Returns the fenced blocks of a page.
 fn blocks(page: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
+    let mut above = "";
     let mut lines = page.lines().enumerate();
     while let Some((number, line)) = lines.next() {
         let ticks = line.len() - line.trim_start_matches('`').len();
         if ticks < 3 {
+            if !line.trim().is_empty() {
+                above = line;
+            }
             continue;
         }
         let mut words = line[ticks..].split_whitespace().map(str::to_owned);
@@ -95,7 +110,8 @@ fn blocks(page: &str) -> Vec<Block> {
             text.push_str(inner);
             text.push('\n');
         }
-        blocks.push(Block { line: number + 1, language, words: words.collect(), text });
+        let above = std::mem::take(&mut above).to_owned();
+        blocks.push(Block { line: number + 1, language, words: words.collect(), above, text });
     }
     blocks
 }
@@ -191,13 +207,14 @@ impl Play {
         }
     }
 
-    /// Writes a titled block to its file; what starts with `#!` can be run.
+    /// Writes a titled block to its file, as an editor does: only `chmod` makes it executable.
     fn file(&mut self, title: &str, block: &Block) {
         let path = match title.strip_prefix("~/") {
             Some(inner) => self.environment.home().join(inner),
             None => self.environment.project().join(title),
         };
-        write(&path, &block.text, if block.text.starts_with("#!") { 0o755 } else { 0o644 });
+        let old_mode = fs::metadata(&path).map(|metadata| metadata.permissions().mode() & 0o777);
+        write(&path, &block.text, old_mode.unwrap_or(0o644));
         if path.ends_with("HOOK.md") {
             self.hook_files.insert(path);
         } else if block.language == "json" {
@@ -489,6 +506,81 @@ fn what_is_not_run_is_listed() {
     assert_eq!(found, listed);
 }
 
+/// A title is not shown on GitHub, crates.io or npm.
+#[test]
+fn every_file_is_named_above_its_block() {
+    let mut unnamed = Vec::new();
+    for file in markdown_files(".").iter().map(|file| file.trim_start_matches("./")) {
+        for block in blocks(&read(file)) {
+            if let Some(title) = block.title()
+                && !block.above.contains(&format!("`{title}`"))
+            {
+                let line = block.line;
+                unnamed.push(format!("{file}:{line}: the line above does not name `{title}`"));
+            }
+        }
+    }
+    assert!(unnamed.is_empty(), "{}", unnamed.join("\n"));
+}
+
+/// README.md shows a part of what the tour prints.
+#[test]
+fn the_picture_of_the_tour_is_its_output() {
+    let picture = picture_of_the_tour(&read(TOUR));
+    if std::env::var_os("ANYHOOK_UPDATE_PICTURES").is_some() {
+        fs::write(repository().join(PICTURE), &picture).unwrap();
+    }
+    let hint = "ANYHOOK_UPDATE_PICTURES=1 cargo test -p anyhook --test it picture";
+    assert_eq!(read(PICTURE), picture, "{hint}");
+}
+
+/// Draws a part of the tour as a terminal shows it, without the times, which differ in each run.
+fn picture_of_the_tour(tour: &str) -> String {
+    let mut lines = vec!["$ anyhook demo"];
+    for part in tour.split("\n\n") {
+        if PARTS_OF_THE_TOUR.iter().any(|start| part.starts_with(start)) {
+            lines.push("");
+            lines.extend(part.lines().map(|line| line.trim_end_matches("  [TOOK]")));
+        }
+    }
+    let width = lines.iter().map(|line| line.chars().count()).max().unwrap_or_default() * 8 + 32;
+    let height = lines.len() * 18 + 24;
+    let mut rows = String::new();
+    for (index, line) in lines.iter().enumerate().filter(|(_, line)| !line.is_empty()) {
+        let class = if line.starts_with("  │") {
+            "file"
+        } else if line.starts_with("    ") {
+            "hook"
+        } else if line.starts_with("  blocked") {
+            "blocked"
+        } else if line.starts_with("  ") {
+            "passed"
+        } else {
+            "step"
+        };
+        let y = 28 + 18 * index;
+        let text = line.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        rows.push_str(&format!(
+            "  <text class=\"{class}\" x=\"16\" y=\"{y}\" xml:space=\"preserve\">{text}</text>\n"
+        ));
+    }
+    format!(
+        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" aria-labelledby="demo-title">
+  <title id="demo-title">A part of the output of anyhook demo</title>
+  <style>
+    text {{ font-family: ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 13px; fill: #e2e8f0; }}
+    .step {{ font-weight: 700; }}
+    .file {{ fill: #94a3b8; }}
+    .hook {{ fill: #7dd3fc; }}
+    .passed {{ fill: #86efac; }}
+    .blocked {{ fill: #fca5a5; }}
+  </style>
+  <rect width="{width}" height="{height}" rx="8" fill="#0f172a"/>
+{rows}</svg>
+"##
+    )
+}
+
 #[test]
 fn every_link_leads_somewhere() {
     let root = repository();
@@ -731,6 +823,7 @@ fn blocks_are_read_with_their_words() {
     assert_eq!(found.len(), 2);
     assert!(found[0].is_marked("no-run") && found[0].line == 2);
     assert_eq!((found[1].title(), found[1].text.as_str()), (Some("a/b"), "```\nin\n```\n"));
+    assert_eq!((found[0].above.as_str(), found[1].above.as_str()), ("a", ""));
 }
 
 #[test]
