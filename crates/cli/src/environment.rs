@@ -9,7 +9,6 @@ use anyhook_engine::Places;
 use anyhook_engine::run::environment::{Inherits, recorded_path};
 use anyhook_hosts::log::LogHomes;
 use anyhook_hosts::{folder_variables, recognition};
-use anyhook_workflow::caller::{WORKFLOW_AGENT, WORKFLOW_CONTEXT};
 
 pub use anyhook_hook::environment::{Environment, folder, running_program};
 pub use anyhook_setup::shown;
@@ -61,13 +60,6 @@ pub fn agent_around() -> Option<AgentAbove> {
     let known = known.and_then(|name| Some(above(recognition::agent_of_variable(name)?, name)));
     let given = || env::var(launch::AGENT_ID).ok().filter(|id| !id.is_empty());
     known.or_else(|| given().map(|id| above(&id, launch::AGENT_ID)))
-}
-
-/// Returns the agent of a workflow that this session is, and whether its prompt has its context
-/// already.
-pub fn workflow_agent() -> (Option<String>, bool) {
-    let agent = env::var(WORKFLOW_AGENT).ok().filter(|agent| !agent.is_empty());
-    (agent, env::var_os(WORKFLOW_CONTEXT).is_some())
 }
 
 /// Returns who sits at the terminal: as the environment tells, else by the database of users.

@@ -1,5 +1,6 @@
 //! Words and exit codes: what failed, which input, the cause, then `hint:` with the next step.
 
+#[cfg(feature = "workflow")]
 pub mod workflow;
 
 use std::fmt::Display;

@@ -18,7 +18,9 @@ mod prefix;
 mod progress;
 mod runbooks;
 mod usage;
+#[cfg(feature = "workflow")]
 mod waiting;
+#[cfg(feature = "workflow")]
 mod workflow;
 
 use std::process::ExitCode;
@@ -71,7 +73,7 @@ fn main() -> ExitCode {
         Some(daemon_start::STARTER_ARGUMENT) => return daemon::run_starter(&arguments[1..]),
         Some(daemon_start::DAEMON_ARGUMENT) => return daemon::run(&arguments[1..]),
         Some(gates::ARGUMENT) => {
-            anyhook_workflow::watcher::run(&workflow::caller(&environment::Environment::read()));
+            commands::watch_gates();
             return ExitCode::SUCCESS;
         }
         Some(manual::ARGUMENT) => return manual::main(&arguments[1..]),

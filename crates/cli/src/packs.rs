@@ -15,6 +15,7 @@ use crate::error::Trouble;
 static FILES: PackFiles = include!(concat!(env!("OUT_DIR"), "/packs.rs"));
 
 /// Returns the files of a pack's workflow, by their path in its folder `workflow`.
+#[cfg(feature = "workflow")]
 pub fn workflow_files(pack: &str) -> Vec<(&'static str, &'static str)> {
     let inner = |path: &'static str| path.strip_prefix(pack)?.strip_prefix("/workflow/");
     let files = FILES.iter().filter_map(|(path, bytes)| Some((inner(path)?, *bytes)));

@@ -1,6 +1,7 @@
 //! How commands meet workflows: the project around, the event that a hook is about, and the MCP
 //! servers that count. All else is in `anyhook_workflow`.
 
+use std::env;
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
@@ -8,7 +9,8 @@ use std::sync::LazyLock;
 
 use anyhook_hook::daemon_start::start_in_background;
 use anyhook_mcp::{Failure, Server, Stop};
-use anyhook_workflow::caller::Caller;
+use anyhook_model::exit_code;
+use anyhook_workflow::caller::{Caller, WORKFLOW_AGENT, WORKFLOW_CONTEXT};
 use anyhook_workflow::error::WorkflowError;
 use anyhook_workflow::event::HookEvent;
 use anyhook_workflow::method::Method;
@@ -16,7 +18,7 @@ use anyhook_workflow::project::Project;
 use anyhook_workflow::servers::Servers;
 use serde_json::json;
 
-use crate::environment::{Environment, workflow_agent};
+use crate::environment::Environment;
 use crate::error::Trouble;
 use crate::ui::{Out, Tone, printable};
 use crate::{packs, servers, waiting};
@@ -37,6 +39,13 @@ pub fn method() -> &'static Method {
         Method::new(text.map_or("", |(_, text)| text), schemas)
     });
     &METHOD
+}
+
+/// Returns the agent of a workflow that this session is, and whether its prompt has its context
+/// already.
+pub fn workflow_agent() -> (Option<String>, bool) {
+    let agent = env::var(WORKFLOW_AGENT).ok().filter(|agent| !agent.is_empty());
+    (agent, env::var_os(WORKFLOW_CONTEXT).is_some())
 }
 
 /// Returns what a workflow is to know of this process.
@@ -109,7 +118,20 @@ pub fn send_back(error: WorkflowError) -> Result<u8, Trouble> {
     let trouble = Trouble::from(error);
     let hint = trouble.next_step().unwrap_or_default();
     writeln!(io::stderr(), "{}\nhint: {hint}", trouble.message())?;
-    Ok(anyhook_model::exit_code::BLOCKED)
+    Ok(exit_code::BLOCKED)
+}
+
+/// Ends a hook's script that is a help, not a condition: an error is reported and blocks nothing.
+pub fn in_a_hook(ended: Result<(), Trouble>) -> Result<u8, Trouble> {
+    if let Err(trouble) = ended {
+        let words = trouble.message();
+        let mut stderr = Out::stderr();
+        stderr.line(&[(Tone::Warn, "warning: "), (Tone::Plain, words)])?;
+        if let Some(hint) = trouble.next_step() {
+            stderr.line(&[(Tone::Hint, "hint: "), (Tone::Plain, hint)])?;
+        }
+    }
+    Ok(exit_code::OK)
 }
 
 /// Says on standard error that something which has happened could not be journaled.

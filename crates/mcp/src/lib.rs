@@ -1,18 +1,25 @@
 //! Tools of MCP servers, for programs of the command line.
 //!
 //! - [`config`]: which servers there are (pure);
-//! - [`client`]: connecting, listing, calling, within limits of time and length;
-//! - [`context7`]: current documentation of libraries;
-//! - [`second_opinion`]: what another model thinks of an artifact;
 //! - [`guard`]: dangerous commands in what a tool is called with (pure).
+//!
+//! With the feature `client`:
+//!
+//! - `client`: connecting, listing, calling, within limits of time and length;
+//! - `context7`: current documentation of libraries;
+//! - `second_opinion`: what another model thinks of an artifact.
 
+#[cfg(feature = "client")]
 pub mod client;
 pub mod config;
+#[cfg(feature = "client")]
 pub mod context7;
 pub mod error;
 pub mod guard;
+#[cfg(feature = "client")]
 pub mod second_opinion;
 
+#[cfg(feature = "client")]
 pub use client::{Answer, Connection, Ending, Limits, Session, Stop, Tool, call};
 pub use config::{Config, ConfigError, Endpoint, Server};
 pub use error::{Failure, Fault, McpError, Step};

@@ -8,11 +8,11 @@ use anyhook_workflow::documentation;
 use clap::Args;
 
 use super::Ended;
-use crate::environment::{Environment, workflow_agent};
+use crate::environment::Environment;
 use crate::error::Trouble;
 use crate::ui::{Out, Tone};
 use crate::waiting::limit;
-use crate::workflow::{self, ServersAround};
+use crate::workflow::{self, ServersAround, workflow_agent};
 
 /// Who asks by hand has so much patience, for all topics together.
 const WITHIN: Duration = Duration::from_secs(60);
@@ -45,7 +45,7 @@ pub struct Context7Args {
 
 pub fn run(arguments: &Context7Args, environment: &Environment, out: &mut Out) -> Ended {
     if arguments.event {
-        return super::in_a_hook(before_work(arguments.timeout, environment));
+        return workflow::in_a_hook(before_work(arguments.timeout, environment));
     }
     let topics = topics(&arguments.topics)?;
     let project = workflow::find(environment)?;

@@ -8,12 +8,11 @@ use anyhook_setup::doctor::{
 };
 use clap::Args;
 
-use super::Ended;
+use super::{Ended, workflow};
 use crate::daemon;
 use crate::downtime;
 use crate::environment::Environment;
 use crate::ui::{Out, Tone};
-use crate::workflow;
 
 /// Look for what is wrong, and say how to put it right; exit 1 if anything is
 #[derive(Args)]
@@ -38,7 +37,7 @@ pub fn run(arguments: &DoctorArgs, environment: &Environment, out: &mut Out) -> 
         environment,
         &mut Ward { findings: &mut report.findings, about: "mcp".to_owned() },
     );
-    look_at_workflow(
+    workflow::look_at(
         environment,
         &mut Ward { findings: &mut report.findings, about: "workflow".to_owned() },
     );
@@ -82,25 +81,6 @@ pub fn run(arguments: &DoctorArgs, environment: &Environment, out: &mut Out) -> 
         out.line(&[(if bad == 0 { Tone::Good } else { Tone::Bad }, &words)])?;
     }
     Ok(if bad == 0 { exit_code::OK } else { exit_code::PROBLEM })
-}
-
-/// Looks at the project's workflow, if it has one.
-fn look_at_workflow(environment: &Environment, ward: &mut Ward<'_>) {
-    let state = workflow::find(environment).and_then(|project| match project.state()? {
-        Some(_) => Ok(Some(project.begun()?)),
-        None => Ok(None),
-    });
-    match state {
-        Ok(None) => {}
-        Ok(Some(state)) => {
-            let at = state.current_stage.map(|stage| format!(" at {stage}")).unwrap_or_default();
-            ward.good(format!("{} is {}{at}", state.workflow, state.status.name()));
-        }
-        Err(trouble) => {
-            let hint = trouble.next_step().unwrap_or("anyhook workflow check").to_owned();
-            ward.bad(trouble.message(), &hint);
-        }
-    }
 }
 
 /// Looks at the daemon, if it has ever run. It starts by itself, so that it does not is no fault.

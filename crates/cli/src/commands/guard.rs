@@ -1,6 +1,7 @@
 //! `anyhook guard`: guards that hooks are made of.
 
 mod mcp;
+#[cfg(feature = "workflow")]
 mod workflow;
 
 use std::time::Duration;
@@ -9,6 +10,8 @@ use clap::{Args, Subcommand};
 
 use super::Ended;
 use super::pipeline::wait::limit;
+#[cfg(not(feature = "workflow"))]
+use super::without_workflow::guard as workflow;
 use crate::environment::Environment;
 
 /// Look at an event on standard input: exit 0 if it may go on, 2 if not

@@ -82,6 +82,8 @@ pub const RULES: &[(&str, Rule)] = &[
     ("runbook check", Rule::Anyone),
     ("runbook list", Rule::Anyone),
     ("runbook show", Rule::Anyone),
+    #[cfg(not(feature = "workflow"))]
+    ("workflow", Rule::Anyone),
     ("workflow init", Rule::Anyone),
     // An agent may not say what is started.
     ("workflow run", Rule::Itself),

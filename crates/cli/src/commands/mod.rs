@@ -4,6 +4,7 @@ mod add;
 mod agent;
 mod check;
 mod completions;
+#[cfg(feature = "workflow")]
 mod context7;
 mod daemon;
 mod decision;
@@ -27,6 +28,7 @@ mod prompt;
 mod reload;
 mod remove;
 mod replay;
+#[cfg(feature = "workflow")]
 mod review;
 mod run;
 mod runbook;
@@ -40,6 +42,9 @@ mod uninstall;
 mod untrust;
 mod verify;
 mod watch;
+#[cfg(any(test, not(feature = "workflow")))]
+mod without_workflow;
+#[cfg(feature = "workflow")]
 mod workflow;
 
 use std::path::PathBuf;
@@ -58,6 +63,10 @@ use crate::error::Trouble;
 use crate::hook;
 use crate::person::{agent_above, by_a_person};
 use crate::ui::{Out, Tone};
+#[cfg(not(feature = "workflow"))]
+use without_workflow::{context7, review, workflow};
+
+pub use workflow::watch_gates;
 
 /// One hook engine for every AI coding agent.
 ///
@@ -177,19 +186,6 @@ impl HookArgs {
 
 /// What a command ends with: an exit code, or trouble.
 type Ended = Result<u8, Trouble>;
-
-/// Ends a hook's script that is a help and no condition: what went wrong is said, and stops nobody.
-fn in_a_hook(ended: Result<(), Trouble>) -> Ended {
-    if let Err(trouble) = ended {
-        let words = trouble.message();
-        let mut stderr = Out::stderr();
-        stderr.line(&[(Tone::Warn, "warning: "), (Tone::Plain, words)])?;
-        if let Some(hint) = trouble.next_step() {
-            stderr.line(&[(Tone::Hint, "hint: "), (Tone::Plain, hint)])?;
-        }
-    }
-    Ok(exit_code::OK)
-}
 
 /// Runs the command on the command line.
 pub fn main() -> ExitCode {

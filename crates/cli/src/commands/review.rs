@@ -9,11 +9,11 @@ use anyhook_workflow::opinion;
 use clap::Args;
 
 use super::Ended;
-use crate::environment::{Environment, workflow_agent};
+use crate::environment::Environment;
 use crate::error::Trouble;
 use crate::ui::{Out, Tone};
 use crate::waiting::limit;
-use crate::workflow::{self, ServersAround, path_in_project};
+use crate::workflow::{self, ServersAround, path_in_project, workflow_agent};
 
 /// Ask another model for its opinion of an artifact, through its MCP server
 ///
@@ -41,7 +41,7 @@ pub struct ReviewArgs {
 pub fn run(arguments: &ReviewArgs, environment: &Environment, out: &mut Out) -> Ended {
     let within = arguments.timeout.unwrap_or(opinion::WITHIN);
     let Some(artifact) = &arguments.artifact else {
-        return super::in_a_hook(after_work(within, environment));
+        return workflow::in_a_hook(after_work(within, environment));
     };
     let project = workflow::find(environment)?;
     let path = path_in_project(&project, artifact, environment)?;

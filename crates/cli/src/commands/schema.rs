@@ -3,13 +3,11 @@
 use std::borrow::Cow;
 
 use anyhook_model::{exit_code, schema};
-use anyhook_workflow::definition;
 use clap::Args;
 
-use super::Ended;
+use super::{Ended, workflow};
 use crate::error::Trouble;
 use crate::ui::{Cell, Out, Tone};
-use crate::workflow::method;
 
 /// Print a JSON Schema; without a name, list them
 #[derive(Args)]
@@ -23,10 +21,7 @@ pub struct SchemaArgs {
 /// workflow's artifacts.
 fn all() -> Vec<(&'static str, Cow<'static, str>)> {
     let own = schema::SCHEMAS.iter().map(|schema| (schema.name, schema.text.into()));
-    let workflow = format!("{:#}\n", definition::schema(method()));
-    let own = own.chain([("workflow-file", workflow.into())]);
-    let mut all: Vec<_> =
-        own.chain(method().kinds().map(|kind| (kind.name(), kind.text().into()))).collect();
+    let mut all: Vec<_> = own.chain(workflow::schemas()).collect();
     all.sort_unstable();
     all
 }

@@ -7,6 +7,7 @@ mod check;
 mod complete;
 mod context;
 mod decide;
+mod doctor;
 mod graph;
 mod history;
 mod init;
@@ -18,13 +19,18 @@ mod run;
 mod status;
 mod validate;
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
+use anyhook_workflow::definition;
 use clap::{Args, Subcommand};
+
+pub use doctor::look_at;
 
 use super::Ended;
 use crate::environment::Environment;
 use crate::ui::Out;
+use crate::workflow::{caller, method};
 
 /// Take software through stages: agents hand on artifacts that are checked, people decide at gates
 #[derive(Args)]
@@ -116,6 +122,18 @@ enum WorkflowCommand {
         after_help = "Example: anyhook workflow reset architecture --by ann\n         anyhook workflow reset --previous\n         anyhook workflow reset --rules --by ann\n         anyhook workflow reset --all"
     )]
     Reset(reset::ResetArgs),
+}
+
+/// Returns the schemas of a workflow's file and of its artifacts, with their names.
+pub fn schemas() -> Vec<(&'static str, Cow<'static, str>)> {
+    let file = format!("{:#}\n", definition::schema(method()));
+    let artifacts = method().kinds().map(|kind| (kind.name(), kind.text().into()));
+    [("workflow-file", file.into())].into_iter().chain(artifacts).collect()
+}
+
+/// Asks people about gates until there is none: the process that the daemon starts for it.
+pub fn watch_gates() {
+    anyhook_workflow::watcher::run(&caller(&Environment::read()));
 }
 
 pub fn run(arguments: WorkflowArgs, environment: &Environment, out: &mut Out) -> Ended {

@@ -8,10 +8,10 @@ use clap::{Args, ValueEnum};
 
 use super::status::warn_of_config;
 use crate::commands::Ended;
-use crate::environment::{Environment, workflow_agent};
+use crate::environment::Environment;
 use crate::error::Trouble;
 use crate::ui::{Out, printable};
-use crate::workflow::{self, tell_model};
+use crate::workflow::{self, tell_model, workflow_agent};
 
 #[derive(Args)]
 pub struct ContextArgs {

@@ -12,9 +12,9 @@ use super::board;
 use super::report::{hints, next, waits};
 use super::status::warn_of_config;
 use crate::commands::Ended;
-use crate::environment::{Environment, workflow_agent};
+use crate::environment::Environment;
 use crate::ui::{Out, Tone};
-use crate::workflow::{self, tell_model};
+use crate::workflow::{self, tell_model, workflow_agent};
 
 #[derive(Args)]
 pub struct NextArgs {

@@ -1,0 +1,107 @@
+//! A build without the feature `workflow`: its commands are known, and say how to get them.
+
+#![cfg_attr(
+    feature = "workflow",
+    allow(dead_code, unused_imports, reason = "compiled for its test alone")
+)]
+
+use std::borrow::Cow;
+use std::ffi::OsString;
+
+use anyhook_setup::doctor::Ward;
+use clap::Args;
+
+use super::Ended;
+use crate::environment::Environment;
+use crate::error::Trouble;
+use crate::ui::Out;
+
+/// What is missing, as a person is told.
+const MISSING: &str = "this build of anyhook has no workflows";
+/// How to get it.
+const HOW: &str = "packages have them; from source: cargo build --release --features full";
+
+/// Not in this build: it was made without the feature `workflow`
+#[derive(Args)]
+#[command(disable_help_flag = true)]
+pub struct MissingArgs {
+    /// Whatever the command takes in a build that has it
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    arguments: Vec<OsString>,
+}
+
+fn missing() -> Trouble {
+    Trouble::usage(MISSING).hint(HOW)
+}
+
+pub mod workflow {
+    use super::{Cow, Ended, Environment, HOW, MISSING, Out, Ward};
+
+    pub use super::MissingArgs as WorkflowArgs;
+
+    pub fn run(_: WorkflowArgs, _: &Environment, _: &mut Out) -> Ended {
+        Err(super::missing())
+    }
+
+    /// There are none without workflows.
+    pub fn schemas() -> Vec<(&'static str, Cow<'static, str>)> {
+        Vec::new()
+    }
+
+    /// The daemon asks for it after a workflow's event; only another build can have caused one.
+    pub fn watch_gates() {}
+
+    pub fn look_at(_: &Environment, ward: &mut Ward<'_>) {
+        ward.note(format!("{MISSING} (feature `workflow`); {HOW}"));
+    }
+}
+
+pub mod context7 {
+    use super::{Ended, Environment, Out};
+
+    pub use super::MissingArgs as Context7Args;
+
+    pub fn run(_: &Context7Args, _: &Environment, _: &mut Out) -> Ended {
+        Err(super::missing())
+    }
+}
+
+pub mod review {
+    pub use super::MissingArgs as ReviewArgs;
+    pub use super::context7::run;
+}
+
+pub mod guard {
+    use std::time::Duration;
+
+    use super::{Ended, Environment};
+
+    /// A guard that cannot look fails: its hook says what follows from that.
+    pub fn run(_: Option<Duration>, _: &Environment) -> Ended {
+        Err(super::missing())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    #[derive(clap::Parser)]
+    struct Typed {
+        #[command(flatten)]
+        missing: MissingArgs,
+    }
+
+    #[test]
+    fn whatever_is_typed_is_answered_with_how_to_get_it() {
+        for line in ["workflow", "workflow status --json", "workflow --help", "context7 -x a"] {
+            let typed = Typed::try_parse_from(line.split(' '));
+            assert!(typed.is_ok(), "{line}: {}", typed.err().unwrap());
+        }
+        let error = missing();
+        assert_eq!(error.message(), "this build of anyhook has no workflows");
+        assert!(error.next_step().unwrap().contains("--features full"));
+    }
+}
