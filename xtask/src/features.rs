@@ -13,8 +13,7 @@ use crate::{Workspace, package, process};
 /// Checks every combination.
 pub fn suite(workspace: &Workspace) -> Result<Outcome> {
     let metadata = workspace.metadata()?;
-    let packages = metadata["packages"].as_array().context("cargo names no crates")?;
-    let packages: Vec<_> = packages.iter().filter(|package| is_published(package)).collect();
+    let packages = package::published(&metadata)?;
     let unpacked = package::unpack(workspace, &packages)?;
     let mut failed = Vec::new();
     for package in packages {
@@ -33,11 +32,6 @@ pub fn suite(workspace: &Workspace) -> Result<Outcome> {
         bail!("these do not build alone:\n{}", failed.join("\n"));
     }
     Ok(Outcome::Passed)
-}
-
-/// Whether a crate may go to a registry: where it may not, the list of registries is empty.
-fn is_published(package: &Value) -> bool {
-    package["publish"].as_array().is_none_or(|registries| !registries.is_empty())
 }
 
 /// The arguments that choose features: none, each alone, all.
@@ -83,12 +77,5 @@ mod tests {
             ]
         );
         assert_eq!(joined(&json!({"a": []})).len(), 2);
-    }
-
-    #[test]
-    fn a_crate_is_published_unless_it_says_otherwise() {
-        assert!(is_published(&json!({"publish": null})));
-        assert!(is_published(&json!({"publish": ["crates-io"]})));
-        assert!(!is_published(&json!({"publish": []})));
     }
 }

@@ -1,5 +1,5 @@
-//! The packages of the crates that are published, unpacked: what is built from them needs nothing
-//! else of the repository.
+//! The suite `packages`: the packages of the crates that are published, unpacked. What is built from
+//! them needs nothing else of the repository.
 //!
 //! `cargo package` would build each package anew. Unpacked side by side they are one workspace, and
 //! what they depend on is in our build folder already.
@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
+use crate::suites::Outcome;
 use crate::{Workspace, process};
 
 /// What crates.io shows of a crate.
@@ -23,6 +24,30 @@ const FILES: [&str; 3] = ["README.md", "LICENSE-APACHE", "LICENSE-MIT"];
 /// As in our own workspace: with another profile every dependency would be checked again.
 const PROFILE: &str = "[profile.dev]\ndebug = \"line-tables-only\"\n\n\
                        [profile.dev.package.\"*\"]\ndebug = false\n";
+
+/// Builds every package with all features, and `anyhook` with those that a first build has.
+///
+/// Each crate alone, with every combination of its features, is the nightly suite `features`.
+pub fn suite(workspace: &Workspace) -> Result<Outcome> {
+    let metadata = workspace.metadata()?;
+    let unpacked = unpack(workspace, &published(&metadata)?)?;
+    let mut command = workspace.cargo();
+    command.args(["check", "--offline", "--workspace", "--all-features", "--target-dir"]);
+    process::run(command.arg(&workspace.target).current_dir(&unpacked))?;
+    process::run(workspace.cargo().args(["check", "--locked"]))?;
+    Ok(Outcome::Passed)
+}
+
+/// The crates that may go to a registry, as `cargo metadata` tells them.
+pub fn published(metadata: &Value) -> Result<Vec<&Value>> {
+    let packages = metadata["packages"].as_array().context("cargo names no crates")?;
+    Ok(packages.iter().filter(|package| is_published(package)).collect())
+}
+
+/// Whether a crate may go to a registry: where it may not, the list of registries is empty.
+fn is_published(package: &Value) -> bool {
+    package["publish"].as_array().is_none_or(|registries| !registries.is_empty())
+}
 
 /// Makes the packages of crates, as `cargo metadata` tells them, and returns the workspace that has
 /// them as its members.
@@ -117,6 +142,13 @@ mod tests {
         fs::remove_file(folder.path().join("LICENSE-MIT")).unwrap();
         let error = check(&package, folder.path()).unwrap_err();
         assert_eq!(error.to_string(), "the package one has no keywords, LICENSE-MIT");
+    }
+
+    #[test]
+    fn a_crate_is_published_unless_it_says_otherwise() {
+        assert!(is_published(&json!({"publish": null})));
+        assert!(is_published(&json!({"publish": ["crates-io"]})));
+        assert!(!is_published(&json!({"publish": []})));
     }
 
     #[test]

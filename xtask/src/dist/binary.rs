@@ -43,12 +43,23 @@ fn build_with(
     let mut command = workspace.cargo();
     command.args(["rustc", "--package", program, "--bin", program]).args(&recipe.arguments);
     recipe.set_environment(&mut command);
+    let folder = build_folder(workspace, program);
+    command.arg("--target-dir").arg(&folder);
     command.arg("--").args(for_the_compiler);
     if layout::concerns(libc, program) {
         command.args(layout::arguments(workspace)?);
     }
     process::run(&mut command)?;
-    Ok(platform.built(&workspace.target, libc).join(program))
+    Ok(platform.built(&folder, libc).join(program))
+}
+
+/// Where a program is built. Cargo locks a build folder, and the two programs share no artifact:
+/// their profiles differ. With a folder each they are built at the same time.
+fn build_folder(workspace: &Workspace, program: &str) -> PathBuf {
+    match program {
+        SMALL => workspace.target.join("hook"),
+        _ => workspace.target.clone(),
+    }
 }
 
 /// How a program is built: with anything else cargo would build it all again.
@@ -75,9 +86,12 @@ impl Recipe {
             set("profile.dist.codegen-units=16".to_owned());
         }
         // Small is what matters in the large one; the crates that are fast all the same are named
-        // in `Cargo.toml`.
+        // in `Cargo.toml`. What is shipped has every feature.
         if program != SMALL {
             set("profile.dist.opt-level=\"s\"".to_owned());
+        }
+        if program != SMALL {
+            arguments.push("--features=full".to_owned());
         }
         // Not every architecture's musl compiler has the long name that is looked for.
         let c_compiler = (libc == Libc::Musl).then(|| format!("CC_{}", target.replace('-', "_")));

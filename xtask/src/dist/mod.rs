@@ -20,7 +20,9 @@ pub mod trial;
 mod wheel;
 
 use std::fs;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
@@ -58,9 +60,8 @@ pub fn make(workspace: &Workspace, out: &Path, libcs: &[Libc]) -> Result<()> {
     let mut shelf = Shelf { out, sums: String::new() };
     for &libc in libcs {
         let mut programs = Programs::new();
-        for name in PROGRAMS {
+        for (name, built) in build_all(workspace, platform, libc)? {
             let what = format!("{name} for {}", platform.target(libc));
-            let built = timed(&what, || binary::build(workspace, libc, name))?;
             let bytes = fs::read(&built)?;
             if libc == Libc::Musl {
                 elf::look(&bytes)?.must_be_static().context(what)?;
@@ -87,6 +88,26 @@ pub fn make(workspace: &Workspace, out: &Path, libcs: &[Libc]) -> Result<()> {
     fs::write(out.join(checksums::NAME), &shelf.sums)?;
     println!("{}", out.join(checksums::NAME).display());
     Ok(())
+}
+
+/// Builds every program at the same time: the small one is optimized as a whole, on one processor.
+fn build_all(
+    workspace: &Workspace,
+    platform: Platform,
+    libc: Libc,
+) -> Result<Vec<(&'static str, PathBuf)>> {
+    let build = |name| {
+        let what = format!("{name} for {}", platform.target(libc));
+        timed(&what, || binary::build(workspace, libc, name))
+    };
+    thread::scope(|scope| {
+        let builds = PROGRAMS.map(|name| (name, scope.spawn(move || build(name))));
+        let finish = |(name, build): (_, ScopedJoinHandle<'_, Result<PathBuf>>)| {
+            let path = build.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+            Ok((name, path))
+        };
+        builds.into_iter().map(finish).collect()
+    })
 }
 
 /// The folder that packages are put into.
