@@ -88,7 +88,7 @@ impl Recipe {
         // Small is what matters in the large one; the crates that are fast all the same are named
         // in `Cargo.toml`. What is shipped has every feature.
         if program != SMALL {
-            set("profile.dist.opt-level=\"s\"".to_owned());
+            set("profile.dist.opt-level=\"z\"".to_owned());
         }
         if program != SMALL {
             arguments.push("--features=full".to_owned());
