@@ -66,6 +66,8 @@ pub struct Engine {
     large: usize,
     /// Who is told which event it is, before any hook is asked.
     tell_kind: Option<fn(&EventKind)>,
+    /// Who is told which hook is started.
+    tell_run: Option<fn(&str)>,
 }
 
 impl Engine {
@@ -81,6 +83,7 @@ impl Engine {
             binary: OnceCell::new(),
             large: partial_decode::LARGE,
             tell_kind: None,
+            tell_run: None,
         }
     }
 
@@ -139,6 +142,11 @@ impl Engine {
     /// Calls a function with the event's kind, before any hook is asked.
     pub fn tell_kind_to(&mut self, told: fn(&EventKind)) {
         self.tell_kind = Some(told);
+    }
+
+    /// Calls a function with the name of each hook that is waited for, before it is started.
+    pub fn tell_run_to(&mut self, told: fn(&str)) {
+        self.tell_run = Some(told);
     }
 
     /// Returns the places.

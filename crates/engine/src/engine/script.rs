@@ -91,6 +91,9 @@ impl Engine {
         left: Option<Duration>,
         more: &[(OsString, OsString)],
     ) -> RunResult {
+        if let Some(tell) = self.tell_run {
+            tell(due.hook.name());
+        }
         match self.prepare_with(due, left, more) {
             Ok(Prepared { command, input, limit }) => self.runner.run(&command, &input, limit),
             Err(result) => result,
