@@ -180,14 +180,7 @@ impl Event {
     /// Returns the text that shows best what the event is about: a command, a path, a prompt; borrowed
     /// if it is one of the event's own, and else its input as JSON.
     pub fn headline(&self) -> Option<Cow<'_, str>> {
-        const TELLING: [&str; 6] = ["command", "path", "file_path", "url", "query", "pattern"];
-        let from_tool = self.tool.as_ref().and_then(|tool| {
-            let telling = TELLING.iter().find_map(|key| tool.input.get(key)?.as_str());
-            telling.map(Cow::Borrowed).or_else(|| {
-                let is_telling = tool.input.as_object().is_some_and(|input| !input.is_empty());
-                is_telling.then(|| Cow::Owned(json::to_spaced(&tool.input)))
-            })
-        });
+        let from_tool = self.tool.as_ref().and_then(|tool| input_headline(tool.input.as_object()?));
         from_tool.or_else(|| {
             ["prompt", "message", "task_description", "exit_reason", "stop_reason"]
                 .iter()
@@ -216,6 +209,17 @@ impl Event {
             _ => self.data.get(name).map(FieldValue::Json),
         }
     }
+}
+
+/// Returns the text that shows best what a tool is called with, as [`Event::headline`] does.
+#[inline]
+pub fn input_headline(input: &Object) -> Option<Cow<'_, str>> {
+    const TELLING: [&str; 6] = ["command", "path", "file_path", "url", "query", "pattern"];
+    let telling = TELLING.iter().find_map(|key| input.get(*key)?.as_str());
+    telling.map(Cow::Borrowed).or_else(|| {
+        let is_telling = !input.is_empty();
+        is_telling.then(|| Cow::Owned(json::to_spaced(input)))
+    })
 }
 
 /// A borrowed value of an own field: a 10 MB input is not copied to be written.
