@@ -56,7 +56,7 @@ pub fn of_journal(
     let limit = if limit == 0 { usize::MAX } else { limit };
     // The records of one payload are written at once, so they stand one after another.
     let mut payloads: VecDeque<Vec<Record>> = VecDeque::new();
-    let mut events = 0;
+    let (mut events, mut left_out) = (0, 0);
     let mut reader = journal.reader_since(since).map_err(at_fault)?;
     reader
         .read_on(&mut |record| {
@@ -72,12 +72,18 @@ pub fn of_journal(
                 _ => payloads.push_back(vec![record]),
             }
             if events > limit && payloads.len() > 1 {
-                events -= payloads.pop_front().map_or(0, |oldest| oldest.len());
+                let oldest = payloads.pop_front().map_or(0, |oldest| oldest.len());
+                events -= oldest;
+                left_out += oldest;
             }
         })
         .map_err(at_fault)?;
     let payloads = payloads.into_iter().map(Payload::Journaled).collect();
-    Ok(Past { payloads, gone: 0, problems: Vec::new() })
+    let more = (left_out > 0).then(|| {
+        let all = events + left_out;
+        format!("only the newest {events} of {all} events were tried; --limit 0 takes all")
+    });
+    Ok(Past { payloads, gone: 0, problems: more.into_iter().collect() })
 }
 
 impl Payload {

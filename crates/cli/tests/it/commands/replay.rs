@@ -307,6 +307,11 @@ fn limits() {
     };
     assert_eq!(events(&[]), 5);
     assert_eq!(events(&["--limit", "2"]), 2);
+    let shown = environment.run(&["replay", "--hook", &folder, "--limit", "2"]).stdout;
+    assert!(
+        shown.contains("note: only the newest 2 of 5 events were tried; --limit 0 takes all"),
+        "{shown}"
+    );
     assert_eq!(events(&["--limit", "0"]), 5);
     assert_eq!(events(&["--since", "1h"]), 5);
     assert_eq!(events(&["--since", "2100-01-01"]), 0);
@@ -382,7 +387,7 @@ fn bad_input() {
     exit code: 64
     ----- stderr -----
     error: invalid value 'yesterday' for '--since <T>': neither how long ago (30m, 2h, 7d) nor a time (2026-01-31, [TIME])
-    hint: --help says more
+    hint: anyhook replay --help
     ");
     let broken = environment.user_hook("broken", "trigger: before_toool", "exit 0");
     assert_run!(environment, environment.run(&["replay", "--hook", broken.to_str().unwrap()]), @"
