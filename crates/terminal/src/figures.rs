@@ -2,6 +2,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::zone::local;
+
 /// Returns a number with its thousands apart: `12,345`.
 pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
@@ -62,22 +64,28 @@ pub fn percentile(sorted: &[u64], percent: usize) -> u64 {
     sorted.get(rank - 1).copied().unwrap_or(0)
 }
 
-/// Returns a time to the second, in UTC as in the journal.
+/// Returns a time to the second, by the person's clock.
 pub fn second(at: Timestamp) -> String {
-    at.strftime("%Y-%m-%d %H:%M:%S").to_string()
+    local(at).strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
-/// Returns a time to the minute, in UTC as in the journal.
+/// Returns a time to the minute, by the person's clock.
 pub fn minute(at: Timestamp) -> String {
-    at.strftime("%Y-%m-%d %H:%M").to_string()
+    local(at).strftime("%Y-%m-%d %H:%M").to_string()
 }
 
-/// Returns how far apart two times are: `7 days`, `1.5 days`, `3 hours`.
+/// Returns the time of day, by the person's clock.
+pub fn time_of_day(at: Timestamp) -> String {
+    local(at).strftime("%H:%M:%S").to_string()
+}
+
+/// Returns how far apart two times are: `7 days`, `1.5 days`, `3 hours`, `5 s`.
 #[expect(clippy::cast_precision_loss, reason = "shown with one digit after the point")]
 pub fn apart(from: Timestamp, to: Timestamp) -> String {
     let seconds = to.duration_since(from).as_secs().max(0);
     let (number, unit) = match seconds {
-        0..3_600 => (seconds as f64 / 60.0, "minute"),
+        0..60 => return format!("{seconds} s"),
+        60..3_600 => (seconds as f64 / 60.0, "minute"),
         3_600..172_800 => (seconds as f64 / 3_600.0, "hour"),
         _ => (seconds as f64 / 86_400.0, "day"),
     };
@@ -126,10 +134,14 @@ mod tests {
         assert_eq!(second(from), "2026-03-01 08:09:10");
         assert_eq!(minute(from), "2026-03-01 08:09");
         for (hours, expected) in
-            [(0, "0 minutes"), (1, "1 hour"), (36, "36 hours"), (60, "2.5 days"), (168, "7 days")]
+            [(0, "0 s"), (1, "1 hour"), (36, "36 hours"), (60, "2.5 days"), (168, "7 days")]
         {
             let to = from + SignedDuration::from_hours(hours);
             assert_eq!(apart(from, to), expected);
+        }
+        for (seconds, expected) in [(5, "5 s"), (59, "59 s"), (60, "1 minute"), (90, "1.5 minutes")]
+        {
+            assert_eq!(apart(from, from + SignedDuration::from_secs(seconds)), expected);
         }
     }
 }

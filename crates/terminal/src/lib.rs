@@ -1,6 +1,6 @@
 //! Text for terminals: what pieces of text mean ([`tone`]), where it is written ([`out`], [`page`]),
 //! columns that fit ([`table`]), text that fits ([`text`]), numbers and times ([`figures`],
-//! [`since`]), pictures in letters ([`chart`]), and how states look ([`states`]).
+//! [`since`], [`zone`]), pictures in letters ([`chart`]), and how states look ([`states`]).
 //!
 //! It knows neither commands nor screens: `anyhook` and `anyhook top` are made of it.
 
@@ -13,6 +13,7 @@ pub mod states;
 pub mod table;
 pub mod text;
 pub mod tone;
+pub mod zone;
 
 pub use out::Out;
 pub use page::{Column, Page};

@@ -26,6 +26,8 @@ pub struct Column {
     weight: Option<u8>,
     /// To which width its text may be cut.
     least: Option<usize>,
+    /// It is not cut below this for another column to be wider.
+    firm: usize,
     cells: Vec<(Tone, String)>,
 }
 
@@ -34,7 +36,7 @@ impl Column {
     pub fn new(title: &str, cells: impl Iterator<Item = (Tone, String)>) -> Self {
         let is_right = false;
         let cells = cells.collect();
-        Self { title: title.to_owned(), is_right, weight: None, least: None, cells }
+        Self { title: title.to_owned(), is_right, weight: None, least: None, firm: 1, cells }
     }
 
     /// Aligns it to the right, as numbers are.
@@ -55,6 +57,12 @@ impl Column {
         self
     }
 
+    /// Lets its text be cut to this width, and not below it for another column to be wider.
+    pub fn firm(mut self, least: usize) -> Self {
+        (self.least, self.firm) = (Some(least), least);
+        self
+    }
+
     fn is_empty(&self) -> bool {
         self.cells.iter().all(|(_, text)| text.is_empty())
     }
@@ -66,7 +74,7 @@ impl Column {
 
     fn need(&self) -> Need {
         let least = self.least.map(|least| least.max(self.title.width()));
-        Need { width: self.width(), least, firm: 1, weight: self.weight }
+        Need { width: self.width(), least, firm: self.firm.min(self.width()), weight: self.weight }
     }
 }
 

@@ -2,8 +2,10 @@
 
 use std::str::FromStr;
 
-use jiff::civil::Date;
+use jiff::civil::DateTime;
 use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp};
+
+use crate::zone;
 
 /// A moment, or how long ago it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +14,8 @@ pub enum Since {
     Ago(SignedDuration),
     /// At this time.
     At(Timestamp),
+    /// When the person's clock shows this.
+    Clock(DateTime),
 }
 
 impl Since {
@@ -20,6 +24,7 @@ impl Since {
         match self {
             Self::Ago(long) => now.checked_sub(long).unwrap_or(Timestamp::MIN),
             Self::At(moment) => moment,
+            Self::Clock(clock) => zone::moment(clock).unwrap_or(Timestamp::MIN),
         }
     }
 }
@@ -31,10 +36,9 @@ impl FromStr for Since {
         if let Ok(moment) = text.parse() {
             return Ok(Self::At(moment));
         }
-        if let Ok(day) = text.parse::<Date>() {
-            // As the journal writes its times.
-            let moment = format!("{day}T00:00:00Z").parse();
-            return moment.map(Self::At).map_err(|_| "no such day".to_owned());
+        // A day is its beginning.
+        if let Ok(clock) = text.parse() {
+            return Ok(Self::Clock(clock));
         }
         let long = text
             .parse::<Span>()
@@ -63,6 +67,8 @@ mod tests {
             ("1h 30m", "2026-01-31T10:30:00Z"),
             ("2026-01-02", "2026-01-02T00:00:00Z"),
             ("2026-01-02T03:04:05Z", "2026-01-02T03:04:05Z"),
+            ("2026-01-02T03:04:05+01:00", "2026-01-02T02:04:05Z"),
+            ("2026-01-02T03:04", "2026-01-02T03:04:00Z"),
         ] {
             let moment = text.parse::<Since>().unwrap().moment(now);
             assert_eq!(moment.to_string(), expected, "{text}");

@@ -1,15 +1,27 @@
-//! The tones and signs of agents' states, pipelines' phases and visits of steps.
+//! The words, tones and signs of verdicts, of agents' states, pipelines' phases and visits of steps.
 
 use std::collections::BTreeMap;
 
-use anyhook_model::AgentState;
 use anyhook_model::pipeline::{Phase, PipelineView, VisitState};
+use anyhook_model::{AgentState, Verdict};
 
 use crate::text::first_line;
 use crate::tone::Tone;
 
 /// The sign of a step that was not visited.
 pub const NOT_VISITED: &str = ".";
+
+/// Returns a verdict in a word; where nobody decided, what else hooks did.
+pub fn verdict_word(verdict: &Verdict) -> (Tone, &'static str) {
+    match verdict.word() {
+        word @ "deny" => (Tone::Bad, word),
+        word @ ("ask" | "capped") => (Tone::Warn, word),
+        word @ "allow" => (Tone::Good, word),
+        _ if verdict.input.is_some() => (Tone::Hint, "changed"),
+        _ if verdict.context.is_some() => (Tone::Hint, "context"),
+        _ => (Tone::Dim, "–"),
+    }
+}
 
 /// Returns the tone of an agent's state.
 pub fn agent_tone(state: AgentState) -> Tone {

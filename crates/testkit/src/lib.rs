@@ -139,6 +139,7 @@ impl TestEnv {
             .env("HOME", self.home())
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("LANG", "C.UTF-8")
+            .env("TZ", "UTC")
             .env("COLUMNS", "100")
             .env("NO_COLOR", "1")
             // Whoever runs the tests may be an agent; what they run is a person's.

@@ -37,7 +37,9 @@ pub fn widths(columns: &[Column], rows: &[Line], available: usize) -> Vec<Option
     let need = |(index, column): (usize, &Column)| {
         let wanted = content(index).unwrap_or(0).max(column.heading.width());
         let width = wanted.clamp(column.least, column.most);
-        Need { width, least: Some(column.least), firm: column.least, weight: Some(column.keep) }
+        // Half a number is another number, or has lost its unit.
+        let least = if column.right { width } else { column.least };
+        Need { width, least: Some(least), firm: least, weight: Some(column.keep) }
     };
     let needs: Vec<Need> = columns.iter().enumerate().map(need).collect();
     fit(&needs, available)
@@ -85,6 +87,9 @@ mod tests {
         assert_eq!(shown(cells, 28), "a-long-na…    12  git push …");
         assert_eq!(shown(cells, 16), "a-long…  git pu…");
         assert_eq!(shown(cells, 8), "git pus…");
+        let cells = ["hook", "0.4 ms", "git push --force"];
+        assert_eq!(shown(cells, 20), "hook  0.4 ms  git p…");
+        assert_eq!(shown(cells, 18), "hook  git push --…");
         for available in 0..60 {
             let width = shown(cells, available).width();
             assert!(width <= available, "{available}: {width}");

@@ -1,5 +1,6 @@
 //! The screen, drawn anew from the state each time.
 
+use anyhook_terminal::figures::time_of_day;
 use anyhook_terminal::{Line, Tone, counted, first_line, tidy};
 use jiff::Timestamp;
 use unicode_width::UnicodeWidthStr;
@@ -70,8 +71,8 @@ fn header(app: &App, now: Timestamp, width: usize, height: usize) -> Vec<Line> {
     let bad = |number: usize| if number > 0 { Tone::Bad } else { Tone::Dim };
     let last = match app.last {
         None => "no events".to_owned(),
-        Some(at) if width < 60 => panes::clock(at),
-        Some(at) => format!("{}, {}", panes::clock(at), panes::ago(now.duration_since(at))),
+        Some(at) if width < 60 => time_of_day(at),
+        Some(at) => format!("{}, {}", time_of_day(at), panes::ago(now.duration_since(at))),
     };
     let totals = app.totals;
     let waiting = match app.waiting.len() {
@@ -86,7 +87,7 @@ fn header(app: &App, now: Timestamp, width: usize, height: usize) -> Vec<Line> {
     ];
     let more = [
         (Tone::Plain, counted(app.sessions.open(), "session")),
-        (Tone::Plain, format!("{} events/min", app.rate.last_minute(now))),
+        (Tone::Plain, format!("{}/min", counted(app.rate.last_minute(now), "event"))),
     ];
     let name = if width < 100 { "" } else { "anyhook top  " };
     let (mut top, mut used) = (vec![(Tone::Strong, name.to_owned())], name.width());

@@ -7,7 +7,8 @@ use crate::columns::{Column, number, words};
 use crate::filter::short;
 use crate::hooks::Hook;
 use crate::sessions::{Activity, Session, SessionKey};
-use anyhook_terminal::figures::{brief, milliseconds};
+use anyhook_terminal::figures::{brief, milliseconds, time_of_day};
+use anyhook_terminal::states::verdict_word;
 use anyhook_terminal::tidy;
 use anyhook_terminal::{Line as Row, OwnedPiece as Piece};
 use anyhook_terminal::{Tone, first_line};
@@ -29,7 +30,7 @@ pub const SESSIONS: [Column; 8] = [
 
 const TIME: Column = words("TIME", 8, 8, 7);
 const EVENT: Column = words("EVENT", 11, 18, 6);
-const VERDICT: Column = words("SAID", 5, 6, 9);
+const VERDICT: Column = words("SAID", 7, 7, 9);
 const WHO: Column = words("WHO", 8, 24, 5);
 const TOOK: Column = number("TOOK", 7, 3);
 const ABOUT: Column = words("ABOUT", 10, usize::MAX, 8);
@@ -96,7 +97,7 @@ pub fn record(record: &Record, is_wide: bool) -> Row {
     let about = [record.tool.as_deref(), record.about.as_deref()];
     let about = about.into_iter().flatten().collect::<Vec<_>>().join(" ");
     let session = record.session.as_deref().map(short).unwrap_or_default();
-    let mut row = vec![(Tone::Dim, clock(record.at))];
+    let mut row = vec![(Tone::Dim, time_of_day(record.at))];
     if is_wide {
         row.extend([(Tone::Dim, tidy(&record.host)), (Tone::Dim, tidy(&session))]);
     }
@@ -111,14 +112,10 @@ pub fn record(record: &Record, is_wide: bool) -> Row {
 }
 
 fn verdict(record: &Record) -> (Tone, String) {
-    let word = record.verdict.word();
-    let tone = match word {
-        _ if record.denied_by.is_some() => return (Tone::Bad, "ran".to_owned()),
-        _ if record.of.is_some() => return (Tone::Dim, "aside".to_owned()),
-        "deny" => Tone::Bad,
-        "ask" | "capped" => Tone::Warn,
-        "allow" => Tone::Good,
-        _ => Tone::Dim,
+    let (tone, word) = match record {
+        Record { denied_by: Some(_), .. } => (Tone::Bad, "ran"),
+        Record { of: Some(_), .. } => (Tone::Dim, "aside"),
+        record => verdict_word(&record.verdict),
     };
     (tone, word.to_owned())
 }
@@ -142,11 +139,6 @@ pub fn hook(name: &str, hook: &Hook, now: Timestamp) -> Row {
 
 fn event(event: &EventKind) -> String {
     tidy(&first_line(&event.to_string(), 40))
-}
-
-/// Returns the time of a day, in UTC.
-pub fn clock(at: Timestamp) -> String {
-    at.to_string().get(11..19).unwrap_or_default().to_owned()
 }
 
 /// Returns how long ago something was, in at most four letters.
@@ -174,10 +166,5 @@ mod tests {
         {
             assert_eq!(age(SignedDuration::from_secs(seconds)), expected);
         }
-    }
-
-    #[test]
-    fn a_time_of_day() {
-        assert_eq!(clock("2026-01-31T09:08:07.5Z".parse().unwrap()), "09:08:07");
     }
 }
