@@ -27,8 +27,8 @@ impl Way {
 
 /// Returns what can be answered about a stage that a person is asked about.
 pub fn answers(stage: &str, asks: Asks) -> Vec<Way> {
-    let approve = format!("approve {stage} --by NAME");
-    let reject = format!("reject {stage} --by NAME --note WHY");
+    let approve = format!("approve {stage}");
+    let reject = format!("reject {stage} --note WHY");
     match asks {
         Asks::Approval => vec![Way::new("approve", &approve), Way::new("send back", &reject)],
         Asks::Choice => vec![
@@ -52,15 +52,15 @@ pub fn out_of(name: &str, stage: &StageState) -> Vec<Way> {
     let has_bugs = stage.status == StageStatus::Blocked
         && stage.qa_verdict.is_some_and(|verdict| verdict != QaVerdict::Approve);
     let again = if has_bugs {
-        Way::new("have the bugs fixed", &format!("reject {name} --by NAME --note WHY"))
+        Way::new("have the bugs fixed", &format!("reject {name} --note WHY"))
     } else {
-        Way::new("try again", &format!("reset {name} --by NAME --note WHY"))
+        Way::new("try again", &format!("reset {name} --note WHY"))
     };
     vec![again, end(name)]
 }
 
 fn end(stage: &str) -> Way {
-    Way::new("end the workflow", &format!("reject {stage} --abort --by NAME"))
+    Way::new("end the workflow", &format!("reject {stage} --abort"))
 }
 
 /// Returns everything that can be done next, the most urgent first; never nothing.

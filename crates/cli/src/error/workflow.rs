@@ -103,7 +103,7 @@ fn hint(error: &WorkflowError) -> Option<String> {
         }
         WorkflowError::NotOffered { stage, .. } => {
             return Some(format!(
-                "anyhook workflow approve {stage} --by NAME, or anyhook workflow reject {stage} --by NAME"
+                "anyhook workflow approve {stage}, or anyhook workflow reject {stage}"
             ));
         }
         WorkflowError::NoCommand(_) => {

@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::status::show;
 use crate::commands::Ended;
-use crate::environment::Environment;
+use crate::environment::{Environment, person};
 use crate::ui::{Out, Tone};
 use crate::workflow;
 
@@ -17,9 +17,9 @@ use crate::workflow;
 pub struct DecideArgs {
     /// The stage
     stage: String,
-    /// Who decides
+    /// Who decides; your login name, if it is not given
     #[arg(long, value_name = "NAME")]
-    by: String,
+    by: Option<String>,
     /// Why
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
@@ -77,8 +77,8 @@ fn decide(
     machine: impl FnOnce(&Project, &State, Choice<'_>) -> Result<(State, Effects), Refusal>,
 ) -> Ended {
     let project = workflow::find(environment)?;
-    let choice =
-        Choice { by: &arguments.by, note: arguments.note.as_deref(), at: anyhook_engine::now() };
+    let by = arguments.by.clone().unwrap_or_else(person);
+    let choice = Choice { by: &by, note: arguments.note.as_deref(), at: anyhook_engine::now() };
     let changed = project.change(|state| machine(&project, state, choice))?;
     changed.not_journaled.iter().try_for_each(workflow::warn_of_journal)?;
     let (state, effects) = (changed.state, changed.effects);

@@ -73,6 +73,20 @@ fn what_is_printed_as_json_keeps_to_its_schema() {
 }
 
 #[test]
+fn without_a_name_the_login_decides() {
+    let desk = Desk::new();
+    let requirements = desk.make("requirements");
+    desk.environment.run_with_input(&["workflow", "complete", "-"], requirements.to_string());
+    let mut approve = desk.environment.command(&["workflow", "approve", "requirements"]);
+    approve.env("USER", "ann");
+    let ran = anyhook_testkit::run(approve, b"");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let history = desk.ok(&["history", "--json"]).json();
+    let by = history["lines"].as_array().unwrap().iter().any(|line| line["by"] == "ann");
+    assert!(by, "{history}");
+}
+
+#[test]
 fn every_agent_is_given_what_the_matrix_says() {
     let upstream = |desk: &Desk, agent: &str| -> Vec<String> {
         let given = desk.ok(&["context", agent, "--json"]).json();

@@ -65,7 +65,7 @@ fn nobody_answers_in_time() {
     let asked = crew.wait_asked("requirements");
     let ran = ended(&crew, guard(&crew, "1s"));
     assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.stderr.contains("anyhook workflow approve requirements --by NAME"), "{ran:?}");
+    assert!(ran.stderr.contains("anyhook workflow approve requirements"), "{ran:?}");
     // It is as it was: the same question, which is still to be answered.
     let gates = crew.gates();
     assert_eq!(gates.len(), 1, "{gates:?}");

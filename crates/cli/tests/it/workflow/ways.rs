@@ -51,28 +51,28 @@ fn every_state_names_the_next_command() {
     let not_deployed = &["reject", "deployment", "--by", "ann"];
     for (status, desk, way) in [
         ("running", Desk::new(), "start the agents: anyhook workflow run"),
-        ("paused", paused(), "approve: anyhook workflow approve requirements --by NAME"),
-        ("failed", failed(), "try again: anyhook workflow reset requirements --by NAME --note WHY"),
+        ("paused", paused(), "approve: anyhook workflow approve requirements"),
+        ("failed", failed(), "try again: anyhook workflow reset requirements --note WHY"),
         (
             "paused",
             tested("needs_fixes", "p2"),
-            "have the bugs fixed: anyhook workflow reject qa_testing --by NAME --note WHY",
+            "have the bugs fixed: anyhook workflow reject qa_testing --note WHY",
         ),
         (
             "blocked",
             tested("needs_fixes", "p0"),
-            "have the bugs fixed: anyhook workflow reject qa_testing --by NAME --note WHY",
+            "have the bugs fixed: anyhook workflow reject qa_testing --note WHY",
         ),
         (
             "blocked",
             tested("major_issues", "p3"),
-            "end the workflow: anyhook workflow reject qa_testing --abort --by NAME",
+            "end the workflow: anyhook workflow reject qa_testing --abort",
         ),
-        ("paused", before_deployment(), "approve: anyhook workflow approve deployment --by NAME"),
+        ("paused", before_deployment(), "approve: anyhook workflow approve deployment"),
         (
             "blocked",
             done(before_deployment(), &[not_deployed]),
-            "try again: anyhook workflow reset deployment --by NAME --note WHY",
+            "try again: anyhook workflow reset deployment --note WHY",
         ),
         ("aborted", done(paused(), &[&abort]), "begin a new one: anyhook workflow reset --all"),
         ("completed", deployed, "see what happened: anyhook workflow history"),
