@@ -1,7 +1,7 @@
 //! `anyhook decision`: what waits for a person, and the person's answer.
 
 mod filter;
-mod list;
+pub mod list;
 mod resolve;
 
 use anyhook_flow::names::Known;
@@ -23,7 +23,7 @@ use crate::ui::{Out, Tone};
 /// A permission or an `ask` waits here if `[decisions]` in anyhook.toml says so.
 #[derive(Args)]
 #[command(
-    after_help = "Example: anyhook decision list\n         anyhook decision resolve 7k2m9x4q 1\n         anyhook decision resolve 7k2m deny --message \"not on this branch\""
+    after_help = "Example: anyhook decision list\n         anyhook decision resolve 7k2m9x4q allow\n         anyhook decision resolve 7k2m deny --message \"not on this branch\""
 )]
 pub struct DecisionArgs {
     #[command(subcommand)]

@@ -180,7 +180,9 @@ pub fn show(id: &str, json: bool, environment: &Environment, out: &mut Out) -> E
             show_options(&question.options, out)?;
         }
         show_options(&inquiry.options, out)?;
-        out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, &how_to_answer(inquiry))])?;
+        for command in how_to_answer(inquiry) {
+            out.hint(&command)?;
+        }
     }
     Ok(exit_code::OK)
 }
@@ -202,17 +204,21 @@ fn show_options(options: &[Choice], out: &mut Out) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Returns the command that answers.
-fn how_to_answer(inquiry: &Inquiry) -> String {
-    let answers: Vec<&str> = match &inquiry.questions[..] {
-        [] => vec!["1"],
-        questions => {
-            questions.iter().map(|question| if question.multiple { "1,2" } else { "1" }).collect()
-        }
-    };
-    let mut command = format!("anyhook decision resolve {} {}", inquiry.id, answers.join(" "));
+/// Returns the commands that answer. An option is named, not numbered: nobody is to allow a call by
+/// pasting a hint without having read it.
+pub fn how_to_answer(inquiry: &Inquiry) -> Vec<String> {
+    let resolve = format!("anyhook decision resolve {}", inquiry.id);
+    if inquiry.questions.is_empty() {
+        return inquiry.options.iter().map(|option| format!("{resolve} {}", option.name)).collect();
+    }
+    let answers: Vec<&str> = inquiry
+        .questions
+        .iter()
+        .map(|question| if question.multiple { "1,2" } else { "1" })
+        .collect();
+    let mut command = format!("{resolve} {}", answers.join(" "));
     if inquiry.questions.iter().any(|question| question.free_text) {
         command.push_str("   (or your own words in quotes)");
     }
-    command
+    vec![command]
 }

@@ -8,6 +8,7 @@ use anyhook_terminal::states::{NOT_VISITED, phase_tone, visit_sign, visited};
 use jiff::Timestamp;
 
 use crate::commands::agent::age;
+use crate::commands::decision::list::how_to_answer;
 use crate::environment::shown;
 use crate::figures::{brief, thousands};
 use crate::ui::{Cell, Line, Tone, columns, field, first_line};
@@ -90,12 +91,10 @@ fn options(inquiry: &Inquiry) -> Vec<Line> {
     let plain = |text: &str| vec![(Tone::Plain, text.to_owned())];
     let id = inquiry.id.to_string();
     let mut lines =
-        vec![Line::new(), vec![(Tone::Warn, "decision ".to_owned()), (Tone::Strong, id.clone())]];
+        vec![Line::new(), vec![(Tone::Warn, "decision ".to_owned()), (Tone::Strong, id)]];
     lines.extend(inquiry.question.lines().map(plain));
     lines.push(vec![(Tone::Dim, "choose ".to_owned()), (Tone::Plain, listed(&inquiry.options))]);
-    lines.push(vec![
-        (Tone::Hint, "hint: ".to_owned()),
-        (Tone::Plain, format!("anyhook decision resolve {id} 1")),
-    ]);
+    let hint = |command: String| vec![(Tone::Hint, "hint: ".to_owned()), (Tone::Plain, command)];
+    lines.extend(how_to_answer(inquiry).into_iter().map(hint));
     lines
 }

@@ -94,6 +94,11 @@ fn a_permission_is_allowed_from_another_terminal() {
         "{shown:?}"
     );
     assert!(shown.stdout.contains("  1 allow  the call goes on\n  2 deny"), "{shown:?}");
+    // What is pasted says what it does.
+    let hints = format!(
+        "hint: anyhook decision resolve {id} allow\nhint: anyhook decision resolve {id} deny\n"
+    );
+    assert!(shown.stdout.ends_with(&hints), "{shown:?}");
     let agent = environment.run(&["agent", "list"]);
     assert!(agent.stdout.contains("prompting (permission)"), "{agent:?}");
     let mut resolve = environment.command(&["decision", "resolve", &id[..4], "1"]);

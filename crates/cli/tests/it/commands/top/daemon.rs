@@ -188,7 +188,7 @@ agent "reviewer" {
         terminal.wait_for(text);
     }
     terminal.keys(&["Enter"]);
-    terminal.wait_for(&format!("anyhook decision resolve {decision} 1"));
+    terminal.wait_for(&format!("anyhook decision resolve {decision} done"));
     terminal.keys(&["Escape"]);
     terminal.wait_for("Pipelines 1");
     let options = world.run(&["decision", "show", decision, "--json"]).json();
