@@ -305,18 +305,21 @@ fn add_command(anyhook: &Path, words: &mut Vec<String>, page: &mut String) -> Re
     Ok(())
 }
 
-/// The names in the "Commands:" section of a help text, without `help` itself.
+/// The commands that a help text lists, under one heading or in groups, without `help` itself.
 fn commands_in(help: &str) -> Vec<String> {
-    help.lines()
-        .skip_while(|line| *line != "Commands:")
-        .skip(1)
-        .take_while(|line| line.is_empty() || line.starts_with(' '))
+    let mut is_list = false;
+    let mut names = Vec::new();
+    for line in help.lines() {
+        if !line.is_empty() && !line.starts_with(' ') {
+            let heading = line.strip_suffix(':');
+            is_list = heading.is_some_and(|title| !matches!(title, "Arguments" | "Options"));
+        }
         // Names stand two columns in; what stands further in continues a description.
-        .filter_map(|line| line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')))
-        .filter_map(|line| line.split_whitespace().next())
-        .filter(|name| *name != "help")
-        .map(str::to_owned)
-        .collect()
+        let name = line.strip_prefix("  ").filter(|rest| !rest.starts_with(' '));
+        let name = name.and_then(|rest| rest.split_whitespace().next());
+        names.extend(name.filter(|name| is_list && *name != "help").map(str::to_owned));
+    }
+    names
 }
 
 /// The page that lists the schemas.

@@ -99,6 +99,14 @@ fn variables(inherits: &Inherits) -> BTreeMap<String, String> {
         .collect()
 }
 
+/// Tells whether colours are wanted wherever the output goes, as programs of the Node.js world read
+/// it; what anstream reads itself (`NO_COLOR`, `CLICOLOR_FORCE`) is not looked at but for a veto.
+pub fn forces_colours() -> bool {
+    let told = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
+    let is_off = |value: &std::ffi::OsString| value == "0" || value == "false";
+    told("FORCE_COLOR").is_some_and(|value| !is_off(&value)) && told("NO_COLOR").is_none()
+}
+
 /// Returns how wide a line may be: by `COLUMNS`, else the terminal's width, else 100.
 pub fn terminal_width() -> usize {
     let told = env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());

@@ -1,5 +1,6 @@
 //! Words and exit codes: what failed, which input, the cause, then `hint:` with the next step.
 
+pub mod usage;
 #[cfg(feature = "workflow")]
 pub mod workflow;
 
@@ -152,8 +153,12 @@ impl From<SetupError> for Trouble {
         let hint = match error {
             SetupError::Trust(error) => return error.into(),
             SetupError::Settings(error) => return error.into(),
-            SetupError::UnknownAgent(_) => {
-                return Self::usage(message).hint(format!("there are: {}", settings::ids()));
+            SetupError::UnknownAgent(name) => {
+                let known = settings::ids();
+                return Self::usage(message).hint(match nearest(&name, known.split(", ")) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("there are: {known}"),
+                });
             }
             SetupError::UnknownPack { name, known } => {
                 return Self::input(message).hint(match nearest(&name, known.iter().copied()) {

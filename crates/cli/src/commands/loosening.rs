@@ -113,6 +113,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("promote", Rule::Unless("dry_run")),
     ("schema", Rule::Anyone),
     ("completions", Rule::Anyone),
+    ("help", Rule::Anyone),
 ];
 
 /// Returns the name of the command that was typed, such as `daemon stop`, if only a person may run it

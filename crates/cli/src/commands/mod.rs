@@ -14,6 +14,7 @@ mod emit;
 mod explain;
 mod fire;
 mod guard;
+mod help;
 mod hosts;
 mod install;
 mod list;
@@ -54,12 +55,14 @@ use std::time::Duration;
 use anyhook_engine::guard_marker;
 use anyhook_engine::places::find_root;
 use anyhook_model::exit_code;
+use anyhook_model::nearest::nearest;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+pub use self::help::command_line;
 use crate::accepted::Before;
 use crate::agents;
-use crate::environment::{Environment, running_program};
-use crate::error::Trouble;
+use crate::environment::{self, Environment, running_program};
+use crate::error::{Trouble, usage};
 use crate::hook;
 use crate::person::{agent_above, by_a_person};
 use crate::ui::{Out, Tone};
@@ -84,7 +87,7 @@ struct Cli {
     #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN", display_order = 900)]
     color: Colour,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -135,6 +138,7 @@ enum Command {
     Promote(promote::PromoteArgs),
     Schema(schema::SchemaArgs),
     Completions(completions::CompletionsArgs),
+    Help(help::HelpArgs),
 }
 
 /// What an agent calls: its payload on standard input, its reply on standard output
@@ -179,8 +183,13 @@ impl HookArgs {
 
     /// Says why there is no answer.
     fn explain(&self) -> Trouble {
-        Trouble::usage(format!("unknown host `{}`", self.host))
-            .hint(format!("this version speaks: {}", agents::host_ids()))
+        let known = agents::host_ids();
+        Trouble::usage(format!("unknown host `{}`", self.host)).hint(
+            match nearest(&self.host, known.split(", ")) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("this version speaks: {known}"),
+            },
+        )
     }
 }
 
@@ -189,34 +198,42 @@ type Ended = Result<u8, Trouble>;
 
 /// Runs the command on the command line.
 pub fn main() -> ExitCode {
-    let parsed = Cli::command()
+    if environment::forces_colours() {
+        anstream::ColorChoice::Always.write_global();
+    }
+    let parsed = command_line()
         .try_get_matches()
         .and_then(|typed| Ok((Cli::from_arg_matches(&typed)?, loosening::for_a_person(&typed))));
     let (cli, for_a_person) = match parsed {
         Ok(parsed) => parsed,
         Err(error) => return told_by_clap(&error),
     };
-    if let Command::Hook(arguments) = &cli.command
-        && let Some(request) = arguments.request()
-    {
-        return hook::answer(&request, running_program).into();
-    }
     match cli.color {
         Colour::Auto => {}
         Colour::Always => anstream::ColorChoice::Always.write_global(),
         Colour::Never => anstream::ColorChoice::Never.write_global(),
     }
+    let Some(command) = cli.command else {
+        // Nothing can be done for a closed standard output.
+        let _ = help::print_list();
+        return ExitCode::SUCCESS;
+    };
+    if let Command::Hook(arguments) = &command
+        && let Some(request) = arguments.request()
+    {
+        return hook::answer(&request, running_program).into();
+    }
     let environment = Environment::read();
     let mut out = Out::stdout();
-    let may_change_hooks = cli.command.may_change_hooks();
-    let counts_at_once = cli.command.counts_at_once()
-        && (for_a_person.is_some() || agent_above(&environment).is_none());
+    let may_change_hooks = command.may_change_hooks();
+    let counts_at_once =
+        command.counts_at_once() && (for_a_person.is_some() || agent_above(&environment).is_none());
     let before = counts_at_once.then(|| Before::look(&environment));
     let ended = match for_a_person {
         Some(name) => {
-            by_a_person(&name, &environment, || dispatch(cli.command, &environment, &mut out))
+            by_a_person(&name, &environment, || dispatch(command, &environment, &mut out))
         }
-        None => dispatch(cli.command, &environment, &mut out),
+        None => dispatch(command, &environment, &mut out),
     };
     if let Some(before) = before.filter(|_| ended.is_ok()) {
         before.accept_changes(&environment);
@@ -290,17 +307,16 @@ fn refresh_guard_marker(environment: &Environment) {
 fn told_by_clap(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         // Nothing can be done for a closed standard output.
-        let _ = error.print();
+        let _ = help::print(error);
         return ExitCode::SUCCESS;
     }
     if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let _ = error.print();
         return ExitCode::from(exit_code::USAGE);
     }
-    let text = error.render().to_string();
-    let message = text.split("\n\nFor more information").next().unwrap_or(&text);
-    let message = message.strip_prefix("error: ").unwrap_or(message).trim_end();
-    Trouble::usage(message).hint("--help says more").tell()
+    let typed: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    usage::trouble(error, typed.iter().map(String::as_str)).tell()
 }
 
 fn dispatch(command: Command, environment: &Environment, out: &mut Out) -> Ended {
@@ -344,5 +360,6 @@ fn dispatch(command: Command, environment: &Environment, out: &mut Out) -> Ended
         Command::Daemon(arguments) => daemon::run(&arguments, environment, out),
         Command::Schema(arguments) => schema::run(&arguments, out),
         Command::Completions(arguments) => completions::run(&arguments, &mut Cli::command(), out),
+        Command::Help(arguments) => help::run(&arguments),
     }
 }

@@ -179,7 +179,7 @@ fn no_path() {
       <PATH>
 
     Usage: anyhook add <PATH>
-    hint: --help says more
+    hint: anyhook add --help
     ");
 }
 

@@ -77,9 +77,7 @@ fn an_unknown_shell() {
     ----- stderr -----
     error: invalid value 'tcsh' for '<SHELL>'
       [possible values: bash, elvish, fish, powershell, zsh]
-
-      tip: a similar value exists: 'zsh'
-    hint: --help says more
+    hint: anyhook completions --help
     ");
 }
 
@@ -93,6 +91,6 @@ fn no_shell() {
       <SHELL>
 
     Usage: anyhook completions <SHELL>
-    hint: --help says more
+    hint: anyhook completions --help
     ");
 }

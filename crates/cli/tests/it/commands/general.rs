@@ -7,7 +7,7 @@ use anyhook_testkit::run;
 use crate::environment;
 
 /// Every command of this version.
-pub const COMMANDS: [&str; 37] = [
+pub const COMMANDS: [&str; 40] = [
     "demo",
     "hook",
     "serve",
@@ -24,6 +24,7 @@ pub const COMMANDS: [&str; 37] = [
     "guard",
     "trust",
     "untrust",
+    "reload",
     "install",
     "uninstall",
     "hosts",
@@ -32,6 +33,7 @@ pub const COMMANDS: [&str; 37] = [
     "verify",
     "stats",
     "top",
+    "watch",
     "agent",
     "decision",
     "emit",
@@ -45,6 +47,7 @@ pub const COMMANDS: [&str; 37] = [
     "promote",
     "schema",
     "completions",
+    "help",
 ];
 
 #[test]
@@ -76,11 +79,32 @@ fn version() {
 }
 
 #[test]
-fn no_command_is_wrong_usage() {
+fn no_command_lists_them_all() {
     let environment = environment();
     let ran = environment.run(&[]);
-    assert_eq!(ran.code, 64);
-    assert!(ran.stderr.contains("Usage: anyhook"), "{ran:?}");
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let brief = environment.run(&["-h"]);
+    assert_eq!(ran.stdout, brief.stdout);
+    // One that is missing below a command is still wrong usage.
+    let ran = environment.run(&["daemon"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (64, ""));
+}
+
+#[test]
+fn help_of_a_command_by_name() {
+    let environment = environment();
+    for words in [&[][..], &["run"], &["pipeline"], &["pipeline", "run"], &["help"]] {
+        let asked = environment.run(&[&["help"], words].concat());
+        let option = environment.run(&[words, &["--help"]].concat());
+        assert_eq!((asked.code, asked.stderr.as_str()), (0, ""), "{words:?}");
+        assert_eq!(asked.stdout, option.stdout, "{words:?}");
+    }
+    assert_run!(environment, environment.run(&["help", "pipelne"]), @"
+    exit code: 64
+    ----- stderr -----
+    error: there is no command `pipelne`
+    hint: did you mean `pipeline`?
+    ");
 }
 
 #[test]
@@ -89,12 +113,20 @@ fn an_unknown_command_is_wrong_usage() {
     assert_run!(environment, environment.run(&["lst"]), @"
     exit code: 64
     ----- stderr -----
-    error: unrecognized subcommand 'lst'
-
-      tip: some similar subcommands exist: 'test', 'list'
-
-    Usage: anyhook [OPTIONS] <COMMAND>
-    hint: --help says more
+    error: there is no command `lst`
+    hint: did you mean `list`?
+    ");
+    assert_run!(environment, environment.run(&["xyzzy"]), @"
+    exit code: 64
+    ----- stderr -----
+    error: there is no command `xyzzy`
+    hint: anyhook --help
+    ");
+    assert_run!(environment, environment.run(&["daemon", "strt"]), @"
+    exit code: 64
+    ----- stderr -----
+    error: there is no command `strt`
+    hint: did you mean `start`?
     ");
 }
 
@@ -102,7 +134,7 @@ fn an_unknown_command_is_wrong_usage() {
 #[test]
 fn commands_of_later_versions_are_unknown() {
     let environment = environment();
-    for command in ["disable", "enable", "import", "help"] {
+    for command in ["disable", "enable", "import"] {
         let ran = environment.run(&[command]);
         assert_eq!(ran.code, 64, "{command}: {ran:?}");
     }
@@ -132,6 +164,23 @@ fn colours_come_only_when_asked_for() {
     }
     let ran = environment.run(&["--color", "always", "check", "nowhere"]);
     assert!(ran.stderr.contains('\x1b'), "{ran:?}");
+}
+
+#[test]
+fn colours_are_forced_by_a_variable_unless_another_one_forbids_them() {
+    let environment = environment();
+    environment.user_hook("guard", "trigger: before_tool", "exit 0");
+    let has_colours = |variables: &[(&str, &str)], arguments: &[&str]| {
+        let mut command = environment.command(arguments);
+        command.env_remove("NO_COLOR").envs(variables.iter().copied());
+        run(command, b"").stdout.contains('\x1b')
+    };
+    assert!(has_colours(&[("FORCE_COLOR", "1")], &["list"]));
+    assert!(has_colours(&[("FORCE_COLOR", "1")], &["--help"]));
+    assert!(has_colours(&[("FORCE_COLOR", "true")], &["list"]));
+    assert!(!has_colours(&[("FORCE_COLOR", "0")], &["list"]));
+    assert!(!has_colours(&[("FORCE_COLOR", "1"), ("NO_COLOR", "1")], &["list"]));
+    assert!(!has_colours(&[("FORCE_COLOR", "1")], &["list", "--color", "never"]));
 }
 
 /// Whoever read our output has seen enough, as `head` does.

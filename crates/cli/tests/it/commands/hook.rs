@@ -206,7 +206,7 @@ fn no_host() {
       <HOST>
 
     Usage: anyhook hook <HOST>
-    hint: --help says more
+    hint: anyhook hook --help
     ");
 }
 
@@ -218,7 +218,7 @@ fn a_deadline_that_is_no_number() {
     exit code: 64
     ----- stderr -----
     error: invalid value 'soon' for '--deadline-ms <N>': invalid digit found in string
-    hint: --help says more
+    hint: anyhook hook --help
     ");
 }
 

@@ -570,7 +570,7 @@ fn both_levels() {
     error: the argument '--user' cannot be used with '--project'
 
     Usage: anyhook install --user [HOSTS]...
-    hint: --help says more
+    hint: anyhook install --help
     ");
 }
 

@@ -145,7 +145,7 @@ fn no_name() {
       <NAME>
 
     Usage: anyhook remove <NAME>
-    hint: --help says more
+    hint: anyhook remove --help
     ");
 }
 

@@ -306,7 +306,7 @@ fn without_a_terminal() {
     exit code: 64
     ----- stderr -----
     error: invalid value 'yesterday' for '--since <WHEN>': neither how long ago (30m, 2h, 7d) nor a time (2026-01-31, [TIME])
-    hint: --help says more
+    hint: anyhook top --help
     ");
 }
 

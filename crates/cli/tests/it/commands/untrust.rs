@@ -96,7 +96,7 @@ fn no_name() {
       <PATHS>...
 
     Usage: anyhook untrust <PATHS>...
-    hint: --help says more
+    hint: anyhook untrust --help
     ");
 }
 
