@@ -1,7 +1,9 @@
 //! What commands read of the environment, beside what the hook path reads of it.
 
 use std::collections::BTreeMap;
-use std::env;
+use std::io::{self, IsTerminal};
+use std::path::Path;
+use std::{env, fs};
 
 use anyhook_daemon::caller::{AgentAbove, Recognised};
 use anyhook_daemon::{launch, notice};
@@ -9,6 +11,7 @@ use anyhook_engine::Places;
 use anyhook_engine::run::environment::{Inherits, recorded_path};
 use anyhook_hosts::log::LogHomes;
 use anyhook_hosts::{folder_variables, recognition};
+use jiff::tz::TimeZone;
 
 pub use anyhook_hook::environment::{Environment, folder, running_program};
 pub use anyhook_setup::shown;
@@ -16,6 +19,9 @@ pub use anyhook_setup::shown;
 use crate::known_places::KnownPlaces;
 use crate::passwd;
 use crate::person;
+
+/// Where the system keeps time zones.
+const ZONE_INFO: &str = "/usr/share/zoneinfo";
 
 /// Variables of this terminal and this process alone.
 const LEFT_OUT: [&str; 11] = [
@@ -99,6 +105,23 @@ fn variables(inherits: &Inherits) -> BTreeMap<String, String> {
         .collect()
 }
 
+/// Returns the time zone of the person's clock: by `TZ`, else the system's, else UTC.
+pub fn time_zone() -> TimeZone {
+    let file = |path: &Path| TimeZone::tzif("local", &fs::read(path).ok()?).ok();
+    let zone = match env::var("TZ") {
+        Ok(told) => {
+            let name = told.trim_start_matches(':');
+            let folder = folder("TZDIR").unwrap_or_else(|| ZONE_INFO.into());
+            // An absolute path stays what it is. `..` leads to no zone.
+            let is_name = !name.is_empty() && !name.contains("..");
+            let named = is_name.then(|| file(&folder.join(name))).flatten();
+            named.or_else(|| TimeZone::posix(name).ok())
+        }
+        Err(_) => file(Path::new("/etc/localtime")),
+    };
+    zone.unwrap_or(TimeZone::UTC)
+}
+
 /// Tells whether colours are wanted wherever the output goes, as programs of the Node.js world read
 /// it; what anstream reads itself (`NO_COLOR`, `CLICOLOR_FORCE`) is not looked at but for a veto.
 pub fn forces_colours() -> bool {
@@ -113,4 +136,10 @@ pub fn terminal_width() -> usize {
     let seen = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     // In less nothing can be said.
     told.or_else(seen).unwrap_or(100).max(20)
+}
+
+/// Returns how wide the lines of a list may be on standard output: as wide as the terminal, or without
+/// a limit where another program reads them.
+pub fn line_width() -> usize {
+    if io::stdout().is_terminal() { terminal_width() } else { usize::MAX }
 }

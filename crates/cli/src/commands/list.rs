@@ -12,9 +12,9 @@ use clap::Args;
 
 use super::Ended;
 use crate::agents;
-use crate::environment::{Environment, shown};
+use crate::environment::{Environment, line_width, shown};
 use crate::target;
-use crate::ui::{Cell, Out, Tone};
+use crate::ui::{Column, Out, Page, Tone};
 
 /// Show the installed hooks in the order they run, with their problems
 #[derive(Args)]
@@ -52,27 +52,7 @@ pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> En
         out.text("no hooks are installed")?;
         out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, "`anyhook new my-hook --trigger before_tool` makes one, `anyhook add PATH` puts one in place")])?;
     }
-    let mut rows = Vec::new();
-    if !installed.hooks.is_empty() {
-        let titles = ["hook", "trigger", "level", "priority", "status"];
-        rows.push(titles.into_iter().map(|title| Cell::new(Tone::Dim, title)).collect());
-    }
-    for standing in &installed.hooks {
-        let hook = &standing.hook;
-        let (tone, status) = status(standing);
-        let triggers = hook.trigger_names();
-        rows.push(vec![
-            Cell::new(Tone::Strong, hook.name()),
-            Cell::new(
-                Tone::Plain,
-                if triggers.is_empty() { "–".to_owned() } else { triggers.join(", ") },
-            ),
-            Cell::new(Tone::Dim, hook.level.word()),
-            Cell::new(Tone::Dim, hook.definition.priority.to_string()),
-            Cell::new(tone, status),
-        ]);
-    }
-    out.table(&rows)?;
+    show_table(&installed.hooks, out)?;
     for standing in &installed.hooks {
         show_findings(&standing.hook, arguments.all, environment, out)?;
     }
@@ -80,6 +60,28 @@ pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> En
         out.line(&[(Tone::Warn, "note: "), (Tone::Plain, note)])?;
     }
     Ok(exit_code::OK)
+}
+
+/// Shows a line for each hook, no wider than the terminal.
+fn show_table(hooks: &[Standing], out: &mut Out) -> std::io::Result<()> {
+    let column = |title: &str, cell: &dyn Fn(&Standing) -> (Tone, String)| {
+        Column::new(title, hooks.iter().map(cell).collect::<Vec<_>>().into_iter())
+    };
+    let triggers = |standing: &Standing| {
+        let names = standing.hook.trigger_names();
+        if names.is_empty() { "–".to_owned() } else { names.join(", ") }
+    };
+    let priority = |standing: &Standing| standing.hook.definition.priority.to_string();
+    Page::new(out, line_width()).table(
+        0,
+        vec![
+            column("hook", &|one| (Tone::Strong, one.hook.name().to_owned())).firm(20),
+            column("trigger", &|one| (Tone::Plain, triggers(one))).least(11).weight(3),
+            column("level", &|one| (Tone::Dim, one.hook.level.word().to_owned())).weight(2),
+            column("priority", &|one| (Tone::Dim, priority(one))).weight(1),
+            column("status", &status).firm(20),
+        ],
+    )
 }
 
 fn show_findings(

@@ -65,7 +65,7 @@ use crate::environment::{self, Environment, running_program};
 use crate::error::{Trouble, usage};
 use crate::hook;
 use crate::person::{agent_above, by_a_person};
-use crate::ui::{Out, Tone};
+use crate::ui::{Out, Tone, zone};
 #[cfg(not(feature = "workflow"))]
 use without_workflow::{context7, review, workflow};
 
@@ -223,6 +223,7 @@ pub fn main() -> ExitCode {
     {
         return hook::answer(&request, running_program).into();
     }
+    zone::set(environment::time_zone());
     let environment = Environment::read();
     let mut out = Out::stdout();
     let may_change_hooks = command.may_change_hooks();

@@ -13,7 +13,7 @@ use crate::ui::{Out, Tone};
 /// Which records are shown: those that fit all of these.
 #[derive(Args)]
 pub struct Filter {
-    /// Records since then: 30m, 2h, 7d ago, 2026-01-31, or 2026-01-31T09:00:00Z
+    /// Records since then: 30m, 2h, 7d ago, 2026-01-31, 2026-01-31T09:00, or 2026-01-31T09:00:00Z
     #[arg(long, value_name = "T")]
     pub since: Option<Since>,
     /// Records until then, said in the same ways
@@ -34,7 +34,8 @@ pub struct Filter {
     /// Records in which this hook had a turn
     #[arg(long, value_name = "NAME")]
     hook: Option<String>,
-    /// Records with this verdict: deny, ask, allow, none, capped, or failed for a failed hook
+    /// Records with this verdict: deny, ask, allow, none, capped; failed for a failed hook, changed and
+    /// context for what hooks changed or added
     #[arg(long, value_name = "WORD")]
     verdict: Option<Verdicts>,
     /// Records in which this text stands, in any case: in the payload, a reason, an output
@@ -51,6 +52,8 @@ enum Verdicts {
     None,
     Capped,
     Failed,
+    Changed,
+    Context,
 }
 
 impl Filter {
@@ -82,6 +85,8 @@ impl Filter {
             Verdicts::Allow => record.verdict.word() == "allow",
             Verdicts::None => record.verdict.word() == "none",
             Verdicts::Capped => record.verdict.capped,
+            Verdicts::Changed => record.verdict.input.is_some(),
+            Verdicts::Context => record.verdict.context.is_some(),
             Verdicts::Failed => record.runs.iter().any(|run| run.failure.is_some()),
         };
         let begins =

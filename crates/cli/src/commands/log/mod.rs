@@ -4,23 +4,29 @@ mod filter;
 mod show;
 pub mod trace;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhook_engine::journal::{Follower, Journal};
 use anyhook_engine::now;
+use anyhook_model::event::input_headline;
 use anyhook_model::json::to_spaced;
 use anyhook_model::{Alarm, AlarmKind, Record, exit_code};
+use anyhook_terminal::states::verdict_word;
 use clap::{Args, Subcommand};
+use jiff::tz::TimeZone;
 
 use self::filter::Filter;
 use super::Ended;
-use crate::environment::Environment;
+use crate::environment::{Environment, line_width};
 use crate::error::Trouble;
 use crate::event_words;
-use crate::figures::{milliseconds, second};
-use crate::ui::{Cell, Out, Tone, counted, first_line};
+use crate::figures::{self, milliseconds};
+use crate::ui::zone::{self, local};
+use crate::ui::{Column, Out, Page, Tone, counted, first_line};
 
 /// How often `-f` looks for new records.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -45,6 +51,9 @@ pub struct LogArgs {
     /// Go on where the reader of this name has stopped; nothing it has not read is dropped
     #[arg(long, value_name = "NAME", conflicts_with_all = ["lines"])]
     resume: Option<String>,
+    /// Show times in UTC, not by the local clock
+    #[arg(long)]
+    utc: bool,
     /// Print records as JSON lines; of long texts the beginning (`log show ID --json` has them)
     #[arg(long)]
     json: bool,
@@ -64,6 +73,9 @@ enum LogCommand {
 
 pub fn run(arguments: &LogArgs, environment: &Environment, out: &mut Out) -> Ended {
     let journal = environment.journal().ok_or_else(Trouble::no_journal)?;
+    if arguments.utc {
+        zone::set(TimeZone::UTC);
+    }
     if let Some(LogCommand::Show { id, json }) = &arguments.command {
         return show::run(environment, &journal, id, *json, out);
     }
@@ -176,10 +188,39 @@ fn print(records: &[Record], json: bool, out: &mut Out) -> io::Result<()> {
     print_table(records, out)
 }
 
-/// Prints a line for each record.
+/// Prints a line for each record, no wider than the terminal.
 pub fn print_table(records: &[Record], out: &mut Out) -> io::Result<()> {
-    let rows: Vec<Vec<Cell>> = records.iter().map(row).collect();
-    out.table(&rows)
+    let width = line_width();
+    let today = local(now()).date();
+    let is_of_today = |record: &Record| local(record.at).date() == today;
+    // On a terminal the day takes the room of the command, and today is known.
+    let time = if width < usize::MAX && records.iter().all(is_of_today) {
+        figures::time_of_day
+    } else {
+        figures::second
+    };
+    let column = |cell: &dyn Fn(&Record) -> (Tone, String)| {
+        Column::new("", records.iter().map(cell).collect::<Vec<_>>().into_iter())
+    };
+    Page::new(out, width).table(
+        0,
+        vec![
+            column(&|record| (Tone::Dim, time(record.at))),
+            column(&|record| (Tone::Plain, record.id.to_string())),
+            column(&|record| (Tone::Dim, record.host.clone())).least(6).weight(5),
+            column(&|record| (Tone::Dim, project(record))).least(6).weight(2),
+            column(&|record| (Tone::Plain, first_line(&record.event.to_string(), 40)))
+                .least(11)
+                .weight(4),
+            column(&|record| {
+                let (tone, verdict) = verdict(record);
+                (tone, verdict.to_owned())
+            }),
+            column(&|record| (Tone::Plain, who(record))).least(6).weight(3),
+            column(&|record| (Tone::Dim, milliseconds(record.took_us))).weight(1),
+            column(&|record| (Tone::Plain, first_line(&about(record), usize::MAX))).firm(20),
+        ],
+    )
 }
 
 /// Tells whether something went past a guard, or changed one.
@@ -187,21 +228,27 @@ fn is_alarming(alarms: &[Alarm]) -> bool {
     alarms.iter().any(|alarm| alarm.kind != AlarmKind::HooksOff)
 }
 
-fn row(record: &Record) -> Vec<Cell> {
-    let tone = match record.verdict.word() {
-        "deny" => Tone::Bad,
-        "ask" | "capped" => Tone::Warn,
-        "allow" => Tone::Good,
-        _ => Tone::Dim,
-    };
-    let (tone, verdict) = match record {
+/// Returns the verdict in a word; where nobody decided, what else was done.
+fn verdict(record: &Record) -> (Tone, &'static str) {
+    match record {
         Record { denied_by: Some(_), .. } => (Tone::Bad, "ALARM"),
         Record { alarms, .. } if is_alarming(alarms) && !record.verdict.is_block() => {
             (Tone::Bad, "ALARM")
         }
         Record { of: Some(_), .. } => (Tone::Dim, "aside"),
-        _ => (tone, record.verdict.word()),
-    };
+        record => verdict_word(&record.verdict),
+    }
+}
+
+/// Returns the name of the project's folder.
+fn project(record: &Record) -> String {
+    let folder = record.project_dir.as_deref().map(Path::new);
+    let name = folder.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    name.unwrap_or_default()
+}
+
+/// Returns the hook that decided, or those that ran.
+fn who(record: &Record) -> String {
     let failed = record.runs.iter().filter(|run| run.failure.is_some()).count();
     let who = match (&record.verdict.by, record.runs.len()) {
         (Some(by), _) => by.clone(),
@@ -209,22 +256,16 @@ fn row(record: &Record) -> Vec<Cell> {
         (None, 1) => record.runs[0].hook.clone(),
         (None, many) => format!("{many} hooks"),
     };
-    let who = if failed > 0 { format!("{who} ({failed} failed)") } else { who };
-    let about = match event_words::of_record(record) {
-        Some(event) => event_words::line(&event),
-        None => [record.tool.as_deref(), record.about.as_deref()]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join(" "),
-    };
-    vec![
-        Cell::new(Tone::Dim, second(record.at)),
-        Cell::new(Tone::Plain, record.id.as_str()),
-        Cell::new(Tone::Plain, first_line(&record.event.to_string(), 40)),
-        Cell::new(tone, verdict),
-        Cell::new(Tone::Plain, who),
-        Cell::new(Tone::Dim, milliseconds(record.took_us)),
-        Cell::new(Tone::Plain, first_line(&about, 60)),
-    ]
+    if failed > 0 { format!("{who} ({failed} failed)") } else { who }
+}
+
+/// Returns what it was about: of a call that hooks changed, what was made of it.
+fn about(record: &Record) -> String {
+    if let Some(event) = event_words::of_record(record) {
+        return event_words::line(&event);
+    }
+    let changed = record.verdict.input.as_ref().filter(|_| !record.denies());
+    let changed = changed.and_then(input_headline).map(Cow::into_owned);
+    let about = changed.or_else(|| record.about.clone());
+    [record.tool.clone(), about].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }

@@ -10,13 +10,15 @@ use anyhook_model::exit_code;
 use anyhook_model::pipeline::{PipelineLine, PipelineView, VisitView};
 use anyhook_socket::ClientError;
 use clap::Args;
+use jiff::tz::TimeZone;
 
 use super::{LOOK_EVERY, find};
 use crate::commands::Ended;
 use crate::daemon::ask;
 use crate::environment::Environment;
 use crate::error::Trouble;
-use crate::ui::{Out, Tone, printable};
+use crate::figures::time_of_day;
+use crate::ui::{Out, Tone, printable, zone};
 
 /// So much of the end of what a step printed is shown.
 const SHOWN: u64 = 64 * 1024;
@@ -31,12 +33,18 @@ pub struct LogsArgs {
     /// Go on until it is over
     #[arg(long, short)]
     follow: bool,
+    /// Show times in UTC, not by the local clock
+    #[arg(long)]
+    utc: bool,
     /// Print each line as JSON, without what the steps printed
     #[arg(long)]
     json: bool,
 }
 
 pub fn run(arguments: &LogsArgs, environment: &Environment, out: &mut Out) -> Ended {
+    if arguments.utc {
+        zone::set(TimeZone::UTC);
+    }
     let pipeline = find(&arguments.id, environment)?;
     if let Some(step) = &arguments.step
         && !pipeline.steps.contains(step)
@@ -109,7 +117,7 @@ impl Shower {
             self.show_output_of_last(pipeline, out)?;
             self.visit = line.visit;
         }
-        let time = line.at.strftime("%H:%M:%S").to_string();
+        let time = time_of_day(line.at);
         let step = line.step.as_deref().unwrap_or("");
         let mut texts = line.text.lines();
         let first = texts.next().unwrap_or_default();

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use anyhook_hosts::happening::OURS;
 use anyhook_model::report::StatsReport;
 use anyhook_model::report::stats::{HookStats, RunStats, TimeStats};
 
@@ -33,13 +34,15 @@ pub(super) fn show(report: &StatsReport, page: &mut Page<'_>) -> io::Result<()> 
 /// Shows the period and how much it holds.
 pub(super) fn show_header(report: &StatsReport, page: &mut Page<'_>) -> io::Result<()> {
     let since = report.reaches_back_to.or(report.since).unwrap_or(report.until);
-    let hosts: Vec<&str> = report.hosts.iter().map(|host| host.host.as_str()).collect();
+    let hosts = report.hosts.iter().map(|host| host.host.as_str());
+    let hosts: Vec<&str> = hosts.filter(|host| *host != OURS).collect();
+    let hosts = if hosts.is_empty() { String::new() } else { format!(" · {}", hosts.join(", ")) };
     page.line(&[
         (Tone::Strong, &apart(since, report.until)),
         (Tone::Dim, &format!(" to {}", minute(report.until))),
         (Tone::Plain, &format!(" · {}", many(report.records, "record"))),
         (Tone::Plain, &format!(" · {}", many(report.sessions, "session"))),
-        (Tone::Dim, &format!(" · {}", hosts.join(", "))),
+        (Tone::Dim, &hosts),
     ])
 }
 
@@ -158,6 +161,11 @@ pub(super) fn run_columns(
     ]
 }
 
+/// Returns the name of a host; ours are events of the daemon and of commands, not of an agent.
+fn host_name(host: &str) -> String {
+    if host == OURS { "(anyhook itself)".to_owned() } else { host.to_owned() }
+}
+
 fn unless_zero(number: u64) -> String {
     if number == 0 { String::new() } else { thousands(number) }
 }
@@ -181,7 +189,7 @@ fn show_hosts(report: &StatsReport, page: &mut Page<'_>) -> io::Result<()> {
     page.table(
         0,
         vec![
-            column("host", &|row| (Tone::Strong, rows[row].host.clone())).least(12),
+            column("host", &|row| (Tone::Strong, host_name(&rows[row].host))).least(12),
             column("events", &|row| (Tone::Plain, thousands(rows[row].events))).right(),
             column("", &|row| (Tone::Hint, bar(rows[row].events, most, BAR))).weight(6),
             number("denied", Tone::Bad, &|row| rows[row].denials).weight(12),

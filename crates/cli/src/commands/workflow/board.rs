@@ -6,7 +6,8 @@ use jiff::Timestamp;
 
 use crate::commands::Ended;
 use crate::commands::agent::age;
-use crate::ui::{Cell, Out, Tone};
+use crate::environment::line_width;
+use crate::ui::{Column, Out, Page, Tone};
 
 /// Draws the board.
 pub fn draw(report: &WorkflowReport, now: Timestamp, out: &mut Out) -> Ended {
@@ -18,10 +19,7 @@ pub fn draw(report: &WorkflowReport, now: Timestamp, out: &mut Out) -> Ended {
         (Tone::Plain, &format!("  {mode}, risk {}", report.risk_level)),
     ])?;
     out.gap()?;
-    let titles = ["", "stage", "owner", "status", "for", "artifacts", "gate"];
-    let mut rows = vec![titles.map(|title| Cell::new(Tone::Dim, title)).to_vec()];
-    rows.extend(report.stages.iter().map(|stage| row(stage, now)));
-    out.table(&rows)?;
+    table(&report.stages, now, out)?;
     for stage in &report.stages {
         for warning in &stage.warnings {
             out.line(&[(Tone::Warn, &format!("{}: ", stage.name)), (Tone::Plain, warning)])?;
@@ -77,24 +75,38 @@ pub fn steps(next: &[NextAgent], waits: &[Waiting], out: &mut Out) -> Ended {
     Ok(anyhook_model::exit_code::OK)
 }
 
-fn row(stage: &StageReport, now: Timestamp) -> Vec<Cell> {
-    let since = stage.completed_at.or(stage.started_at);
+/// Shows a line for each stage, no wider than the terminal.
+fn table(stages: &[StageReport], now: Timestamp, out: &mut Out) -> std::io::Result<()> {
+    let column = |title: &str, cell: &dyn Fn(&StageReport) -> (Tone, String)| {
+        Column::new(title, stages.iter().map(cell).collect::<Vec<_>>().into_iter())
+    };
+    let since = |stage: &StageReport| {
+        let since = stage.completed_at.or(stage.started_at);
+        since.map(|since| age(since, now)).unwrap_or_default()
+    };
+    Page::new(out, line_width()).table(
+        0,
+        vec![
+            column("", &|stage| (tone(&stage.status), mark(&stage.status).to_owned())),
+            column("stage", &|stage| (Tone::Strong, name(stage))).firm(16),
+            column("owner", &|stage| (Tone::Plain, stage.agent.clone())).least(8).weight(2),
+            column("status", &|stage| (tone(&stage.status), stage.status.replace('_', " ")))
+                .firm(11),
+            column("for", &|stage| (Tone::Dim, since(stage))).weight(3),
+            column("artifacts", &|stage| (Tone::Plain, artifacts(stage))).least(10).weight(1),
+            column("gate", &gate).least(18),
+        ],
+    )
+}
+
+/// Returns the names of the artifacts that are there.
+fn artifacts(stage: &StageReport) -> String {
     let made = stage.artifacts.iter().filter(|artifact| artifact.exists);
     let names = made.map(|artifact| {
         let name = artifact.path.rsplit('/').next().unwrap_or_default();
         format!("{name}{}", if artifact.changed { " (changed since)" } else { "" })
     });
-    let artifacts = names.collect::<Vec<_>>().join(", ");
-    let (gate_tone, gate) = gate(stage);
-    vec![
-        Cell::new(tone(&stage.status), mark(&stage.status)),
-        Cell::new(Tone::Strong, name(stage)),
-        Cell::new(Tone::Plain, stage.agent.clone()),
-        Cell::new(tone(&stage.status), stage.status.replace('_', " ")),
-        Cell::new(Tone::Dim, since.map(|since| age(since, now)).unwrap_or_default()),
-        Cell::new(Tone::Plain, artifacts),
-        Cell::new(gate_tone, gate),
-    ]
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// Those of a group stand side by side.

@@ -5,6 +5,7 @@ use anyhook_model::report::workflow::{HistoryReport, WorkflowHistoryReport};
 
 use crate::commands::Ended;
 use crate::environment::Environment;
+use crate::figures::second;
 use crate::ui::{Cell, Out, Tone};
 use crate::workflow;
 
@@ -29,7 +30,7 @@ pub fn run(json: bool, environment: &Environment, out: &mut Out) -> Ended {
         let or_nothing = |text: &Option<String>| text.clone().unwrap_or_default();
         rows.push(vec![
             Cell::new(Tone::Dim, line.revision.to_string()),
-            Cell::new(Tone::Dim, line.at.strftime("%Y-%m-%d %H:%M:%S").to_string()),
+            Cell::new(Tone::Dim, second(line.at)),
             Cell::new(Tone::Strong, or_nothing(&line.stage)),
             Cell::new(Tone::Plain, line.what.clone()),
             Cell::new(Tone::Plain, or_nothing(&line.by)),

@@ -4,7 +4,9 @@ use std::fs;
 
 use anyhook_testkit::needs::Need;
 use anyhook_testkit::{TestEnv, require, run, write};
+use unicode_width::UnicodeWidthStr;
 
+use super::trust::at_a_terminal_with;
 use crate::{environment, namespace};
 
 /// One hook of every standing.
@@ -207,4 +209,24 @@ fn managed_hooks_others_can_write() {
 fn help() {
     let environment = environment();
     assert_run!(environment, environment.run(&["list", "--help"]));
+}
+
+#[test]
+fn on_a_terminal_lines_are_cut_not_wrapped() {
+    require!(Need::Terminals);
+    let environment = environment();
+    for number in 0..16 {
+        let name = format!("a-hook-with-a-name-that-is-rather-long-{number}");
+        environment.user_hook(&name, "trigger: [before_tool, after_tool, before_agent]", "exit 0");
+    }
+    for width in [40, 60, 80] {
+        let columns = width.to_string();
+        let variables = [("COLUMNS", columns.as_str())];
+        let shown = at_a_terminal_with(&environment, &variables, &["list"], "").stdout;
+        assert_eq!(shown.lines().count(), 17, "{shown}");
+        for line in shown.lines() {
+            assert!(line.width() <= width, "{width}: {line}");
+            assert!(line.ends_with("ready") || line.ends_with("status"), "{width}: {line}");
+        }
+    }
 }

@@ -10,7 +10,9 @@ use anyhook_model::{EventKind, Record, RecordId};
 use anyhook_testkit::needs::Need;
 use anyhook_testkit::{TestEnv, require, run, wait_until, write};
 use serde_json::{Value, json};
+use unicode_width::UnicodeWidthStr;
 
+use super::trust::at_a_terminal_with;
 use crate::environment;
 
 /// A few dispatches of every kind.
@@ -58,12 +60,119 @@ fn a_line_a_dispatch() {
     assert_run!(environment, environment.run(&["log"]), @"
     exit code: 0
     ----- stdout -----
-    [DAY AND TIME]  [ID]  session_start  none  –                  [TOOK]
-    [DAY AND TIME]  [ID]  before_agent   none  broken (1 failed)  [TOOK]  make it faster…
-    [DAY AND TIME]  [ID]  before_tool    none  –                  [TOOK]  Shell ls
-    [DAY AND TIME]  [ID]  before_tool    deny  guard              [TOOK]  Shell mkfs /dev/sda
-    [DAY AND TIME]  [ID]  before_tool    ask   asker              [TOOK]  Shell git push
+    [DAY AND TIME]  [ID]  agent-hooks  project  session_start  –     –                  [TOOK]
+    [DAY AND TIME]  [ID]  agent-hooks  project  before_agent   –     broken (1 failed)  [TOOK]  make it faster…
+    [DAY AND TIME]  [ID]  agent-hooks  project  before_tool    –     –                  [TOOK]  Shell ls
+    [DAY AND TIME]  [ID]  agent-hooks  project  before_tool    deny  guard              [TOOK]  Shell mkfs /dev/sda
+    [DAY AND TIME]  [ID]  agent-hooks  project  before_tool    ask   asker              [TOOK]  Shell git push
     ");
+}
+
+#[test]
+fn what_hooks_changed_and_added_is_told() {
+    let environment = environment();
+    environment.user_hook(
+        "careful",
+        "trigger: before_tool\nmatcher:\n  pattern: ^rm",
+        r#"echo '{"modified_input": {"command": "rm -i build"}}'"#,
+    );
+    environment.user_hook("notes", "trigger: before_agent\nstdout: context", "echo 'be brief'");
+    environment.shell("rm build");
+    environment.event(&json!({"event_type": "before_agent", "prompt": "go"}));
+    assert_run!(environment, environment.run(&["log"]), @"
+    exit code: 0
+    ----- stdout -----
+    [DAY AND TIME]  [ID]  agent-hooks  project  before_tool   changed  careful  [TOOK]  Shell rm -i build
+    [DAY AND TIME]  [ID]  agent-hooks  project  before_agent  context  notes    [TOOK]  go
+    ");
+    for (verdict, event) in [("changed", "before_tool"), ("context", "before_agent")] {
+        let shown = environment.run(&["log", "--verdict", verdict]).stdout;
+        assert!(shown.contains(event) && shown.lines().count() == 1, "{shown}");
+    }
+}
+
+/// A journal with one record of 23:30 UTC.
+fn late_in_the_evening() -> TestEnv {
+    let environment = environment();
+    let at = "2026-01-31T23:30:00Z".parse().unwrap();
+    let record = Record::new(RecordId::from_text("7k2m9x4q"), at, "codex", EventKind::SessionStart);
+    Journal::new(&environment.state()).append(vec![record]).unwrap();
+    environment
+}
+
+#[test]
+fn times_are_those_of_the_local_clock() {
+    let environment = late_in_the_evening();
+    let lines = |zone: &str, more: &[&str]| {
+        let mut command = environment.command(&[&["log"], more].concat());
+        command.env("TZ", zone);
+        run(command, b"").stdout
+    };
+    // Two hours ahead of UTC, as POSIX writes it.
+    assert!(lines("AAA-2", &[]).starts_with("2026-02-01 01:30:00  7k2m9x4q  codex"));
+    assert!(lines("AAA-2", &["--utc"]).starts_with("2026-01-31 23:30:00  7k2m9x4q"));
+    assert!(lines("", &[]).starts_with("2026-01-31 23:30:00"));
+    assert!(lines("Nowhere/At-all", &[]).starts_with("2026-01-31 23:30:00"));
+    // Days are days of that clock, too.
+    for (zone, more, is_shown) in [
+        ("AAA-2", &["--since", "2026-02-01"][..], true),
+        ("AAA-2", &["--since", "2026-02-01T01:31"], false),
+        ("AAA-2", &["--since", "2026-02-01", "--utc"], false),
+        ("UTC0", &["--since", "2026-02-01"], false),
+        ("AAA-2", &["--until", "2026-01-31T23:30:00Z"], true),
+    ] {
+        assert_eq!(lines(zone, more).contains("7k2m9x4q"), is_shown, "{zone} {more:?}");
+    }
+}
+
+#[test]
+fn a_time_zone_of_the_system() {
+    let environment = late_in_the_evening();
+    // A file of the system's form, which need not have any.
+    let zones = environment.root().join("zones");
+    let file = zones.join("Test/Zone");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, zone_file(7200)).unwrap();
+    for zone in ["Test/Zone", ":Test/Zone", file.to_str().unwrap()] {
+        let mut command = environment.command(&["log"]);
+        command.env("TZ", zone).env("TZDIR", &zones);
+        let shown = run(command, b"").stdout;
+        assert!(shown.starts_with("2026-02-01 01:30:00"), "{zone}: {shown}");
+    }
+}
+
+/// Returns a file of a zone that is always so many seconds ahead of UTC (RFC 9636, version 1).
+fn zone_file(ahead: i32) -> Vec<u8> {
+    let mut file = b"TZif\0".to_vec();
+    file.extend([0; 15]);
+    // Of leap seconds and transitions none, of types one, of abbreviations four bytes.
+    for count in [0_u32, 0, 0, 0, 1, 4] {
+        file.extend(count.to_be_bytes());
+    }
+    file.extend(ahead.to_be_bytes());
+    file.extend([0, 0]);
+    file.extend(b"AAA\0");
+    file
+}
+
+#[test]
+fn on_a_terminal_lines_are_cut_not_wrapped() {
+    require!(Need::Terminals);
+    let environment = busy();
+    environment.shell(&format!("echo {}", "long ".repeat(40)));
+    for width in [40, 60, 80, 120] {
+        let columns = width.to_string();
+        let variables = [("COLUMNS", columns.as_str())];
+        let shown = at_a_terminal_with(&environment, &variables, &["log"], "").stdout;
+        assert_eq!(shown.lines().count(), 6, "{shown}");
+        for line in shown.lines() {
+            assert!(line.width() <= width, "{width}: {line}");
+        }
+        assert!(shown.lines().last().unwrap().contains("Shell echo"), "{width}: {shown}");
+        assert_eq!(shown.contains("agent-hooks"), width >= 80, "{width}: {shown}");
+    }
+    let piped = environment.run(&["log"]).stdout;
+    assert!(piped.contains(&"long ".repeat(40)), "{piped}");
 }
 
 #[test]
@@ -325,7 +434,7 @@ fn damaged_lines_are_passed_over() {
     assert_run!(environment, environment.run(&["log", "-n", "1"]), @"
     exit code: 0
     ----- stdout -----
-    [DAY AND TIME]  [ID]  before_tool  ask  asker  [TOOK]  Shell git push
+    [DAY AND TIME]  [ID]  agent-hooks  project  before_tool  ask  asker  [TOOK]  Shell git push
 
     ----- stderr -----
     warning: 3 damaged lines of the journal passed over (anyhook verify)
@@ -387,8 +496,8 @@ fn an_unknown_verdict() {
     exit code: 64
     ----- stderr -----
     error: invalid value 'maybe' for '--verdict <WORD>'
-      [possible values: deny, ask, allow, none, capped, failed]
-    hint: --help says more
+      [possible values: deny, ask, allow, none, capped, failed, changed, context]
+    hint: anyhook log --help
     ");
 }
 
@@ -567,8 +676,8 @@ fn the_first_form() {
     assert_run!(environment, environment.run(&["log"]), @"
     exit code: 0
     ----- stdout -----
-    2026-01-01 00:00:00  0ldrec0d  before_tool  none  –  [TOOK]  Shell ls
-    [DAY AND TIME]  [ID]  before_tool  none  –  [TOOK]  Shell ls -l
+    2026-01-01 00:00:00  0ldrec0d  codex                 before_tool  –  –  [TOOK]  Shell ls
+    [DAY AND TIME]  [ID]  agent-hooks  project  before_tool  –  –  [TOOK]  Shell ls -l
     ");
     let shown = environment.run(&["log", "show", "0ldr"]).stdout;
     assert!(shown.contains("record   0ldrec0d"), "{shown}");

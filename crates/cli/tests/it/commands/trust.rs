@@ -20,6 +20,16 @@ fn guard(environment: &TestEnv) -> std::path::PathBuf {
 
 /// Runs the program with a pseudo-terminal on which a person types `typed`.
 pub fn at_a_terminal(environment: &TestEnv, arguments: &[&str], typed: &str) -> Ran {
+    at_a_terminal_with(environment, &[], arguments, typed)
+}
+
+/// As [`at_a_terminal`], with further variables.
+pub fn at_a_terminal_with(
+    environment: &TestEnv,
+    variables: &[(&str, &str)],
+    arguments: &[&str],
+    typed: &str,
+) -> Ran {
     let original = environment.command(arguments);
     let line: Vec<String> = std::iter::once(original.get_program())
         .chain(original.get_args())
@@ -33,6 +43,7 @@ pub fn at_a_terminal(environment: &TestEnv, arguments: &[&str], typed: &str) -> 
     for (name, value) in original.get_envs() {
         command.env(name, value.unwrap_or_default());
     }
+    command.envs(variables.iter().copied());
     let ran = run(command, typed.as_bytes());
     Ran { stdout: ran.stdout.replace('\r', ""), ..ran }
 }
@@ -386,7 +397,7 @@ fn all_and_a_name() {
     error: the argument '--all' cannot be used with '[PATHS]...'
 
     Usage: anyhook trust --all [PATHS]...
-    hint: --help says more
+    hint: anyhook trust --help
     ");
 }
 

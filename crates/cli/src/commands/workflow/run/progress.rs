@@ -10,6 +10,7 @@ use anyhook_workflow::state::State;
 use anyhook_workflow::supervisor::{Observer, work_of};
 use jiff::Timestamp;
 
+use crate::figures::time_of_day;
 use crate::ui::{Out, Tone};
 use crate::workflow::warn_of_journal;
 
@@ -33,7 +34,7 @@ impl<'out> Progress<'out> {
     }
 
     fn line(&mut self, at: Timestamp, stage: &str, tone: Tone, text: &str) -> io::Result<()> {
-        let time = at.strftime("%H:%M:%S").to_string();
+        let time = time_of_day(at);
         let mut lines = text.lines();
         self.out.line(&[
             (Tone::Dim, &time),
