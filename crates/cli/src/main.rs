@@ -46,6 +46,7 @@ fn main() -> ExitCode {
     match arguments.first().and_then(|argument| argument.to_str()) {
         Some("hook") => {
             if let Some(request) = hook::Request::parse(&arguments[1..]) {
+                progress::say_that_we_read("the event");
                 return hook::answer(&request, environment::running_program).into();
             }
         }

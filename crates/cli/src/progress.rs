@@ -1,58 +1,188 @@
-//! A bar on standard error for what takes more than a moment; nothing where nobody looks.
+//! What is said on standard error while something takes longer than a moment: a line that is written
+//! again and again and wiped at the end. Nothing where nobody looks.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Nothing is shown before this: what is quick needs no bar.
-const PATIENCE: Duration = Duration::from_millis(500);
-const EVERY: Duration = Duration::from_millis(100);
-const WIDTH: u64 = 30;
+use crate::environment::terminal_width;
+use crate::ui::{Out, Tone, first_line};
 
-/// How far something has come.
+/// No bar is shown before this: what is quick needs none.
+const BAR_PATIENCE: Duration = Duration::from_millis(500);
+const BAR_EVERY: Duration = Duration::from_millis(100);
+const BAR_WIDTH: u64 = 30;
+/// Nothing is said of what is waited for before this.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How often a [`Ticker`] looks at the clock.
+const TICK: Duration = Duration::from_millis(100);
+
+/// The line.
+#[derive(Debug)]
+struct Line {
+    is_seen: bool,
+    is_drawn: bool,
+}
+
+impl Line {
+    fn new() -> Self {
+        Self { is_seen: io::stderr().is_terminal(), is_drawn: false }
+    }
+
+    fn draw(&mut self, text: &str) {
+        if !self.is_seen {
+            return;
+        }
+        self.is_drawn = true;
+        // One that is wrapped could not be wiped. Whether anybody sees it changes nothing.
+        let text = first_line(text, terminal_width() - 1);
+        let _ = write!(io::stderr(), "\r\x1b[K{text}");
+    }
+
+    fn wipe(&mut self) {
+        if self.is_drawn {
+            self.is_drawn = false;
+            let _ = write!(io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.wipe();
+    }
+}
+
+/// A bar: how far something has come.
 #[derive(Debug)]
 pub struct Progress {
     what: &'static str,
     total: u64,
     began: Instant,
     drawn: Option<Instant>,
-    is_seen: bool,
+    line: Line,
 }
 
 impl Progress {
     /// Begins something of so many parts.
     pub fn new(what: &'static str, total: u64) -> Self {
-        let is_seen = io::stderr().is_terminal();
-        Self { what, total, began: Instant::now(), drawn: None, is_seen }
+        Self { what, total, began: Instant::now(), drawn: None, line: Line::new() }
     }
 
     /// Says that so many parts are done.
     pub fn at(&mut self, done: u64) {
         let now = Instant::now();
         let is_due = match self.drawn {
-            None => now - self.began > PATIENCE,
-            Some(drawn) => now - drawn > EVERY,
+            None => now - self.began > BAR_PATIENCE,
+            Some(drawn) => now - drawn > BAR_EVERY,
         };
-        if self.is_seen && is_due {
+        if is_due {
             self.drawn = Some(now);
-            // Whether anybody sees the bar changes nothing.
-            let _ = write!(io::stderr(), "\r{}", self.line(done));
+            let bar = self.bar(done);
+            self.line.draw(&bar);
         }
     }
 
-    fn line(&self, done: u64) -> String {
-        let filled = (done * WIDTH).checked_div(self.total).unwrap_or(0).min(WIDTH);
+    fn bar(&self, done: u64) -> String {
+        let filled = (done * BAR_WIDTH).checked_div(self.total).unwrap_or(0).min(BAR_WIDTH);
         let full = "█".repeat(usize::try_from(filled).unwrap_or(0));
-        let empty = "░".repeat(usize::try_from(WIDTH - filled).unwrap_or(0));
+        let empty = "░".repeat(usize::try_from(BAR_WIDTH - filled).unwrap_or(0));
         let percent = (done * 100).checked_div(self.total).unwrap_or(100).min(100);
         format!("{} {full}{empty} {percent:>3} %", self.what)
     }
 }
 
-impl Drop for Progress {
-    fn drop(&mut self) {
-        if self.drawn.is_some() {
-            let _ = write!(io::stderr(), "\r\x1b[K");
+/// What is waited for, and for how long.
+#[derive(Debug)]
+pub struct Waiting {
+    began: Instant,
+    drawn: Option<String>,
+    line: Line,
+}
+
+impl Waiting {
+    /// Begins to wait.
+    pub fn new() -> Self {
+        Self { began: Instant::now(), drawn: None, line: Line::new() }
+    }
+
+    /// Says what is waited for, since the beginning.
+    pub fn say(&mut self, what: &str) {
+        self.say_since(what, self.began);
+    }
+
+    /// Says what is waited for, and since when; nothing in the first second.
+    fn say_since(&mut self, what: &str, since: Instant) {
+        let waited = since.elapsed();
+        if waited < PATIENCE {
+            // What was waited for before is over.
+            self.line.wipe();
+            self.drawn = None;
+            return;
         }
+        let text = format!("{what} … {} s", waited.as_secs());
+        if self.drawn.as_ref() != Some(&text) {
+            self.line.draw(&text);
+            self.drawn = Some(text);
+        }
+    }
+}
+
+/// The hook that runs, and since when.
+static RUNNING: Mutex<Option<(String, Instant)>> = Mutex::new(None);
+
+/// Notes which hook is started, for the line that tells of it.
+pub fn note_running(hook: &str) {
+    let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    *running = Some((hook.to_owned(), Instant::now()));
+}
+
+/// Tells of the hook that runs, as long as it is not dropped: for work that cannot tell itself.
+#[derive(Debug)]
+pub struct Ticker {
+    working: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+impl Ticker {
+    /// Begins to tell; `more` is said behind the hook's name.
+    pub fn start(more: String) -> Self {
+        if !io::stderr().is_terminal() {
+            return Self { working: None };
+        }
+        // What ran before is over.
+        *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        let (working, ended) = mpsc::channel();
+        let thread = thread::spawn(move || {
+            let mut waiting = Waiting::new();
+            while ended.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+                let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                if let Some((hook, since)) = running {
+                    waiting.say_since(&format!("running {hook}{more}"), since);
+                }
+            }
+        });
+        Self { working: Some((working, thread)) }
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        if let Some((working, thread)) = self.working.take() {
+            drop(working);
+            // The line is wiped before anything else is written.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Says on standard error that we read from a terminal: it looks as if nothing happened.
+pub fn say_that_we_read(what: &str) {
+    if io::stdin().is_terminal() {
+        let text = format!("reading {what} from standard input (Ctrl-D ends it)");
+        // Whether anybody sees it changes nothing.
+        let _ = Out::stderr().line(&[(Tone::Dim, &text)]);
     }
 }
 
@@ -63,9 +193,19 @@ mod tests {
     #[test]
     fn a_bar_fills_up() {
         let progress = Progress::new("reading", 4);
-        assert_eq!(progress.line(0), format!("reading {}   0 %", "░".repeat(30)));
-        assert!(progress.line(2).ends_with("░  50 %"));
-        assert_eq!(progress.line(9), format!("reading {} 100 %", "█".repeat(30)));
-        assert!(Progress::new("nothing", 0).line(0).ends_with("100 %"));
+        assert_eq!(progress.bar(0), format!("reading {}   0 %", "░".repeat(30)));
+        assert!(progress.bar(2).ends_with("░  50 %"));
+        assert_eq!(progress.bar(9), format!("reading {} 100 %", "█".repeat(30)));
+        assert!(Progress::new("nothing", 0).bar(0).ends_with("100 %"));
+    }
+
+    #[test]
+    fn nothing_is_said_in_the_first_second() {
+        let mut waiting = Waiting::new();
+        waiting.say("asking");
+        assert_eq!(waiting.drawn, None);
+        let earlier = Instant::now().checked_sub(Duration::from_millis(2500)).unwrap();
+        waiting.say_since("asking", earlier);
+        assert_eq!(waiting.drawn.as_deref(), Some("asking … 2 s"));
     }
 }

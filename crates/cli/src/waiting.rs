@@ -1,20 +1,19 @@
 //! Waiting for an MCP server: a line on standard error says so, and a signal ends the server first.
 
-use std::io::{self, IsTerminal, Write};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, LazyLock};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhook_mcp::Stop;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::low_level::emulate_default_handler;
 
-/// Nothing is said before this: what is quick needs no words.
-const PATIENCE: Duration = Duration::from_secs(1);
+use crate::progress::Waiting;
+
 /// How often we look for a signal, and at the clock.
 const EVERY: Duration = Duration::from_millis(50);
 
@@ -40,10 +39,10 @@ pub fn wait<T: Send>(what: &str, stop: &Stop, work: impl FnOnce() -> T + Send) -
             drop(working);
             value
         });
-        let mut line = Line::new(what);
+        let mut waiting = Waiting::new();
         while ended.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
             if told() == 0 {
-                line.draw();
+                waiting.say(what);
             } else {
                 stop.now();
             }
@@ -80,35 +79,4 @@ static EAR: LazyLock<Ear> = LazyLock::new(|| {
 /// Returns the signal that came, or 0.
 fn told() -> i32 {
     i32::try_from(EAR.told.load(Ordering::Relaxed)).unwrap_or(0)
-}
-
-/// One line that is written again and again, and wiped out at the end.
-struct Line<'what> {
-    what: &'what str,
-    began: Instant,
-    drawn: Option<u64>,
-    is_seen: bool,
-}
-
-impl<'what> Line<'what> {
-    fn new(what: &'what str) -> Self {
-        Self { what, began: Instant::now(), drawn: None, is_seen: io::stderr().is_terminal() }
-    }
-
-    fn draw(&mut self) {
-        let waited = self.began.elapsed();
-        if self.is_seen && waited >= PATIENCE && self.drawn != Some(waited.as_secs()) {
-            self.drawn = Some(waited.as_secs());
-            // Whether anybody sees it changes nothing.
-            let _ = write!(io::stderr(), "\r\x1b[K{} … {} s", self.what, waited.as_secs());
-        }
-    }
-}
-
-impl Drop for Line<'_> {
-    fn drop(&mut self) {
-        if self.drawn.is_some() {
-            let _ = write!(io::stderr(), "\r\x1b[K");
-        }
-    }
 }

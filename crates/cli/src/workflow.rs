@@ -20,6 +20,7 @@ use serde_json::json;
 
 use crate::environment::Environment;
 use crate::error::Trouble;
+use crate::progress::say_that_we_read;
 use crate::ui::{Out, Tone, printable};
 use crate::{packs, servers, waiting};
 
@@ -69,6 +70,7 @@ pub fn find(environment: &Environment) -> Result<Project, Trouble> {
 
 /// Reads the event on standard input.
 pub fn read_event() -> Result<HookEvent, Trouble> {
+    say_that_we_read("the event");
     let mut bytes = Vec::new();
     io::stdin().lock().take(EVENT_LIMIT + 1).read_to_end(&mut bytes)?;
     let value = serde_json::from_slice(&bytes).map_err(|error| {

@@ -19,7 +19,7 @@ use crate::environment::Environment;
 use crate::error::Trouble;
 use crate::ui::{Cell, Out, Tone};
 
-/// Take a two-minute tour: real hooks and a scripted agent in a temporary folder
+/// Take a tour: real hooks and a scripted agent in a temporary folder
 #[derive(Args)]
 #[command(after_help = "Example: anyhook demo --keep")]
 pub struct DemoArgs {
@@ -59,7 +59,7 @@ pub fn run(arguments: &DemoArgs, environment: &Environment, out: &mut Out) -> En
         })?;
     scratch.disable_cleanup(arguments.keep);
     let stage = set_up(scratch.path(), environment)?;
-    introduce(scratch.path(), out)?;
+    introduce(scratch.path(), arguments.keep, out)?;
     tour(&stage, out)?;
     out.gap()?;
     out.line(&[(Tone::Strong, "The journal has it all")])?;
@@ -67,19 +67,19 @@ pub fn run(arguments: &DemoArgs, environment: &Environment, out: &mut Out) -> En
     log::print_table(&records, out)?;
     out.gap()?;
     out.line(&[(Tone::Strong, "Next")])?;
+    let look_around = ("anyhook demo --keep", "keep the folder of this tour, to look around in it");
     let next = [
+        ("anyhook install", "put anyhook into your agents"),
         ("anyhook new my-hook --trigger before_tool", "make your own hook"),
         ("anyhook test my-hook", "run its test cases"),
-        (
-            "anyhook run before_tool --tool Shell --input '{\"command\": \"ls\"}'",
-            "fire an event by hand",
-        ),
+        ("anyhook run before_tool --command 'ls'", "fire an event by hand"),
         ("anyhook log -f", "watch decisions as they are made"),
-    ];
+    ]
+    .into_iter()
+    .chain((!arguments.keep).then_some(look_around));
     let rows: Vec<Vec<Cell>> = next
-        .iter()
         .map(|(command, what)| {
-            vec![Cell::new(Tone::Hint, format!("  {command}")), Cell::new(Tone::Dim, *what)]
+            vec![Cell::new(Tone::Hint, format!("  {command}")), Cell::new(Tone::Dim, what)]
         })
         .collect();
     out.table(&rows)?;
@@ -113,7 +113,7 @@ fn set_up(folder: &Path, environment: &Environment) -> Result<Stage, Trouble> {
     Ok(Stage { project, hooks, engine })
 }
 
-fn introduce(folder: &Path, out: &mut Out) -> std::io::Result<()> {
+fn introduce(folder: &Path, keeps: bool, out: &mut Out) -> std::io::Result<()> {
     out.line(&[
         (Tone::Strong, "anyhook"),
         (Tone::Plain, ": one hook engine for every AI coding agent"),
@@ -121,6 +121,7 @@ fn introduce(folder: &Path, out: &mut Out) -> std::io::Result<()> {
     out.line(&[
         (Tone::Dim, "Six hooks, each a folder with a HOOK.md and a script, in "),
         (Tone::Dim, &folder.display().to_string()),
+        (Tone::Dim, if keeps { "" } else { " (deleted at the end; --keep keeps it)" }),
     ])?;
     out.line(&[(
         Tone::Dim,
@@ -196,7 +197,7 @@ impl Scene<'_> {
             self.stage
                 .engine
                 .journal_with(vec![(*dispatched.record).clone()], &dispatched.settings)?;
-            show_runs(&dispatched.record.runs, out)?;
+            show_runs(&dispatched.record.runs, &dispatched.verdict, out)?;
             show_verdict(&anyhook_model::Verdict { id: None, ..dispatched.verdict }, "  ", out)?;
             out.flush()?;
         }

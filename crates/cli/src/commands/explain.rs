@@ -14,9 +14,7 @@ use crate::ui::{Cell, Out, Tone};
 
 /// Show who would run at an event, in what order, who not and why; nothing is run
 #[derive(Args)]
-#[command(
-    after_help = "Example: anyhook explain before_tool --tool Shell --input '{\"command\": \"rm -rf /\"}'"
-)]
+#[command(after_help = "Example: anyhook explain before_tool --command 'rm -rf /'")]
 pub struct ExplainArgs {
     #[command(flatten)]
     event: EventArgs,

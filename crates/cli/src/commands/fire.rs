@@ -7,18 +7,27 @@ use anyhook_engine::problem::{event_hint, nearest};
 use anyhook_hosts::tool;
 use anyhook_model::host::HOST_IDS;
 use anyhook_model::json::{self, Object};
-use anyhook_model::{Caller, Event, EventKind, Host, OpenFormat, ToolCall};
+use anyhook_model::{Caller, Event, EventKind, Host, OpenFormat, ToolCall, tools};
 use clap::Args;
 use serde_json::Value;
 
 use crate::environment::Environment;
 use crate::error::Trouble;
+use crate::progress::say_that_we_read;
+use crate::ui::Out;
 
 /// The event to fire.
 #[derive(Args, Debug)]
 pub struct EventArgs {
     /// The event, such as `before_tool` or `pre-tool-call`
     event: String,
+    /// The command that the agent would run: short for --tool Shell with this input
+    #[arg(long, value_name = "CMD", conflicts_with_all = ["tool", "input", "path"])]
+    command: Option<String>,
+    /// The file that the agent would change: short for --tool `EditFile` with this input, or for the
+    /// tool that --tool names, such as `ReadFile` or `WriteFile`
+    #[arg(long, value_name = "FILE", conflicts_with = "input")]
+    path: Option<String>,
     /// The tool's name, on tool events
     #[arg(long, value_name = "T")]
     tool: Option<String>,
@@ -47,11 +56,11 @@ impl EventArgs {
             })?
             .0;
         fields.insert("event_type".to_owned(), kind.to_string().into());
-        if let Some(tool) = &self.tool {
-            fields.insert("tool_name".to_owned(), tool.as_str().into());
+        if let Some(tool) = self.tool_name(&kind)? {
+            fields.insert("tool_name".to_owned(), tool.into());
         }
-        if let Some(input) = &self.input {
-            fields.insert("tool_input".to_owned(), object(input.as_bytes(), "--input")?.into());
+        if let Some(input) = self.tool_input()? {
+            fields.insert("tool_input".to_owned(), input.into());
         }
         if let Some(work_dir) = &self.work_dir {
             fields.insert("work_dir".to_owned(), work_dir.to_string_lossy().into());
@@ -71,12 +80,49 @@ impl EventArgs {
         if let Some(tool) = &mut event.tool {
             as_in_agent(tool, &self.host);
         }
+        if let Some(hint) = self.tool.as_deref().and_then(tool_hint) {
+            Out::stderr().hint(&hint)?;
+        }
         Ok(event)
+    }
+
+    /// Returns the tool that is named, or meant by what it is given.
+    fn tool_name(&self, kind: &EventKind) -> Result<Option<&str>, Trouble> {
+        let (option, usual) = match (&self.command, &self.path) {
+            (Some(_), _) => ("--command", "Shell"),
+            (None, Some(_)) => ("--path", "EditFile"),
+            (None, None) => return Ok(self.tool.as_deref()),
+        };
+        let is_of_tool = matches!(
+            kind,
+            EventKind::BeforeTool
+                | EventKind::AfterTool
+                | EventKind::AfterToolFailure
+                | EventKind::PermissionRequest
+        );
+        if !is_of_tool {
+            return Err(Trouble::usage(format!("{option} has no meaning at {kind}"))
+                .hint(format!("it is for events of tools: anyhook run before_tool {option} …")));
+        }
+        Ok(Some(self.tool.as_deref().unwrap_or(usual)))
+    }
+
+    fn tool_input(&self) -> Result<Option<Object>, Trouble> {
+        let single = |field: &str, value: &str| {
+            Some(Object::from_iter([(field.to_owned(), Value::from(value))]))
+        };
+        Ok(match (&self.command, &self.path, &self.input) {
+            (Some(command), _, _) => single("command", command),
+            (None, Some(path), _) => single("path", path),
+            (None, None, Some(input)) => Some(object(input.as_bytes(), "--input")?),
+            (None, None, None) => None,
+        })
     }
 
     fn payload_fields(&self) -> Result<Object, Trouble> {
         let Some(path) = &self.payload else { return Ok(Object::new()) };
         if path.as_os_str() == "-" {
+            say_that_we_read("the event's further fields");
             let mut bytes = Vec::new();
             std::io::Read::read_to_end(&mut std::io::stdin().lock(), &mut bytes)?;
             return object(&bytes, "standard input");
@@ -87,6 +133,23 @@ impl EventArgs {
         })?;
         object(&bytes, &format!("`{}`", path.display()))
     }
+}
+
+/// Says what hooks see where a tool was named in an agent's own way, or wrongly.
+fn tool_hint(named: &str) -> Option<String> {
+    let Some(tool) = tools::find(named) else {
+        let near = nearest(named, tools::TOOLS.iter().map(|tool| tool.name))?;
+        return Some(format!("no agent has a tool `{named}`; did you mean `{near}`?"));
+    };
+    if tool.name == named {
+        return None;
+    }
+    let of_agents = tool.names.iter().chain(tool.special);
+    let agents = of_agents.into_iter().find(|(own, _)| *own == named).map(|(_, agents)| *agents);
+    Some(match agents {
+        Some(agents) => format!("`{named}` is the name in {agents}; hooks see `{}`", tool.name),
+        None => format!("the tool's name is `{}`", tool.name),
+    })
 }
 
 /// Makes a call by an agent's own name of a tool what that agent would make of it.

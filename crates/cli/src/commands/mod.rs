@@ -65,6 +65,7 @@ use crate::environment::{self, Environment, running_program};
 use crate::error::{Trouble, usage};
 use crate::hook;
 use crate::person::{agent_above, by_a_person};
+use crate::progress::say_that_we_read;
 use crate::ui::{Out, Tone, zone};
 #[cfg(not(feature = "workflow"))]
 use without_workflow::{context7, review, workflow};
@@ -221,6 +222,7 @@ pub fn main() -> ExitCode {
     if let Command::Hook(arguments) = &command
         && let Some(request) = arguments.request()
     {
+        say_that_we_read("the event");
         return hook::answer(&request, running_program).into();
     }
     zone::set(environment::time_zone());

@@ -13,12 +13,13 @@ use super::explain;
 use super::fire::EventArgs;
 use crate::environment::Environment;
 use crate::figures::milliseconds;
+use crate::progress::{Ticker, note_running};
 use crate::ui::{Cell, Line, Out, Tone, first_line};
 
 /// Fire one event by hand: exit 0 if it goes on, 2 if it is blocked
 #[derive(Args)]
 #[command(
-    after_help = "Example: anyhook run before_tool --tool Shell --input '{\"command\": \"rm -rf /\"}'"
+    after_help = "Example: anyhook run before_tool --command 'rm -rf /'\n         anyhook run before_tool --path src/main.rs --tool WriteFile\n         anyhook run before_tool --tool Shell --input '{\"command\": \"rm -rf /\"}'"
 )]
 pub struct RunArgs {
     #[command(flatten)]
@@ -42,10 +43,15 @@ pub fn run(arguments: &RunArgs, environment: &Environment, out: &mut Out) -> End
     }
     engine.adopt_orphans();
     engine.heed_signals(anyhook_engine::run::interruption::is_ignored);
-    let dispatched =
+    engine.tell_run_to(note_running);
+    let ticker = Ticker::start(String::new());
+    let mut dispatched =
         engine.dispatch_event(&OpenFormat, event, arguments.deadline_ms.map(Duration::from_millis));
+    drop(ticker);
     let journaled = engine.journal_with(vec![(*dispatched.record).clone()], &dispatched.settings);
     if let Err(error) = journaled {
+        // There is no record to look at.
+        dispatched.verdict.id = None;
         let text = format!("the journal cannot be written: {error}");
         // The verdict counts even where nobody can be told.
         let _ = Out::stderr().line(&[(Tone::Warn, "warning: "), (Tone::Plain, &text)]);
@@ -53,7 +59,7 @@ pub fn run(arguments: &RunArgs, environment: &Environment, out: &mut Out) -> End
     let shown = if arguments.json {
         out.json(&dispatched.verdict)
     } else {
-        show_runs(&dispatched.record.runs, out)
+        show_runs(&dispatched.record.runs, &dispatched.verdict, out)
             .and_then(|()| show_left_out(&dispatched.record, out))
             .and_then(|()| show_outcome(&dispatched, out))
     };
@@ -105,13 +111,26 @@ pub fn said(run: &RunRecord) -> (Tone, String) {
     (tone, parts.join(", "))
 }
 
+/// Tells whether a run is the verdict: its reason is said with that.
+fn is_verdict(run: &RunRecord, verdict: &Verdict) -> bool {
+    verdict.effect.is_some()
+        && verdict.by.as_deref() == Some(run.hook.as_str())
+        && !run.shadow
+        && run.failure.is_none()
+        && run.decision.effect == verdict.effect
+}
+
 /// Shows what each hook said.
-pub fn show_runs(runs: &[RunRecord], out: &mut Out) -> std::io::Result<()> {
+pub fn show_runs(runs: &[RunRecord], verdict: &Verdict, out: &mut Out) -> std::io::Result<()> {
     let rows: Vec<Vec<Cell>> = runs
         .iter()
         .map(|run| {
-            let (tone, words) = said(run);
-            let name = if run.shadow { format!("{} (shadow)", run.hook) } else { run.hook.clone() };
+            let mut run = run.clone();
+            if is_verdict(&run, verdict) {
+                run.decision.reason = None;
+            }
+            let (tone, words) = said(&run);
+            let name = if run.shadow { format!("{} (shadow)", run.hook) } else { run.hook };
             vec![
                 Cell::new(Tone::Plain, "  "),
                 Cell::new(Tone::Strong, name),
@@ -193,7 +212,7 @@ pub fn verdict_lines(verdict: &Verdict) -> Vec<Line> {
         field(Tone::Warn, "warning: ", warning.clone());
     }
     if let Some(id) = &verdict.id {
-        lines.push(vec![(Tone::Dim, format!("anyhook log show {id}"))]);
+        lines.push(vec![(Tone::Dim, format!("details: anyhook log show {id}"))]);
     }
     lines
 }

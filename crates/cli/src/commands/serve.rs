@@ -5,7 +5,7 @@ use clap::Args;
 
 use super::Ended;
 use crate::environment::Environment;
-use crate::error::Trouble;
+use crate::progress::say_that_we_read;
 
 /// Decide many events in one process: JSON lines in, verdicts as JSON lines out
 ///
@@ -14,10 +14,10 @@ use crate::error::Trouble;
 /// of standard input ends it, when all is answered.
 #[derive(Args)]
 #[command(
-    after_help = "Example: echo '{\"id\": 1, \"event\": {\"event_type\": \"before_tool\", \"tool_name\": \"Shell\", \"tool_input\": {\"command\": \"ls\"}}}' | anyhook serve --stdio"
+    after_help = "Example: echo '{\"id\": 1, \"event\": {\"event_type\": \"before_tool\", \"tool_name\": \"Shell\", \"tool_input\": {\"command\": \"ls\"}}}' | anyhook serve"
 )]
 pub struct ServeArgs {
-    /// Speak through standard input and output; the only way there is
+    /// Speak through standard input and output; there is no other way, so it need not be given
     #[arg(long)]
     stdio: bool,
     /// So many events are decided at once; 4 for each processor if not given
@@ -27,8 +27,7 @@ pub struct ServeArgs {
 
 pub fn run(arguments: &ServeArgs, environment: &Environment) -> Ended {
     if !arguments.stdio {
-        return Err(Trouble::usage("`serve` does not know where to listen")
-            .hint("speak through standard input and output: anyhook serve --stdio"));
+        say_that_we_read("requests, a line of JSON each,");
     }
     anyhook_serve::serve_stdio(arguments.jobs, environment)?;
     Ok(exit_code::OK)

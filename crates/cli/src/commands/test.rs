@@ -1,6 +1,7 @@
 //! `anyhook test`: run the cases in each hook's `tests/` folder.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhook_engine::hook::Trust;
 use anyhook_engine::{Engine, Hook};
@@ -12,8 +13,13 @@ use clap::Args;
 use super::Ended;
 use super::run::die_if_interrupted;
 use crate::environment::Environment;
+use crate::figures::milliseconds;
+use crate::progress::{Ticker, note_running};
 use crate::target;
 use crate::ui::{Out, Tone};
+
+/// Of more cases than this, those that failed are shown once more at the end.
+const ON_A_SCREEN: usize = 15;
 
 /// Run the test cases of hooks; exit 1 if one fails
 #[derive(Args)]
@@ -40,17 +46,25 @@ pub fn run(arguments: &TestArgs, environment: &Environment, out: &mut Out) -> En
     let mut engine = Engine::new(environment.places.clone());
     engine.adopt_orphans();
     engine.heed_signals(anyhook_engine::run::interruption::is_ignored);
-    let mut tested = Vec::new();
+    engine.tell_run_to(note_running);
+    let mut cases: Vec<(&Hook, PathBuf)> = Vec::new();
     for hook in &hooks {
-        for path in case_files(&hook.runs_from)? {
-            let one = test(&engine, hook, &path)?;
-            if !arguments.json {
-                show(&one, out)?;
-                out.flush()?;
-            }
-            tested.push(one);
-            die_if_interrupted(&engine, out)?;
+        cases.extend(case_files(&hook.runs_from)?.into_iter().map(|path| (hook, path)));
+    }
+    let widths = Widths::of(&cases);
+    let began = Instant::now();
+    let mut tested = Vec::new();
+    for (hook, path) in &cases {
+        let ticker = Ticker::start(format!(" for {}", case_name(path)));
+        let case_began = Instant::now();
+        let one = test(&engine, hook, path)?;
+        drop(ticker);
+        if !arguments.json {
+            show(&one, Some(case_began.elapsed()), &widths, out)?;
+            out.flush()?;
         }
+        tested.push(one);
+        die_if_interrupted(&engine, out)?;
     }
     let failed = tested.iter().filter(|one| !one.passed).count();
     if arguments.json {
@@ -59,7 +73,15 @@ pub fn run(arguments: &TestArgs, environment: &Environment, out: &mut Out) -> En
         out.text("no test cases")?;
         out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, "a case is a file tests/NAME.json in the hook's folder; `anyhook schema case` says what it holds")])?;
     } else {
-        out.text(&format!("{} passed, {failed} failed", tested.len() - failed))?;
+        if failed > 0 && tested.len() > ON_A_SCREEN {
+            out.gap()?;
+            for one in tested.iter().filter(|one| !one.passed) {
+                show(one, None, &widths, out)?;
+            }
+        }
+        let took = began.elapsed().as_secs_f64();
+        let passed = tested.len() - failed;
+        out.text(&format!("{passed} passed, {failed} failed in {took:.2} s"))?;
     }
     if !arguments.json && !left_out.is_empty() {
         let names: Vec<&str> = left_out.iter().map(Hook::name).collect();
@@ -69,17 +91,49 @@ pub fn run(arguments: &TestArgs, environment: &Environment, out: &mut Out) -> En
     Ok(if failed == 0 { exit_code::OK } else { exit_code::PROBLEM })
 }
 
-fn show(one: &TestedCase, out: &mut Out) -> std::io::Result<()> {
+/// How wide the names are.
+struct Widths {
+    hook: usize,
+    case: usize,
+}
+
+impl Widths {
+    fn of(cases: &[(&Hook, PathBuf)]) -> Self {
+        let widest = |names: &mut dyn Iterator<Item = usize>| names.max().unwrap_or(0);
+        Self {
+            hook: widest(&mut cases.iter().map(|(hook, _)| hook.name().chars().count())),
+            case: widest(&mut cases.iter().map(|(_, path)| case_name(path).chars().count())),
+        }
+    }
+}
+
+fn case_name(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn show(
+    one: &TestedCase,
+    took: Option<Duration>,
+    widths: &Widths,
+    out: &mut Out,
+) -> std::io::Result<()> {
     let (tone, mark) = if one.passed { (Tone::Good, "ok    ") } else { (Tone::Bad, "FAILED") };
-    let description =
-        one.description.as_deref().map(|text| format!("  {text}")).unwrap_or_default();
+    let took = took.map(|took| milliseconds(u64::try_from(took.as_micros()).unwrap_or(u64::MAX)));
+    let took = took.unwrap_or_default();
+    // Nothing is filled up at the end of a line.
+    let rest = match (&one.description, took.as_str()) {
+        (Some(text), "") => format!("  {text}"),
+        (Some(text), took) => format!("  {took:<6}  {text}"),
+        (None, "") => String::new(),
+        (None, took) => format!("  {took}"),
+    };
+    let case =
+        if rest.is_empty() { one.case.clone() } else { format!("{:<1$}", one.case, widths.case) };
     out.line(&[
         (tone, mark),
-        (Tone::Plain, "  "),
-        (Tone::Strong, &one.hook),
-        (Tone::Plain, " "),
-        (Tone::Plain, &one.case),
-        (Tone::Dim, &description),
+        (Tone::Strong, &format!("  {:<1$}", one.hook, widths.hook)),
+        (Tone::Plain, &format!("  {case}")),
+        (Tone::Dim, &rest),
     ])?;
     for fault in &one.faults {
         out.line(&[(Tone::Plain, "        "), (Tone::Plain, fault)])?;

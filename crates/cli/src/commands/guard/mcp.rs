@@ -6,6 +6,7 @@ use anyhook_mcp::guard;
 use anyhook_model::exit_code;
 use serde_json::Value;
 
+use crate::progress::say_that_we_read;
 use crate::ui::{Out, Tone};
 
 /// As much as the hook path reads.
@@ -31,6 +32,7 @@ pub fn run() -> u8 {
 
 /// Reads what the tool is called with.
 fn read() -> Result<Value, String> {
+    say_that_we_read("the event");
     let mut event = Vec::new();
     io::stdin()
         .lock()

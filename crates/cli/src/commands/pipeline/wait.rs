@@ -12,6 +12,7 @@ use super::{LOOK_EVERY, find};
 use crate::commands::Ended;
 use crate::environment::Environment;
 use crate::error::Trouble;
+use crate::progress::Waiting;
 use crate::since::Since;
 use crate::ui::{Out, Tone};
 
@@ -36,6 +37,7 @@ pub fn run(
     let meant: Result<Vec<String>, Trouble> =
         ids.iter().map(|id| Ok(find(id, environment)?.id.to_string())).collect();
     let meant = meant?;
+    let mut waiting = Waiting::new();
     let views = try_poll(LOOK_EVERY, || {
         let views: Result<Vec<PipelineView>, Trouble> =
             meant.iter().map(|id| find(id, environment)).collect();
@@ -48,9 +50,25 @@ pub fn run(
             let hint = format!("anyhook pipeline show {}", open.id);
             return Err(Trouble::problem(why).hint(hint));
         }
+        waiting.say(&state(open));
         Ok(None)
     })?;
+    drop(waiting);
     tell(&views, json, out)
+}
+
+/// Returns which pipeline is waited for, and where it is.
+fn state(pipeline: &PipelineView) -> String {
+    let name = pipeline.run_name.as_ref().unwrap_or(&pipeline.name);
+    let step = pipeline.visits.last().map(|visit| format!(" at {}", visit.step));
+    let decision = pipeline.decision.as_ref().map(|id| format!(", for decision {id}"));
+    format!(
+        "pipeline {} ({name}) is {}{}{}",
+        pipeline.id,
+        pipeline.phase.name(),
+        step.unwrap_or_default(),
+        decision.unwrap_or_default()
+    )
 }
 
 /// Shows what happens to one until it is over.

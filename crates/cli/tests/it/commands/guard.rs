@@ -1,7 +1,10 @@
 //! `anyhook guard`.
 
+use anyhook_testkit::needs::Need;
+use anyhook_testkit::require;
 use serde_json::{Value, json};
 
+use super::trust::at_a_terminal;
 use crate::environment;
 
 fn event(input: &Value) -> String {
@@ -73,4 +76,17 @@ fn help() {
     let environment = environment();
     assert_run!(environment, environment.run(&["guard", "--help"]));
     assert_run!(environment, environment.run(&["guard", "mcp", "--help"]));
+}
+
+#[test]
+fn at_a_terminal_it_says_that_it_reads() {
+    require!(Need::Terminals);
+    let environment = environment();
+    for arguments in [&["guard", "mcp"][..], &["guard", "workflow"], &["hook", "claude-code"]] {
+        let ran = at_a_terminal(&environment, arguments, "{}\n");
+        let words = "reading the event from standard input (Ctrl-D ends it)";
+        assert!(ran.stdout.contains(words), "{arguments:?}: {ran:?}");
+        let ran = environment.run_with_input(arguments, "{}");
+        assert!(!ran.stderr.contains("reading"), "{arguments:?}: {ran:?}");
+    }
 }

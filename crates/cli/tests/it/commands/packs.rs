@@ -151,9 +151,9 @@ fn there_and_back() {
     assert_run!(environment, ran, @"
     exit code: 2
     ----- stdout -----
-        pre-mcp  deny: a download piped into a shell in /script: sh  [TOOK]
+        pre-mcp  deny  [TOOK]
     blocked by pre-mcp: a download piped into a shell in /script: sh
-    anyhook log show [ID]
+    details: anyhook log show [ID]
     ");
     let ran = environment.run(&["run", "before_tool", "--tool", "Mcp", "--input", "{}"]);
     assert_eq!(ran.code, 0, "{ran:?}");

@@ -1,8 +1,10 @@
 //! `anyhook run`.
 
-use anyhook_testkit::{TestEnv, write};
+use anyhook_testkit::needs::Need;
+use anyhook_testkit::{TestEnv, require, write};
 use serde_json::json;
 
+use super::trust::at_a_terminal;
 use crate::environment;
 
 const SHELL: [&str; 6] =
@@ -45,9 +47,9 @@ fn a_block() {
     assert_run!(environment, environment.run(&SHELL), @"
     exit code: 2
     ----- stdout -----
-        guard  deny: not here  [TOOK]
+        guard  deny  [TOOK]
     blocked by guard: not here
-    anyhook log show [ID]
+    details: anyhook log show [ID]
     ");
 }
 
@@ -75,13 +77,13 @@ fn a_grant() {
         "trigger: permission_request",
         r#"echo '{"decision": "allow", "reason": "it only reads"}'"#,
     );
-    let ran = environment.run(&["run", "permission_request", "--tool", "Read"]);
+    let ran = environment.run(&["run", "permission_request", "--tool", "ReadFile"]);
     assert_run!(environment, ran, @"
     exit code: 0
     ----- stdout -----
-        yes  allow: it only reads  [TOOK]
+        yes  allow  [TOOK]
     allowed by yes: it only reads
-    anyhook log show [ID]
+    details: anyhook log show [ID]
     ");
 }
 
@@ -92,7 +94,7 @@ fn nobody_is_there() {
     exit code: 0
     ----- stdout -----
     goes on: no hook runs at session_start
-    anyhook log show [ID]
+    details: anyhook log show [ID]
     ");
 }
 
@@ -125,7 +127,7 @@ fn a_capped_stop() {
         gate  deny: tests fail  [TOOK]
     goes on (capped)
     warning: the stop passes although gate blocks it: 1 stops were blocked in this turn (stop_cap in anyhook.toml). It said: tests fail
-    anyhook log show [ID]
+    details: anyhook log show [ID]
     ");
 }
 
@@ -137,7 +139,7 @@ fn nobody_matches() {
     exit code: 0
     ----- stdout -----
     goes on: no hook matched (1 at before_tool did not: anyhook explain before_tool …)
-    anyhook log show [ID]
+    details: anyhook log show [ID]
     ");
 }
 
@@ -169,7 +171,7 @@ fn a_deadline() {
     ----- stdout -----
         slow  failed: not started: the caller's deadline has passed
     goes on
-    anyhook log show [ID]
+    details: anyhook log show [ID]
     ");
 }
 
@@ -203,6 +205,128 @@ fn a_payload_from_a_file_and_from_standard_input() {
     assert_eq!(ran.code, 0);
     let from_input: serde_json::Value = serde_json::from_str(&seen()).unwrap();
     assert_eq!(from_input["session_id"], "s");
+}
+
+#[test]
+fn a_command_or_a_path_needs_no_json() {
+    let environment = environment();
+    environment.user_hook("see", "trigger: before_tool", "cat > seen");
+    let seen = |arguments: &[&str]| {
+        let ran = environment.run(&[&["run", "before_tool"], arguments].concat());
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{arguments:?}");
+        let text = std::fs::read_to_string(environment.project().join("seen")).unwrap();
+        let event: serde_json::Value = serde_json::from_str(&text).unwrap();
+        (event["tool_name"].as_str().unwrap().to_owned(), event["tool_input"].clone())
+    };
+    let call = |tool: &str, input| (tool.to_owned(), input);
+    let push = r#"git push --force "x""#;
+    assert_eq!(seen(&["--command", push]), call("Shell", json!({"command": push})));
+    let path = json!({"path": "src/a.rs"});
+    assert_eq!(seen(&["--path", "src/a.rs"]), call("EditFile", path.clone()));
+    for tool in ["ReadFile", "WriteFile"] {
+        let found = seen(&["--path", "src/a.rs", "--tool", tool]);
+        assert_eq!(found, call(tool, path.clone()));
+    }
+    let planned = environment.run(&["explain", "before_tool", "--command", "ls"]).stdout;
+    assert!(planned.contains("before_tool Shell") && planned.contains("see"), "{planned}");
+}
+
+#[test]
+fn a_command_or_a_path_where_it_has_no_meaning() {
+    let environment = environment();
+    assert_run!(environment, environment.run(&["run", "before_agent", "--command", "ls"]), @"
+    exit code: 64
+    ----- stderr -----
+    error: --command has no meaning at before_agent
+    hint: it is for events of tools: anyhook run before_tool --command …
+    ");
+    for conflict in [&["--input", "{}"][..], &["--tool", "Shell"], &["--path", "x"]] {
+        let ran = environment.run(&[&["run", "before_tool", "--command", "ls"], conflict].concat());
+        assert_eq!(ran.code, 64, "{conflict:?}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_tool_by_another_name() {
+    let environment = environment();
+    environment.user_hook("guard", "trigger: before_tool\nmatcher:\n  tool: Shell", "exit 0");
+    let input = ["--input", r#"{"command": "ls"}"#];
+    let told = |tool: &str| {
+        environment.run(&[&["run", "before_tool", "--tool", tool], &input[..]].concat())
+    };
+    assert_run!(environment, told("Bash"), @"
+    exit code: 0
+    ----- stdout -----
+        guard  no opinion  [TOOK]
+    goes on
+    details: anyhook log show [ID]
+
+    ----- stderr -----
+    hint: `Bash` is the name in Claude Code and Codex; hooks see `Shell`
+    ");
+    assert_eq!(told("SHELL").stderr, "hint: the tool's name is `Shell`\n");
+    assert_eq!(told("Shel").stderr, "hint: no agent has a tool `Shel`; did you mean `Shell`?\n");
+    assert_eq!(told("Shell").stderr, "");
+    assert_eq!(told("mcp__github__push").stderr, "");
+}
+
+#[test]
+fn a_journal_that_cannot_be_written_has_nothing_to_show() {
+    let environment = environment();
+    write(&environment.state().join("journal"), "a file", 0o644);
+    let ran = environment.run(&["run", "before_tool", "--command", "ls"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stderr.contains("the journal cannot be written"), "{ran:?}");
+    assert!(!ran.stdout.contains("anyhook log show"), "{ran:?}");
+}
+
+#[test]
+fn broken_settings_are_told_of() {
+    let environment = environment();
+    let settings = environment.home().join(".config/agents/anyhook.toml");
+    write(&settings, "[decisons]\nask = true\n", 0o644);
+    for arguments in [
+        &["run", "session_start"][..],
+        &["agent", "list"],
+        &["decision", "list"],
+        &["pipeline", "list"],
+    ] {
+        let ran = environment.run(arguments);
+        assert_eq!(ran.code, 0, "{arguments:?}: {ran:?}");
+        let warning = ran.stderr.lines().find(|line| line.starts_with("warning: "));
+        assert!(warning.is_some_and(|line| line.contains("decisons")), "{arguments:?}: {ran:?}");
+    }
+}
+
+#[test]
+fn at_a_terminal_it_says_which_hook_runs() {
+    require!(Need::Terminals);
+    let environment = environment();
+    environment.user_hook("quick", "trigger: session_start\npriority: 900", "exit 0");
+    environment.user_hook("slow", "trigger: session_start", "sleep 2.5");
+    let ran = at_a_terminal(&environment, &["run", "session_start"], "");
+    assert!(ran.stdout.contains("running slow … 1 s"), "{ran:?}");
+    assert!(!ran.stdout.contains("running quick"), "{ran:?}");
+    assert!(ran.stdout.contains("slow   no opinion"), "{ran:?}");
+    let ran = environment.run(&["run", "session_start"]);
+    assert!(ran.stderr.is_empty(), "nobody looks: {ran:?}");
+}
+
+#[test]
+fn a_payload_from_a_terminal_is_asked_for() {
+    require!(Need::Terminals);
+    let environment = environment();
+    let ran = at_a_terminal(
+        &environment,
+        &["run", "before_agent", "--payload", "-"],
+        "{\"prompt\": \"hello\"}\n",
+    );
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(
+        ran.stdout
+            .contains("reading the event's further fields from standard input (Ctrl-D ends it)"),
+        "{ran:?}"
+    );
 }
 
 #[test]
@@ -320,7 +444,7 @@ fn no_event() {
       <EVENT>
 
     Usage: anyhook run <EVENT>
-    hint: --help says more
+    hint: anyhook run --help
     ");
 }
 

@@ -22,15 +22,15 @@ fn help() {
     assert_run!(environment, environment.run(&["serve", "--help"]));
 }
 
+/// There is one way to speak to it, so it need not be named.
 #[test]
-fn without_a_transport_it_is_wrong_usage() {
+fn without_a_transport_it_speaks_through_its_streams() {
     let environment = environment();
-    assert_run!(environment, environment.run(&["serve"]), @"
-    exit code: 64
-    ----- stderr -----
-    error: `serve` does not know where to listen
-    hint: speak through standard input and output: anyhook serve --stdio
-    ");
+    let request = json!({"id": 1, "event": shell("ls")}).to_string() + "\n";
+    let ran = environment.run_with_input(&["serve"], &request);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    assert_eq!(ran.stdout.lines().count(), 2, "{ran:?}");
+    assert!(ran.stdout.ends_with("{\"id\": 1, \"verdict\": {}}\n"), "{ran:?}");
 }
 
 #[test]

@@ -52,6 +52,7 @@ pub fn settings() -> insta::Settings {
     settings.add_filter(r#"("took_us": ?)\d+"#, "${1}[TOOK]");
     settings.add_filter(r"(?m)(  |, )\d+(?:\.\d+)? m?s( ·|$)", "${1}[TOOK]${2}");
     settings.add_filter(r"  \d+(?:\.\d+)? m?s +", "  [TOOK]  ");
+    settings.add_filter(r"( failed in )\d+\.\d+ s", "${1}[TOOK]");
     // What a replay cost.
     settings.add_filter(
         r"half within [^,]+, 95 % within [^,]+, [^,]+ in all",

@@ -1,8 +1,10 @@
 //! `anyhook test`.
 
-use anyhook_testkit::{TestEnv, write};
+use anyhook_testkit::needs::Need;
+use anyhook_testkit::{TestEnv, require, write};
 use serde_json::{Value, json};
 
+use super::trust::at_a_terminal;
 use crate::environment;
 
 /// Adds a case to the user's hook.
@@ -69,15 +71,15 @@ fn cases_that_pass() {
     assert_run!(environment, environment.run(&["test"]), @"
     exit code: 0
     ----- stdout -----
-    ok      speaker allow
-    ok      speaker ask
-    ok      speaker change
-    ok      speaker deny
-    ok      speaker failed
-    ok      speaker files  files and variables
-    ok      speaker none
-    ok      speaker skipped
-    8 passed, 0 failed
+    ok      speaker  allow    [TOOK]
+    ok      speaker  ask      [TOOK]
+    ok      speaker  change   [TOOK]
+    ok      speaker  deny     [TOOK]
+    ok      speaker  failed   [TOOK]
+    ok      speaker  files    [TOOK]  files and variables
+    ok      speaker  none     [TOOK]
+    ok      speaker  skipped  [TOOK]
+    8 passed, 0 failed in [TOOK]
     ");
     assert_eq!(environment.journal().len(), 0, "a test is no dispatch");
 }
@@ -133,6 +135,39 @@ fn cases_that_fail_as_json() {
     assert_run!(environment, environment.run(&["test", "speaker", "--json"]));
 }
 
+/// What scrolled away is said again.
+#[test]
+fn failures_among_many_cases_are_shown_again_at_the_end() {
+    let environment = speaker();
+    for number in 0..20 {
+        let expect = if number == 3 { "deny" } else { "none" };
+        let one = json!({"event": shell("other"), "expect": {"decision": expect}});
+        case(&environment, "speaker", &format!("case-{number:02}"), &one);
+    }
+    let ran = environment.run(&["test"]);
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert_eq!(lines.len(), 21 + 4, "{ran:?}");
+    assert!(lines[3].starts_with("FAILED  speaker  case-03  "), "{ran:?}");
+    assert_eq!(
+        lines[21..24],
+        ["", "FAILED  speaker  case-03", "        expected deny, got none"],
+        "{ran:?}"
+    );
+    assert!(lines[24].starts_with("19 passed, 1 failed in "), "{ran:?}");
+}
+
+#[test]
+fn at_a_terminal_it_says_which_case_runs() {
+    require!(Need::Terminals);
+    let environment = environment();
+    environment.user_hook("slow", "trigger: before_tool", "sleep 2.5");
+    let one = json!({"event": shell("ls"), "expect": {"decision": "none"}});
+    case(&environment, "slow", "listing", &one);
+    let ran = at_a_terminal(&environment, &["test", "slow"], "");
+    assert!(ran.stdout.contains("running slow for listing … 1 s"), "{ran:?}");
+    assert!(ran.stdout.contains("1 passed, 0 failed"), "{ran:?}");
+}
+
 #[test]
 fn cases_that_cannot_be_read() {
     let environment = speaker();
@@ -173,24 +208,24 @@ fn cases_that_cannot_be_read() {
     assert_run!(environment, environment.run(&["test"]), @"
     exit code: 1
     ----- stdout -----
-    FAILED  speaker a-broken
+    FAILED  speaker  a-broken            [TOOK]
             not a test case: expected value at line 1 column 11
             hint: `anyhook schema case` says what one holds
-    FAILED  speaker b-no-type
+    FAILED  speaker  b-no-type           [TOOK]
             the event has no `event_type`
-    FAILED  speaker c-no-expectation
+    FAILED  speaker  c-no-expectation    [TOOK]
             not a test case: missing field `expect` at line 1 column 87
             hint: `anyhook schema case` says what one holds
-    FAILED  speaker d-unknown-key
+    FAILED  speaker  d-unknown-key       [TOOK]
             not a test case: unknown field `expects`, expected one of `description`, `event`, `files`, `env`, `expect` at line 1 column 125
             hint: `anyhook schema case` says what one holds
-    FAILED  speaker e-unknown-decision
+    FAILED  speaker  e-unknown-decision  [TOOK]
             not a test case: unknown variant `block`, expected one of `deny`, `ask`, `allow`, `none`, `skipped`, `failed` at line 1 column 115
             hint: `anyhook schema case` says what one holds
-    FAILED  speaker f-leads-out
+    FAILED  speaker  f-leads-out         [TOOK]
             `../out` leads out of the scratch project
-    ok      speaker g-fine
-    1 passed, 6 failed
+    ok      speaker  g-fine              [TOOK]
+    1 passed, 6 failed in [TOOK]
     ");
 }
 
@@ -207,9 +242,9 @@ fn a_hook_that_cannot_run() {
     assert_run!(environment, environment.run(&["test"]), @"
     exit code: 1
     ----- stdout -----
-    FAILED  broken one
+    FAILED  broken  one  [TOOK]
             the hook cannot run: unknown trigger `never`
-    0 passed, 1 failed
+    0 passed, 1 failed in [TOOK]
     ");
 }
 
@@ -241,10 +276,10 @@ fn an_async_hook_and_a_shadow_hook() {
     assert_run!(environment, environment.run(&["test"]), @"
     exit code: 0
     ----- stdout -----
-    ok      aside one
-    ok      elsewhere one
-    ok      watcher one
-    3 passed, 0 failed
+    ok      aside      one  [TOOK]
+    ok      elsewhere  one  [TOOK]
+    ok      watcher    one  [TOOK]
+    3 passed, 0 failed in [TOOK]
     ");
 }
 
@@ -261,14 +296,14 @@ fn an_untrusted_hook_runs_only_by_name() {
     assert_run!(environment, environment.run(&["test"]), @"
     exit code: 0
     ----- stdout -----
-    0 passed, 0 failed
+    0 passed, 0 failed in [TOOK]
     note: not trusted, so tested only when named: stranger
     ");
     assert_run!(environment, environment.run(&["test", "stranger"]), @"
     exit code: 0
     ----- stdout -----
-    ok      stranger one
-    1 passed, 0 failed
+    ok      stranger  one  [TOOK]
+    1 passed, 0 failed in [TOOK]
     ");
 }
 
