@@ -86,6 +86,14 @@ enum DaemonCommand {
     },
 }
 
+impl DaemonArgs {
+    /// Tells whether it starts the daemon, which reads the settings then. `status` tells what the
+    /// daemon thinks of them.
+    pub fn is_start(&self) -> bool {
+        matches!(self.command, DaemonCommand::Start { .. })
+    }
+}
+
 pub fn run(arguments: &DaemonArgs, environment: &Environment, out: &mut Out) -> Ended {
     match &arguments.command {
         DaemonCommand::Start { foreground: true, .. } => be_service(environment, out),

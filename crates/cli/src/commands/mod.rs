@@ -54,6 +54,7 @@ use std::time::Duration;
 
 use anyhook_engine::guard_marker;
 use anyhook_engine::places::find_root;
+use anyhook_engine::settings::Settings;
 use anyhook_model::exit_code;
 use anyhook_model::nearest::nearest;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -228,6 +229,9 @@ pub fn main() -> ExitCode {
     zone::set(environment::time_zone());
     let environment = Environment::read();
     let mut out = Out::stdout();
+    if command.uses_settings() {
+        warn_of_settings(&environment);
+    }
     let may_change_hooks = command.may_change_hooks();
     let counts_at_once =
         command.counts_at_once() && (for_a_person.is_some() || agent_above(&environment).is_none());
@@ -271,6 +275,23 @@ impl Command {
         )
     }
 
+    /// Tells whether what the command does depends on `anyhook.toml`. Those that look for what is wrong
+    /// tell of it themselves.
+    fn uses_settings(&self) -> bool {
+        match self {
+            Self::Run(_)
+            | Self::Serve(_)
+            | Self::Top(_)
+            | Self::Watch(_)
+            | Self::Agent(_)
+            | Self::Pipeline(_)
+            | Self::Decision(_)
+            | Self::Workflow(_) => true,
+            Self::Daemon(arguments) => arguments.is_start(),
+            _ => false,
+        }
+    }
+
     /// Tells whether other hooks may be installed after the command than before; `doctor` puts right
     /// what follows from that.
     fn may_change_hooks(&self) -> bool {
@@ -285,6 +306,16 @@ impl Command {
                 | Self::Install(_)
                 | Self::Doctor(_)
         )
+    }
+}
+
+/// Says on standard error what is wrong with `anyhook.toml`: defaults are used in place of it.
+fn warn_of_settings(environment: &Environment) {
+    let places = &environment.places;
+    let root = find_root(&environment.work_dir, places.home.as_deref());
+    for problem in Settings::load(places, root.as_deref()).problems {
+        // Whether anybody reads it changes nothing.
+        let _ = Out::stderr().line(&[(Tone::Warn, "warning: "), (Tone::Plain, &problem)]);
     }
 }
 
