@@ -305,11 +305,10 @@ fn flags_before_the_host_and_global_flags_are_right_ways_too() {
 
 /// Command lines that are wrong.
 const WRONG_USAGE: &[&str] = &[
-    "",
     "nonsense",
     "--nonsense",
     "-x",
-    "help",
+    "help nonsense",
     "hook",
     "hook nobody",
     "hook claude",
@@ -327,6 +326,8 @@ const WRONG_USAGE: &[&str] = &[
     "run before_tool extra",
     "run before_tool --host nobody",
     "run before_tool --input",
+    "run before_agent --command ls",
+    "run before_tool --command ls --input {}",
     "run before_tool --deadline-ms x",
     "explain",
     "explain nonsense",
@@ -366,7 +367,7 @@ const WRONG_USAGE: &[&str] = &[
     "allow-once x",
     "import claude-code",
     "doctor --prove",
-    "serve",
+    "serve extra",
     "serve --stdio --jobs 0",
     "serve --stdio --jobs many",
     "serve --stdio extra",
