@@ -30,7 +30,7 @@ pub const SESSIONS: [Column; 8] = [
 
 const TIME: Column = words("TIME", 8, 8, 7);
 const EVENT: Column = words("EVENT", 11, 18, 6);
-const VERDICT: Column = words("SAID", 7, 7, 9);
+const VERDICT: Column = words("SAID", 5, 7, 9);
 const WHO: Column = words("WHO", 8, 24, 5);
 const TOOK: Column = number("TOOK", 7, 3);
 const ABOUT: Column = words("ABOUT", 10, usize::MAX, 8);

@@ -69,6 +69,6 @@ fn test_ends_at_once_by_the_signal() {
         }
         let ran = interrupt(&environment, &["test", "slow"], signal);
         assert_eq!(ran.code, 128 + number, "{ran:?}");
-        assert!(ran.stdout.contains("slow a") && !ran.stdout.contains("slow b"), "{ran:?}");
+        assert!(ran.stdout.contains("slow  a") && !ran.stdout.contains("slow  b"), "{ran:?}");
     }
 }

@@ -129,7 +129,7 @@ fn events_appear_as_they_come() {
     }));
     for text in [
         "Shell echo first",
-        "deny     guard",
+        "deny   guard",
         "Shell mkfs /dev/sda",
         "prompting (permission)",
         "running Shell",
