@@ -124,7 +124,8 @@ fn with_whole_links(page: &str) -> String {
         whole.push_str("](");
         let target = part.split(')').next().unwrap_or_default();
         if !target.contains("://") && !target.starts_with('#') {
-            let view = if target.ends_with(".svg") { "raw" } else { "blob" };
+            let is_picture = Path::new(target).extension().is_some_and(|ending| ending == "svg");
+            let view = if is_picture { "raw" } else { "blob" };
             whole.push_str(&format!("{REPOSITORY}/{view}/main/"));
         }
         whole.push_str(part);

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use anyhook_hosts::happening::OURS;
+use anyhook_hosts::bus_event::OURS;
 use anyhook_model::report::StatsReport;
 use anyhook_model::report::stats::{HookStats, RunStats, TimeStats};
 
