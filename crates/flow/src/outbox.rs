@@ -45,6 +45,14 @@ impl Outbox {
         })
     }
 
+    /// Returns the decisions for the journal in the order in which they were made. Ids are random: by
+    /// them, a daemon that was killed before it wrote several would mix up their order.
+    pub fn journal_lines_by_time(&self) -> Vec<&Resolution> {
+        let mut lines: Vec<&Resolution> = self.journal_lines.values().collect();
+        lines.sort_by_key(|resolution| resolution.at);
+        lines
+    }
+
     /// Has exactly these jobs of a pipeline done.
     pub(crate) fn set_jobs(&mut self, pipeline: &RecordId, numbers: impl Iterator<Item = u32>) {
         let numbers: BTreeSet<u32> = numbers.collect();

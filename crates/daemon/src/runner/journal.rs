@@ -10,8 +10,8 @@ use crate::faults;
 
 impl Runner {
     pub(super) fn write_journal_lines(&mut self, state: &State) {
-        for (id, resolution) in &state.outbox.journal_lines {
-            if self.under_way.journal_lines.insert(id.clone()) {
+        for resolution in state.outbox.journal_lines_by_time() {
+            if self.under_way.journal_lines.insert(resolution.id.clone()) {
                 let resolution = resolution.clone();
                 self.defer(move |tools| write(tools, &resolution));
             }

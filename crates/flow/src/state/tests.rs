@@ -159,6 +159,20 @@ fn the_first_answer_is_told_and_written_down_once() {
     assert!(state.outbox.journal_lines.is_empty());
 }
 
+#[test]
+fn answers_are_written_down_in_the_order_in_which_they_were_given() {
+    let mut state = State::default();
+    for (at, id) in [(1, "z"), (2, "a")] {
+        happened(&mut state, at, BusEvent::DecisionCreated(inquiry(id, at)));
+        let by = "ann".to_owned();
+        let answer = state.inquiries.answer(id, "allow", &[], None, by, second(at)).unwrap();
+        happened(&mut state, at, BusEvent::DecisionResolved(answer));
+    }
+    let lines = state.outbox.journal_lines_by_time();
+    let ids: Vec<&str> = lines.iter().map(|resolution| resolution.id.as_str()).collect();
+    assert_eq!(ids, ["z", "a"]);
+}
+
 /// Tells whether an event ends the decision that is open.
 fn overtakes(state: &State, event: BusEvent) -> bool {
     let mut state = state.clone();
