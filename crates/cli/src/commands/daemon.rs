@@ -2,7 +2,7 @@
 
 mod service;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -173,15 +173,22 @@ fn stop(environment: &Environment, out: &mut Out) -> Ended {
         out.line(&[(Tone::Plain, "the daemon does not run")])?;
         return Ok(exit_code::OK);
     };
+    let process = daemon::status(&mut client).ok().map(|status| status.pid);
     // It answers by ending.
     let _ = client.request(&Request::Stop);
     let over = poll_until(Instant::now() + END_LIMIT, Duration::from_millis(10), || {
         let runs = connect_if_it_runs(environment).is_ok_and(|client| client.is_some());
-        (!runs).then_some(())
+        // Its socket goes first: what is started next must not meet the rest of it.
+        (!runs && process.is_none_or(has_ended)).then_some(())
     });
     over.ok_or_else(does_not_end)?;
     out.line(&[(Tone::Good, "the daemon has ended")])?;
     Ok(exit_code::OK)
+}
+
+/// Tells whether a process has ended. One that its parent has not waited for yet has no command line.
+fn has_ended(process: u32) -> bool {
+    fs::read(format!("/proc/{process}/cmdline")).map_or(true, |line| line.is_empty())
 }
 
 fn does_not_end() -> Trouble {
