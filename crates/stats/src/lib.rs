@@ -4,11 +4,12 @@
 //!   keep that small;
 //! - [`report`] makes of it what `anyhook stats --json` prints; [`shadow`] is for hooks that are only
 //!   watched;
-//! - [`prometheus`] writes the counts for machines.
+//! - [`page`] shows a report to people, [`prometheus`] writes the counts for machines.
 
 pub mod histogram;
 pub mod journal;
 pub mod kept;
+pub mod page;
 pub mod prometheus;
 pub mod report;
 pub mod runs;

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhook_engine::Hook;
 use anyhook_model::{Mode, exit_code};
 use anyhook_setup::promote::Promotion;
+use anyhook_stats::page::{shadow_line, show_shadow_blocks};
 use anyhook_stats::{Scope, Tally, fails_closed, shadow_of};
 use clap::Args;
 
 use super::Ended;
-use super::stats::shadow::{shadow_line, show_shadow_blocks};
 use crate::environment::{Environment, shown, terminal_width};
 use crate::error::Trouble;
 use crate::target;

@@ -5,12 +5,11 @@
 use std::io;
 
 use anyhook_model::report::stats::ShadowStats;
-
-use crate::figures::{many, second, thousands};
-use crate::ui::{Column, Page, Tone};
+use anyhook_terminal::figures::{many, second, thousands};
+use anyhook_terminal::{Column, Page, Tone};
 
 /// Says it in a line: `would have blocked 14 of 2,310`.
-pub(crate) fn shadow_line(shadow: &ShadowStats) -> String {
+pub fn shadow_line(shadow: &ShadowStats) -> String {
     let mut line = format!(
         "would have blocked {} of {}",
         thousands(shadow.would_block),
@@ -40,7 +39,7 @@ pub(crate) fn shadow_line(shadow: &ShadowStats) -> String {
 }
 
 /// Shows what it would have blocked, the last first.
-pub(crate) fn show_shadow_blocks(shadow: &ShadowStats, page: &mut Page<'_>) -> io::Result<()> {
+pub fn show_shadow_blocks(shadow: &ShadowStats, page: &mut Page<'_>) -> io::Result<()> {
     let rows = &shadow.last;
     let column = |text: &dyn Fn(usize) -> (Tone, String)| {
         Column::new("", (0..rows.len()).map(text).collect::<Vec<_>>().into_iter())

@@ -1,13 +1,9 @@
 //! `anyhook stats`: the journal summed up.
 //!
-//! What is counted, and how, is [`anyhook_stats`]'s; [`view`] and [`detail`] show it to people.
-
-mod detail;
-pub(crate) mod shadow;
-mod view;
+//! What is counted, how, and how a report looks is [`anyhook_stats`]'s.
 
 use anyhook_model::exit_code;
-use anyhook_stats::{Scope, StatsError, Tally, fails_closed, prometheus, report};
+use anyhook_stats::{Scope, StatsError, Tally, fails_closed, page, prometheus, report};
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
 
@@ -87,11 +83,11 @@ pub fn run(arguments: &StatsArgs, environment: &Environment, out: &mut Out) -> E
         say_nothing_was_found(&tally, out)?;
         return Ok(exit_code::OK);
     }
-    let mut page = Page::new(out, terminal_width());
+    let mut paper = Page::new(out, terminal_width());
     if arguments.hooks.is_empty() {
-        view::show(&report, &mut page)?;
+        page::show_overview(&report, &mut paper)?;
     } else {
-        detail::show(&report, &arguments.hooks, &mut page)?;
+        page::show_hooks(&report, &arguments.hooks, &mut paper)?;
     }
     Ok(exit_code::OK)
 }

@@ -4,15 +4,15 @@ use std::io;
 
 use anyhook_model::report::StatsReport;
 use anyhook_model::report::stats::{HookStats, RunStats};
+use anyhook_terminal::chart::sparkline;
+use anyhook_terminal::figures::{minute, second, span, thousands};
+use anyhook_terminal::{Column, Page, Tone};
 
 use super::shadow::{shadow_line, show_shadow_blocks};
-use super::view::{run_columns, show_header, show_never_fired};
-use crate::chart::sparkline;
-use crate::figures::{minute, second, span, thousands};
-use crate::ui::{Column, Page, Tone};
+use super::overview::{run_columns, show_header, show_never_fired};
 
 /// Shows the hooks that were asked for in detail.
-pub(super) fn show(report: &StatsReport, asked: &[String], page: &mut Page<'_>) -> io::Result<()> {
+pub fn show(report: &StatsReport, asked: &[String], page: &mut Page<'_>) -> io::Result<()> {
     show_header(report, page)?;
     for hook in &report.hooks {
         show_hook(hook, report, page)?;

@@ -5,11 +5,11 @@ use std::io;
 use anyhook_hosts::bus_event::OURS;
 use anyhook_model::report::StatsReport;
 use anyhook_model::report::stats::{HookStats, RunStats, TimeStats};
+use anyhook_terminal::chart::{bar, sparkline};
+use anyhook_terminal::figures::{apart, many, minute, second, span, thousands};
+use anyhook_terminal::{Column, Page, Tone};
 
 use super::shadow::{shadow_line, show_more, show_shadow_blocks};
-use crate::chart::{bar, sparkline};
-use crate::figures::{apart, many, minute, second, span, thousands};
-use crate::ui::{Column, Page, Tone};
 
 /// How wide bars and sparklines are.
 const BAR: usize = 8;
@@ -18,7 +18,7 @@ const SPARKLINE: usize = 14;
 const WAITING: usize = 5;
 
 /// Shows all there is.
-pub(super) fn show(report: &StatsReport, page: &mut Page<'_>) -> io::Result<()> {
+pub fn show(report: &StatsReport, page: &mut Page<'_>) -> io::Result<()> {
     show_header(report, page)?;
     show_denied_but_ran(report, page)?;
     show_hooks(report, page)?;
