@@ -1,38 +1,10 @@
-//! Tokens and turns of agents, from the transcripts that their hosts write.
+//! Tokens of agents in words.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use anyhook_model::daemon::Usage;
 
-use anyhook_hosts::log::{LogHomes, LogPlace};
-use anyhook_hosts::usage::UsageTally;
-use anyhook_model::daemon::{AgentView, Usage};
+pub use anyhook_daemon::usage::of_agent;
 
 use crate::figures::thousands;
-
-/// So much of a transcript is read.
-const LIMIT: u64 = 1024 * 1024 * 1024;
-
-/// Returns what the transcript of an agent tells; none if there is none, or it tells nothing.
-pub fn of_agent(agent: &AgentView) -> Option<Usage> {
-    let (host, log) = (agent.host.as_deref()?, Path::new(agent.log.as_deref()?));
-    let places = anyhook_hosts::find(host)?.log_places(&LogHomes::default());
-    if let Some(queries) = places.iter().find_map(LogPlace::database) {
-        return anyhook_daemon::usage::of_session(queries, log, agent.session.as_deref()?);
-    }
-    let mut tally = UsageTally::of_host(host)?;
-    let file = File::open(log).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
-    let mut lines = BufReader::new(file.take(LIMIT));
-    let mut line = Vec::new();
-    while lines.read_until(b'\n', &mut line).ok()? > 0 {
-        tally.feed(&String::from_utf8_lossy(&line));
-        line.clear();
-    }
-    tally.usage()
-}
 
 /// Returns tokens in words: `1,200 in, 340 out, 5,000 from cache`.
 pub fn tokens(usage: Usage) -> Option<String> {

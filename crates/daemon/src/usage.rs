@@ -1,11 +1,14 @@
-//! Tokens and turns of a session whose agent keeps its messages in a database.
+//! Tokens and turns of agents, from the transcripts or databases that their hosts write.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::time::Duration;
 
+use anyhook_hosts::log::{LogHomes, LogPlace};
 use anyhook_hosts::log_database::LogDatabase;
-use anyhook_model::daemon::Usage;
+use anyhook_hosts::usage::UsageTally;
+use anyhook_model::daemon::{AgentView, Usage};
 use rusqlite::{Connection, Statement};
 
 use crate::sqlite::{self, LONGEST};
@@ -18,6 +21,30 @@ const PART: u32 = 64 * 1024;
 
 /// How long a command waits for a database that is being written.
 const PATIENCE: Duration = Duration::from_millis(500);
+
+/// At most this much of a transcript is read.
+const TRANSCRIPT_LIMIT: u64 = 1024 * 1024 * 1024;
+
+/// Returns what the transcript of an agent tells; none if there is none, or it tells nothing.
+pub fn of_agent(agent: &AgentView) -> Option<Usage> {
+    let (host, log) = (agent.host.as_deref()?, Path::new(agent.log.as_deref()?));
+    let places = anyhook_hosts::find(host)?.log_places(&LogHomes::default());
+    if let Some(queries) = places.iter().find_map(LogPlace::database) {
+        return of_session(queries, log, agent.session.as_deref()?);
+    }
+    let mut tally = UsageTally::of_host(host)?;
+    let file = File::open(log).ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut lines = BufReader::new(file.take(TRANSCRIPT_LIMIT));
+    let mut line = Vec::new();
+    while lines.read_until(b'\n', &mut line).ok()? > 0 {
+        tally.feed(&String::from_utf8_lossy(&line));
+        line.clear();
+    }
+    tally.usage()
+}
 
 /// Returns what the messages of a session tell; none if there are none, or they cannot be read.
 pub fn of_session(queries: &LogDatabase, database: &Path, session: &str) -> Option<Usage> {

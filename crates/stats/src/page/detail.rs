@@ -8,8 +8,8 @@ use anyhook_terminal::chart::sparkline;
 use anyhook_terminal::figures::{minute, second, span, thousands};
 use anyhook_terminal::{Column, Page, Tone};
 
-use super::shadow::{shadow_line, show_shadow_blocks};
 use super::overview::{run_columns, show_header, show_never_fired};
+use super::shadow::{shadow_line, show_shadow_blocks};
 
 /// Shows the hooks that were asked for in detail.
 pub fn show(report: &StatsReport, asked: &[String], page: &mut Page<'_>) -> io::Result<()> {
