@@ -1,6 +1,6 @@
 //! `anyhook hook HOST`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::environment;
 
@@ -114,15 +114,13 @@ fn a_deadline() {
         assert!(ran.stderr.contains("timed out after "), "{ran:?}");
     }
     let ran = environment.run_with_input(&["hook", "agent-hooks", "--deadline-ms", "0"], event);
-    assert_run!(environment, ran, @r#"
-    exit code: 2
-    ----- stdout -----
-    {"decision": "deny", "reason": "hook slow failed and must not be passed by: not started: the caller's deadline has passed", "id": "[ID]"}
-
-    ----- stderr -----
-    hook slow failed and must not be passed by: not started: the caller's deadline has passed
-    (anyhook log show [ID])
-    "#);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    // The deadline passes while the event is read, or before the hook is started.
+    let is_one_of_both = ran.stderr.starts_with("anyhook: the event did not end in time")
+        || ran.stderr.contains("not started: the caller's deadline has passed");
+    assert!(is_one_of_both, "{ran:?}");
+    let reply: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(reply["decision"], "deny", "{ran:?}");
 }
 
 #[test]
