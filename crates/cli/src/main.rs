@@ -36,7 +36,7 @@ use anyhook_replay::past;
 use anyhook_setup::{
     accepted, hooks as target, known_places, passwd, servers, settings as agents, shadow,
 };
-use anyhook_terminal::{self as ui, chart, figures, since};
+use anyhook_terminal::{self as ui, figures, since};
 
 use crate::commands::manual;
 

@@ -85,7 +85,7 @@ mod tests {
 
     /// What is asked of OpenCode's database.
     fn database() -> &'static LogDatabase {
-        let homes = anyhook_hosts::log::LogHomes::default();
+        let homes = LogHomes::default();
         let place = anyhook_hosts::opencode::SPEC.log_places(&homes).remove(0);
         place.database().unwrap()
     }
