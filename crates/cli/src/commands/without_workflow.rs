@@ -35,6 +35,8 @@ fn missing() -> Trouble {
 }
 
 pub mod workflow {
+    use anyhook_engine::places::PROJECT_LEVEL;
+
     use super::{Cow, Ended, Environment, HOW, MISSING, Out, Ward};
 
     pub use super::MissingArgs as WorkflowArgs;
@@ -51,8 +53,14 @@ pub mod workflow {
     /// The daemon asks for it after a workflow's event; only another build can have caused one.
     pub fn watch_gates() {}
 
-    pub fn look_at(_: &Environment, ward: &mut Ward<'_>) {
-        ward.note(format!("{MISSING} (feature `workflow`); {HOW}"));
+    /// A project that has a workflow is not guarded by it, and no one is asked at its gates.
+    pub fn look_at(environment: &Environment, ward: &mut Ward<'_>) {
+        let file = environment.project_root().join(PROJECT_LEVEL).join("workflow.toml");
+        if file.exists() {
+            ward.bad(format!("{MISSING}, and this project has one: its gates do not work"), HOW);
+        } else {
+            ward.note(format!("{MISSING} (feature `workflow`); {HOW}"));
+        }
     }
 }
 
