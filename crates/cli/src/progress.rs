@@ -1,5 +1,5 @@
 //! What is said on standard error while something takes longer than a moment: a line that is written
-//! again and again and wiped at the end. Nothing where nobody looks.
+//! again and again and wiped at the end. Nothing if it is not a terminal.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};

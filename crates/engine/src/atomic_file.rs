@@ -162,7 +162,7 @@ struct Leftover {
 impl Drop for Leftover {
     fn drop(&mut self) {
         if self.is_there {
-            // One that stays harms nobody.
+            // One that stays does no harm.
             let _ = fs::remove_file(&self.path);
         }
     }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use crate::wait::poll_until;
 
-/// Takes a lock by `try_lock`, which says how: alone or shared. While another holds it, it is tried
-/// `every` so often, for as long as `patience`.
+/// Takes a lock by `try_lock`, which is exclusive or shared. While another process holds it, retries
+/// at the interval `every`, for at most `patience`.
 pub fn lock_within(
     patience: Duration,
     every: Duration,

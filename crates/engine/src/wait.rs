@@ -1,7 +1,7 @@
-//! Waiting for what nothing tells of: looking again and again, with a pause between two looks.
+//! Polling, for conditions that no event reports.
 //!
-//! The last look begins after the limit: however busy the machine is, nobody gives up on what was
-//! there in time.
+//! The last look begins after the limit: however busy the machine is, what was there in time is
+//! found.
 
 use std::convert::Infallible;
 use std::thread;

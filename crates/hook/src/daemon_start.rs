@@ -71,7 +71,7 @@ const KEPT_VARIABLES: [&str; 16] = [
     "RUST_BACKTRACE",
 ];
 
-/// A log that is longer is put aside when the daemon starts.
+/// A longer log is renamed when the daemon starts.
 const LOG_LIMIT: u64 = 4 * 1024 * 1024;
 
 /// Starts the daemon for a command, and does not wait for it: the starter ends with success when the

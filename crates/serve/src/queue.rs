@@ -1,4 +1,4 @@
-//! A queue that makes whoever fills it wait: bounded in number and in bytes. So memory is bounded
+//! A queue that makes its producer wait: bounded in number and in bytes. So memory is bounded
 //! without losing a request.
 
 use std::collections::VecDeque;

@@ -102,7 +102,7 @@ pub fn candidates(
         .iter()
         .map(|standing| standing.hook.clone())
         .filter(|hook| hook.level == Level::Project && hook.folder.symlink_metadata().is_ok());
-    // Whoever says only what is to be replaced means the hooks of that name.
+    // Naming only what is to be replaced means the hooks of that name.
     let named: Vec<PathBuf> = if asked.paths.is_empty() && !asked.all {
         asked.replace.iter().map(PathBuf::from).collect()
     } else {
@@ -111,7 +111,7 @@ pub fn candidates(
     let servers = servers::project_file(environment);
     if named.is_empty() {
         let hooks = project.filter(|hook| hook.trust != Trust::Trusted).map(Box::new);
-        // What is wrong with a file that nobody named is for `doctor` to say.
+        // Errors in a file that was not named are reported by `doctor`.
         let servers = servers.ok().flatten().filter(|file| file.trust != FileTrust::Trusted);
         let runbooks = runbooks::of_project(environment).into_iter();
         let runbooks = runbooks.filter(|runbook| runbook.trust != FileTrust::Trusted);
@@ -148,7 +148,7 @@ fn is_meant(hook: &Hook, word: &Path, environment: &Environment) -> bool {
             .is_ok_and(|full| fs::canonicalize(&hook.folder).is_ok_and(|folder| folder == full))
 }
 
-/// The hooks beside the project's that may have the name of one of them.
+/// The hooks of other levels that may have the name of one of the project's.
 #[derive(Debug)]
 pub struct Rivals<'installed>(Vec<&'installed Hook>);
 

@@ -11,7 +11,7 @@ use crate::tone::Tone;
 /// The sign of a step that was not visited.
 pub const NOT_VISITED: &str = ".";
 
-/// Returns a verdict in a word; where nobody decided, what else hooks did.
+/// Returns a verdict in a word; if no hook decided, what else hooks did.
 pub fn verdict_word(verdict: &Verdict) -> (Tone, &'static str) {
     match verdict.word() {
         word @ "deny" => (Tone::Bad, word),

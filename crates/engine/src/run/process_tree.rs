@@ -43,7 +43,7 @@ pub fn end_child(
     status
 }
 
-/// Ends a family whose first member somebody else waits for: `is_reaped` says whether that is done.
+/// Ends a family whose first member another thread waits for: `is_reaped` says whether that is done.
 pub fn end_family(family: &Family, patience: Patience, mut is_reaped: impl FnMut() -> bool) {
     let signal = |signal| signal_family(family, signal);
     end(patience, signal, |anybody| is_reaped() && !anybody);

@@ -228,7 +228,7 @@ fn is_alarming(alarms: &[Alarm]) -> bool {
     alarms.iter().any(|alarm| alarm.kind != AlarmKind::HooksOff)
 }
 
-/// Returns the verdict in a word; where nobody decided, what else was done.
+/// Returns the verdict in a word; if no hook decided, what else was done.
 fn verdict(record: &Record) -> (Tone, &'static str) {
     match record {
         Record { denied_by: Some(_), .. } => (Tone::Bad, "ALARM"),

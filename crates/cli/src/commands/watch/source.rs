@@ -1,4 +1,4 @@
-//! Waits for events from the daemon, for a signal, and for the end of whoever reads our output.
+//! Waits for events from the daemon, for a signal, and for the end of the reader of our output.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
