@@ -5,15 +5,17 @@
 //! of them: an agent may quote the text of one. The keys are counted from where the mark is now.
 
 mod colours;
+mod key_pacer;
 
 use anyhook_model::{Key, PromptType};
 
 pub(crate) use colours::Grid;
+pub use key_pacer::KeyPacer;
 
 /// A dialog on a screen.
 ///
-/// Some agents do not heed a key that comes right after they have asked: whoever presses one looks
-/// again before the next, and the keys are then those from where the mark is. A dialog that is being
+/// Some agents ignore a key that comes right after they have asked: press one, look again before the
+/// next (see [`KeyPacer`]), and take the keys from where the mark is then. A dialog that is being
 /// drawn again is not there for a moment, so one look without it does not show that it is over.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dialog {

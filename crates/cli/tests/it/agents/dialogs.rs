@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhook_hosts::dialog::Dialog;
+use anyhook_hosts::dialog::{Dialog, KeyPacer};
 use anyhook_model::Key;
 use anyhook_testkit::agents::{AGENT_PATIENCE, Agent, Bed, Screen};
 use anyhook_testkit::model_server::Turn;
@@ -58,7 +58,7 @@ impl Stage {
     /// dialog or a text on the screen.
     fn answer(&self, name: &str, keys: Keys, then: &str) {
         let asked = self.wait_for(name);
-        let mut last: Option<(Dialog, Instant)> = None;
+        let mut pacer = KeyPacer::new(PATIENCE);
         self.screen.wait_until(&format!("{then} after {name}"), |text| {
             let dialog = self.shown();
             let is_next = dialog.as_ref().is_some_and(|dialog| dialog.name == then);
@@ -66,13 +66,11 @@ impl Stage {
             if text.contains(then) || is_next || has_ended {
                 return true;
             }
-            let is_pending = last.as_ref().is_some_and(|(before, pressed)| {
-                Some(before) == dialog.as_ref() && pressed.elapsed() < PATIENCE
-            });
             // Another one of that name may be there already, and is not to be answered.
-            if let Some(dialog) = dialog.filter(|dialog| dialog.is_same(&asked) && !is_pending) {
+            if let Some(dialog) = dialog.filter(|dialog| dialog.is_same(&asked))
+                && pacer.may_press(&dialog, Instant::now())
+            {
                 self.screen.press(&keys(&dialog).unwrap()[0].name());
-                last = Some((dialog, Instant::now()));
             }
             false
         });

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhook_engine::wait::poll_until;
 use anyhook_flow::JobId;
 use anyhook_flow::pipeline::{JobContext, JobResult};
+use anyhook_hosts::dialog::KeyPacer;
 use anyhook_model::PromptType;
 use anyhook_model::daemon::{RefusalCode, Response, Send};
 use tokio::sync::oneshot;
@@ -177,7 +178,7 @@ impl JobRunner {
         if let Err(obsolete) = self.still_at_prompt(context, rest) {
             return obsolete;
         }
-        let mut pressed: Option<Instant> = None;
+        let mut pacer = KeyPacer::new(PRESS_AGAIN);
         // One that is drawn anew may be gone for a look.
         let mut looks_without = 0;
         let answered = poll_until(Instant::now() + LIMIT, LOOK_EVERY, || {
@@ -189,7 +190,7 @@ impl JobRunner {
             let dialog =
                 dialog.filter(|dialog| about.is_none_or(|about| dialog.is_about(about, prompt)));
             looks_without = if dialog.is_none() { looks_without + 1 } else { 0 };
-            if pressed.is_some() && looks_without >= GONE_LOOKS {
+            if pacer.has_pressed() && looks_without >= GONE_LOOKS {
                 return Some(JobResult::Done { note: None });
             }
             let dialog = dialog?;
@@ -202,22 +203,23 @@ impl JobRunner {
                 return Some(failed("only a person can answer this dialog, in its session"));
             };
             // One key at a time: the next is counted from where the mark is then.
-            if pressed.is_none_or(|pressed| pressed.elapsed() > PRESS_AGAIN) {
+            let is_first = !pacer.has_pressed();
+            if pacer.may_press(&dialog, Instant::now()) {
                 // Once it went on, a dialog with the same words is another.
-                if pressed.is_some() && self.still_at_prompt(context, rest).is_err() {
+                if !is_first && self.still_at_prompt(context, rest).is_err() {
                     return Some(JobResult::Done { note: None });
                 }
                 if let Err(error) = session.press(*key) {
                     return Some(JobResult::Failed { why: error.to_string() });
                 }
-                pressed = Some(Instant::now());
             }
             None
         });
         answered.unwrap_or_else(|| {
-            failed(match pressed {
-                Some(_) => "the dialog does not heed the keys",
-                None => "the screen does not show the dialog that was asked about",
+            failed(if pacer.has_pressed() {
+                "the dialog does not react to keys"
+            } else {
+                "the screen does not show the dialog that was asked about"
             })
         })
     }
