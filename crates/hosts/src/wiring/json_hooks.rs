@@ -132,18 +132,37 @@ pub fn unwire(path: &Path, text: &str, host: &str) -> Result<String, SettingsErr
         let ours = our_groups(&groups, host);
         changed |= !ours.is_empty();
         let emptied = !ours.is_empty() && ours.len() == groups.elements().len();
+        if ours.is_empty() {
+            continue;
+        }
         for group in ours {
             group.remove();
         }
         if emptied {
             event.remove();
+        } else {
+            rejoin_last_line(&groups.children());
         }
     }
     let property = top(path, &root)?.get("hooks");
     if let Some(property) = property.filter(|_| changed && hooks.properties().is_empty()) {
         property.remove();
+        rejoin_last_line(&top(path, &root)?.children());
+    } else if changed {
+        rejoin_last_line(&hooks.children());
     }
     Ok(if changed { with_mark_of(Some(text), root.to_string()) } else { text.to_owned() })
+}
+
+/// Puts the closing bracket of a list or object back to where it was, if everything else in it is on
+/// one line: the line break before it came with an entry of ours.
+fn rejoin_last_line(children: &[CstNode]) {
+    let mut breaks = children.iter().filter(|node| node.is_newline());
+    if let (Some(only), None) = (breaks.next(), breaks.next())
+        && children.iter().rev().nth(1).is_some_and(CstNode::is_newline)
+    {
+        only.clone().remove();
+    }
 }
 
 /// Takes our handlers out of groups that hold others' as well; tells whether there were any.
@@ -297,6 +316,19 @@ mod tests {
             commands(Path::new("s.json"), &back).unwrap(),
             [("PreToolUse".to_owned(), "mine.sh".to_owned())]
         );
+    }
+
+    /// Also where the text has been edited since, so that it cannot be restored from a record. Objects
+    /// on one line have line breaks then.
+    #[test]
+    fn lists_are_as_they_were() {
+        let theirs = r#"{"hooks": [{"type": "command", "command": "mine.sh"}]}"#;
+        let on_one_line = format!("{{\n  \"hooks\": {{\n    \"Stop\": [{theirs}]\n  }}\n}}\n");
+        let on_several = on_one_line.replace(theirs, &format!("\n      {theirs}\n    "));
+        for text in [on_one_line.as_str(), &on_several, "{\n  \"model\": \"x\"\n}\n"] {
+            let back = unwire(Path::new("s.json"), &wired(text), "claude-code").unwrap();
+            assert_eq!(back, text);
+        }
     }
 
     #[test]
