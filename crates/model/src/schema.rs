@@ -20,6 +20,7 @@ macro_rules! schemas {
 }
 
 schemas!(
+    "add",
     "agents",
     "case",
     "check",
@@ -28,11 +29,14 @@ schemas!(
     "daemon-status",
     "decisions",
     "doctor",
+    "emit",
     "event",
     "front-matter",
     "happening",
     "hosts",
+    "install",
     "list",
+    "new",
     "notice",
     "output",
     "packs",
@@ -41,8 +45,11 @@ schemas!(
     "pipeline-plan",
     "pipelines",
     "plan",
+    "promote",
     "prompt",
     "record",
+    "reload",
+    "remove",
     "replay",
     "runbook",
     "runbook-check",
@@ -52,6 +59,9 @@ schemas!(
     "serve-request",
     "stats",
     "test",
+    "trust",
+    "uninstall",
+    "untrust",
     "verdict",
     "verify",
     "workflow-check",
@@ -96,6 +106,10 @@ mod generated {
     use crate::notice::Notice;
     use crate::pipeline::{PipelineLine, PipelineView, Plan};
     use crate::record::Record;
+    use crate::report::changes::{
+        AddReport, EmitReport, InstallReport, NewReport, PromoteReport, ReloadReport, RemoveReport,
+        TrustReport, UninstallReport, UntrustReport,
+    };
     use crate::report::packs::ListedPack;
     use crate::report::runbook::{RunbookCheckReport, RunbookListReport, ShownPipeline};
     use crate::report::workflow::{
@@ -194,11 +208,56 @@ mod generated {
         files
             .into_iter()
             .chain(commands)
+            .chain(of_changes())
             .chain(of_daemon())
             .chain(of_pipelines())
             .chain(of_runbooks())
             .chain(of_workflows())
             .collect()
+    }
+
+    /// Returns what commands that change something say of it.
+    fn of_changes() -> [(&'static str, String); 10] {
+        [
+            of::<AddReport>("add", "What was added", "As `anyhook add --json` prints it."),
+            of::<EmitReport>(
+                "emit",
+                "What was told of an agent",
+                "As `anyhook emit --json` prints it.",
+            ),
+            of::<InstallReport>(
+                "install",
+                "What was installed into agents",
+                "As `anyhook install --json` prints it.",
+            ),
+            of::<NewReport>("new", "A hook that was made", "As `anyhook new --json` prints it."),
+            of::<PromoteReport>(
+                "promote",
+                "A hook that is in force",
+                "As `anyhook promote --json` prints it.",
+            ),
+            of::<ReloadReport>(
+                "reload",
+                "Guards that sessions use as they are now",
+                "As `anyhook reload --json` prints it.",
+            ),
+            of::<RemoveReport>(
+                "remove",
+                "What was removed",
+                "As `anyhook remove --json` prints it.",
+            ),
+            of::<TrustReport>("trust", "What was trusted", "As `anyhook trust --json` prints it."),
+            of::<UninstallReport>(
+                "uninstall",
+                "What was removed from agents",
+                "As `anyhook uninstall --json` prints it.",
+            ),
+            of::<UntrustReport>(
+                "untrust",
+                "What is no longer trusted",
+                "As `anyhook untrust --json` prints it.",
+            ),
+        ]
     }
 
     /// Returns what a runbook is, and what is said of it.
