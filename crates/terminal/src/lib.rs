@@ -1,6 +1,7 @@
-//! Text for terminals: what pieces of text mean ([`tone`]), where it is written ([`out`], [`page`]),
-//! columns that fit ([`table`]), text that fits ([`text`]), numbers and times ([`figures`],
-//! [`since`], [`zone`]), pictures in letters ([`chart`]), and how states look ([`states`]).
+//! Text for terminals: what pieces of text mean ([`tone`]), where it is written ([`out`], [`page`]) or
+//! shown a page at a time ([`pager`]), columns that fit ([`table`]), text that fits ([`text`]), numbers
+//! and times ([`figures`], [`since`], [`zone`]), pictures in letters ([`chart`]), and how states look
+//! ([`states`]).
 //!
 //! It knows neither commands nor screens: `anyhook` and `anyhook top` are made of it.
 
@@ -8,6 +9,7 @@ pub mod chart;
 pub mod figures;
 pub mod out;
 pub mod page;
+pub mod pager;
 pub mod since;
 pub mod states;
 pub mod table;
@@ -17,6 +19,7 @@ pub mod zone;
 
 pub use out::Out;
 pub use page::{Column, Page};
+pub use pager::Pager;
 pub use table::{Cell, columns, field};
 pub use text::{counted, first_line, printable, tidy};
 pub use tone::{Line, OwnedPiece, Piece, Tone};

@@ -1,9 +1,11 @@
-//! Where commands write: lines of toned pieces, tables and JSON, with colours only on a terminal.
+//! Where commands write: lines of toned pieces, tables and JSON, with colours only on a terminal, and
+//! there in a pager where that was asked for.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use anstream::AutoStream;
 
+use crate::pager::Pager;
 use crate::table::{Cell, columns, field};
 use crate::text::printable;
 use crate::tone::{Line, Piece, Tone};
@@ -11,6 +13,15 @@ use crate::tone::{Line, Piece, Tone};
 /// Where a command writes.
 pub struct Out {
     writer: Box<dyn Write>,
+    /// Whether a person reads it as it is written.
+    is_terminal: bool,
+    held: Option<Held>,
+}
+
+/// What is written until it is shown in a pager.
+struct Held {
+    pager: Pager,
+    text: Vec<u8>,
 }
 
 impl std::fmt::Debug for Out {
@@ -22,19 +33,43 @@ impl std::fmt::Debug for Out {
 impl Out {
     /// Writes to standard output; colours only on a terminal.
     pub fn stdout() -> Self {
-        Self { writer: Box::new(io::BufWriter::new(AutoStream::auto(io::stdout()))) }
+        let writer = Box::new(io::BufWriter::new(AutoStream::auto(io::stdout())));
+        Self { writer, is_terminal: io::stdout().is_terminal(), held: None }
     }
 
     /// Writes to standard error.
     pub fn stderr() -> Self {
-        Self { writer: Box::new(AutoStream::auto(io::stderr())) }
+        let writer = Box::new(AutoStream::auto(io::stderr()));
+        Self { writer, is_terminal: false, held: None }
+    }
+
+    /// Shows what is written from here to the next [`flush`](Self::flush) in a pager, if standard
+    /// output is a terminal.
+    ///
+    /// It is held until then: a person who reads slowly must not hold up what the command does.
+    pub fn page(&mut self, pager: Pager) {
+        if self.is_terminal && self.held.is_none() {
+            self.held = Some(Held { pager, text: Vec::new() });
+        }
+    }
+
+    /// Tells whether what is written is held for a pager.
+    pub fn is_held(&self) -> bool {
+        self.held.is_some()
+    }
+
+    fn sink(&mut self) -> &mut dyn Write {
+        match &mut self.held {
+            Some(held) => &mut held.text,
+            None => &mut *self.writer,
+        }
     }
 
     /// Writes pieces without ending the line.
     pub fn pieces(&mut self, pieces: &[Piece<'_>]) -> io::Result<()> {
         for (tone, text) in pieces {
             let style = tone.style();
-            write!(self.writer, "{style}{}{style:#}", printable(text))?;
+            write!(self.sink(), "{style}{}{style:#}", printable(text))?;
         }
         Ok(())
     }
@@ -42,14 +77,14 @@ impl Out {
     /// Writes a line of pieces.
     pub fn line(&mut self, pieces: &[Piece<'_>]) -> io::Result<()> {
         self.pieces(pieces)?;
-        writeln!(self.writer)
+        writeln!(self.sink())
     }
 
     /// Writes lines of pieces, indented.
     pub fn lines(&mut self, indent: &str, lines: &[Line]) -> io::Result<()> {
         for line in lines {
             if !line.is_empty() {
-                self.writer.write_all(indent.as_bytes())?;
+                self.sink().write_all(indent.as_bytes())?;
             }
             let pieces: Vec<Piece<'_>> =
                 line.iter().map(|(tone, text)| (*tone, text.as_str())).collect();
@@ -65,7 +100,7 @@ impl Out {
 
     /// Writes a plain line.
     pub fn text(&mut self, text: &str) -> io::Result<()> {
-        writeln!(self.writer, "{text}")
+        writeln!(self.sink(), "{text}")
     }
 
     /// Writes a named value, its name in a column that lines up.
@@ -75,13 +110,13 @@ impl Out {
 
     /// Writes an empty line.
     pub fn gap(&mut self) -> io::Result<()> {
-        writeln!(self.writer)
+        writeln!(self.sink())
     }
 
     /// Writes a value as JSON, indented for people.
     pub fn json(&mut self, value: &impl serde::Serialize) -> io::Result<()> {
         let text = serde_json::to_string_pretty(value)?;
-        writeln!(self.writer, "{text}")
+        writeln!(self.sink(), "{text}")
     }
 
     /// Writes rows in columns that line up.
@@ -89,8 +124,16 @@ impl Out {
         self.lines("", &columns(rows))
     }
 
-    /// Hands on what was written so far.
+    /// Hands on what was written so far. What was held for a pager is shown in it, and this returns
+    /// once the person has read it.
     pub fn flush(&mut self) -> io::Result<()> {
+        if let Some(Held { pager, text }) = self.held.take() {
+            self.writer.flush()?;
+            let colours = AutoStream::choice(&io::stdout());
+            if !text.is_empty() && !pager.show(&text, colours) {
+                self.writer.write_all(&text)?;
+            }
+        }
         self.writer.flush()
     }
 }
