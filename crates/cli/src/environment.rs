@@ -19,6 +19,7 @@ pub use anyhook_setup::shown;
 use crate::known_places::KnownPlaces;
 use crate::passwd;
 use crate::person;
+use crate::ui::Pager;
 
 /// Where the system keeps time zones.
 const ZONE_INFO: &str = "/usr/share/zoneinfo";
@@ -128,6 +129,22 @@ pub fn forces_colours() -> bool {
     let told = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
     let is_off = |value: &std::ffi::OsString| value == "0" || value == "false";
     told("FORCE_COLOR").is_some_and(|value| !is_off(&value)) && told("NO_COLOR").is_none()
+}
+
+/// Returns the pager for long output: `ANYHOOK_PAGER`, else `PAGER`, else `less`; none if the first of
+/// them that is set says so, or the terminal cannot do it.
+pub fn pager() -> Option<Pager> {
+    if env::var_os("TERM").is_none_or(|terminal| terminal == "dumb") {
+        return None;
+    }
+    let chosen = ["ANYHOOK_PAGER", "PAGER"].iter().find_map(|name| env::var(name).ok());
+    let Some(chosen) = chosen else { return Some(Pager::less()) };
+    let command = chosen.trim();
+    if command.is_empty() || command == "cat" {
+        return None;
+    }
+    let pager = Pager::chosen(command);
+    Some(if env::var_os("LESS").is_none() { pager.with_usual_options() } else { pager })
 }
 
 /// Returns how wide a line may be: by `COLUMNS`, else the terminal's width, else 100.

@@ -154,10 +154,9 @@ impl From<SetupError> for Trouble {
             SetupError::Trust(error) => return error.into(),
             SetupError::Settings(error) => return error.into(),
             SetupError::UnknownAgent(name) => {
-                let known = settings::ids();
-                return Self::usage(message).hint(match nearest(&name, known.split(", ")) {
+                return Self::usage(message).hint(match settings::nearest_agent(&name) {
                     Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("there are: {known}"),
+                    None => format!("there are: {}", settings::ids()),
                 });
             }
             SetupError::UnknownPack { name, known } => {

@@ -12,6 +12,7 @@ mod error;
 mod event_words;
 mod level;
 mod packs;
+mod paging;
 mod pattern;
 mod person;
 mod prefix;

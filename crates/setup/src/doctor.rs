@@ -90,6 +90,12 @@ pub fn look_at_state(environment: &Environment, ward: &mut Ward<'_>) {
             "without it verdicts stand, but nothing is journaled or remembered: look at its rights and the disk",
         ),
     }
+    for copy in settings::program_copies(environment).unwrap_or_default() {
+        if copy.replaces {
+            let target = shown(&copy.target, &environment.places);
+            ward.note(format!("{target} is another build than this program: anyhook install"));
+        }
+    }
     if let Some(error) = index::trouble(&environment.places) {
         ward.bad(
             format!("the index of hooks in `{}` cannot be written: {error}", state.display()),
@@ -312,7 +318,7 @@ pub fn look_at_agent(
             if !project {
                 ward.note(match settings::program(agent) {
                     Some(path) => format!(
-                        "is here ({}) and not wired in: anyhook install {id}",
+                        "is here ({}) and not installed: anyhook install {id}",
                         shown(&path, &environment.places)
                     ),
                     None => "is not on this machine".to_owned(),
@@ -321,10 +327,10 @@ pub fn look_at_agent(
             continue;
         }
         if found.missing.is_empty() {
-            ward.good(format!("is wired in, in {place}"));
+            ward.good(format!("is installed in {place}"));
         } else {
             ward.bad(
-                format!("is wired in, in {place}, but not at {}", found.missing.join(", ")),
+                format!("is installed in {place}, but not at {}", found.missing.join(", ")),
                 &format!("anyhook install {id}"),
             );
         }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhook_engine::discover::{Installed, Reading};
 use anyhook_engine::failure_streak::{self, FailureStreak};
-use anyhook_engine::hook::Hook;
+use anyhook_engine::hook::{Hook, Trust};
 use anyhook_engine::places::{HOOKS, PROJECT_LEVEL, find_root};
 use anyhook_engine::script_check;
 use anyhook_engine::{Level, Problem, Severity};
@@ -15,7 +15,17 @@ use crate::error::SetupError;
 /// Returns all hooks that are installed for work in the current folder.
 pub fn installed(environment: &Environment) -> Installed {
     let root = find_root(&environment.work_dir, environment.places.home.as_deref());
-    Installed::find(&environment.places, root.as_deref(), &environment.work_dir, Reading::All)
+    let mut installed =
+        Installed::find(&environment.places, root.as_deref(), &environment.work_dir, Reading::All);
+    for standing in &mut installed.hooks {
+        let hook = &mut standing.hook;
+        // What is wrong with the copy that was trusted is put right by trusting it again, not by what
+        // the copy's findings say.
+        if matches!(hook.trust, Trust::Changed(_)) && hook.fault().is_some() {
+            hook.problems = as_written(hook).problems;
+        }
+    }
+    installed
 }
 
 /// Returns what keeps a hook from doing its work that neither its definition nor an event shows: a

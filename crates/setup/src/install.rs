@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhook_engine::run::environment::{path_file, record_path};
 use anyhook_hook::environment::Environment;
-use anyhook_hosts::wiring::{Call, Edits, Scope, Texts};
+use anyhook_hosts::wiring::{Call, Edits, Inspection, Scope, Texts};
 use anyhook_hosts::{AGENTS, HostSpec};
 
 use crate::error::SetupError;
@@ -75,6 +75,54 @@ impl Plan {
         Ok(Self { agent, texts, edits })
     }
 
+    /// Returns the settings files as they become.
+    pub fn texts_after(&self) -> Texts {
+        let mut texts = self.texts.clone();
+        for (path, after) in &self.edits {
+            match after {
+                Some(text) => drop(texts.insert(path.clone(), text.clone())),
+                None => drop(texts.remove(path)),
+            }
+        }
+        texts
+    }
+
+    /// Looks at the settings as they become.
+    pub fn outcome(&self, scope: &Scope) -> Result<Inspection, SetupError> {
+        Ok(self.agent.settings.inspect(scope, &self.texts_after())?)
+    }
+
+    /// Returns what becomes of each file that changes.
+    pub fn changes(&self) -> impl Iterator<Item = (&PathBuf, FileChange)> {
+        self.edits.iter().map(|(path, after)| {
+            let change = match (self.texts.get(path), after) {
+                (_, None) => FileChange::Removed,
+                (None, Some(_)) => FileChange::Created,
+                (Some(_), Some(_)) => FileChange::Changed,
+            };
+            (path, change)
+        })
+    }
+
+    /// Compares settings files with how they were before the installation: those that this plan
+    /// changes, and those that the record knows. `now` is how they are.
+    pub fn restored(&self, now: &Texts, record: Option<&Installation>) -> Vec<(PathBuf, Restored)> {
+        let known = record.into_iter().flat_map(|record| record.files.keys().map(PathBuf::from));
+        let mut paths: Vec<PathBuf> = self.edits.keys().cloned().chain(known).collect();
+        paths.sort();
+        paths.dedup();
+        let restored = |path: PathBuf| {
+            let known = record.and_then(|record| record.files.get(path.to_string_lossy().as_ref()));
+            let how = match known {
+                None => Restored::Unknown,
+                Some(change) if change.before.as_ref() == now.get(&path) => Restored::Exactly,
+                Some(_) => Restored::Edited,
+            };
+            (path, how)
+        };
+        paths.into_iter().map(restored).collect()
+    }
+
     /// Writes the settings, and keeps a record of what was there before.
     pub fn install(&self, scope: &Scope, environment: &Environment) -> Result<(), SetupError> {
         let Self { agent, texts, edits } = self;
@@ -103,26 +151,54 @@ impl Plan {
     }
 }
 
+/// What becomes of a settings file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileChange {
+    /// It was not there.
+    Created,
+    /// It has another text.
+    Changed,
+    /// It goes.
+    Removed,
+}
+
+impl FileChange {
+    /// Returns the word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Changed => "changed",
+            Self::Removed => "removed",
+        }
+    }
+}
+
+/// How a settings file is after an `uninstall`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restored {
+    /// As it was before the installation, to the byte.
+    Exactly,
+    /// Somebody has edited it since; only what is ours is gone.
+    Edited,
+    /// Without what is ours; there is no record of how it was.
+    Unknown,
+}
+
+impl Restored {
+    /// Returns the word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Exactly => "exactly",
+            Self::Edited => "edited",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
 /// Records where programs are found now, by which guards find theirs: not by the agent's `PATH`.
 pub fn record_program_path(environment: &Environment) -> Result<(), SetupError> {
     let Some(state) = &environment.places.state else { return Ok(()) };
     let path = std::env::var_os("PATH").unwrap_or_default();
     record_path(state, &path)
         .map_err(|cause| SetupError::PathNotRecorded { path: path_file(state), cause })
-}
-
-/// Compares settings files with what they were before an installation. Returns each with whether it
-/// is the same.
-pub fn compare_with_record(
-    agent: &HostSpec,
-    scope: &Scope,
-    record: &Installation,
-) -> Result<Vec<(PathBuf, bool)>, SetupError> {
-    let now = settings::read(agent, scope)?;
-    let compared = record.files.iter().map(|(name, change)| {
-        let path = PathBuf::from(name);
-        let is_same = now.get(&path) == change.before.as_ref();
-        (path, is_same)
-    });
-    Ok(compared.collect())
 }

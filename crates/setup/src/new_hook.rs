@@ -21,16 +21,22 @@ pub const SCRIPT: &str = "scripts/run";
 pub struct NewHook {
     /// Its name.
     name: String,
-    /// The event it runs at.
-    kind: EventKind,
-    /// The event as its author spells it.
-    trigger: String,
+    /// The events it runs at, each once.
+    triggers: Vec<TriggerEvent>,
     /// A regular expression for the tool's name.
     tool: Option<String>,
     /// A regular expression searched in the tool's input.
     pattern: Option<String>,
     /// The script's language.
     language: Language,
+}
+
+/// An event that a hook runs at.
+#[derive(Debug)]
+struct TriggerEvent {
+    kind: EventKind,
+    /// Its name, as its author spells it.
+    name: String,
 }
 
 /// A script's language.
@@ -52,7 +58,7 @@ pub enum NewHookError {
     /// No hook may have this name, and why.
     Name(&'static str),
     /// No event is called so.
-    UnknownTrigger,
+    UnknownTrigger(String),
     /// A tool or a pattern was named for an event that is about no tool.
     NoToolEvent(EventKind),
     /// Its definition would not pass a check.
@@ -60,10 +66,10 @@ pub enum NewHookError {
 }
 
 impl NewHook {
-    /// Describes a hook; `trigger` is an event in either spelling.
+    /// Describes a hook; `triggers` are events in either spelling.
     pub fn new(
         name: &str,
-        trigger: &str,
+        triggers: &[String],
         tool: Option<&str>,
         pattern: Option<&str>,
         language: Language,
@@ -71,16 +77,10 @@ impl NewHook {
         if let Some(fault) = name_fault(name) {
             return Err(NewHookError::Name(fault));
         }
-        let Some((kind, spelling)) = EventKind::in_any_spelling(trigger) else {
-            return Err(NewHookError::UnknownTrigger);
-        };
-        if (tool.is_some() || pattern.is_some()) && !kind.has_matcher() {
-            return Err(NewHookError::NoToolEvent(kind));
-        }
+        let triggers = read_triggers(triggers, tool.is_some() || pattern.is_some())?;
         let hook = Self {
             name: name.to_owned(),
-            trigger: kind.name(spelling).to_owned(),
-            kind,
+            triggers,
             tool: tool.map(str::to_owned),
             pattern: pattern.map(str::to_owned),
             language,
@@ -92,22 +92,46 @@ impl NewHook {
         }
     }
 
-    /// Writes it into its folder.
-    pub fn write(&self, folder: &Path) -> Result<(), SetupError> {
+    /// Writes it into its folder. Returns the files, by their paths there.
+    pub fn write(&self, folder: &Path) -> Result<Vec<String>, SetupError> {
         let hook_file = hook_file(self);
-        write(&folder.join("HOOK.md"), &hook_file, 0o644)?;
-        write(&folder.join(SCRIPT), &script(self), 0o755)?;
         let matcher = definition::read(hook_file.as_bytes(), &self.name).matcher;
+        let mut files = vec![
+            ("HOOK.md".to_owned(), hook_file, 0o644),
+            (SCRIPT.to_owned(), script(self), 0o755),
+        ];
         for (name, case) in cases(self, &matcher) {
-            write(&folder.join(format!("tests/{name}.json")), &format!("{case:#}\n"), 0o644)?;
+            files.push((format!("tests/{name}.json"), format!("{case:#}\n"), 0o644));
         }
-        Ok(())
+        for (name, content, mode) in &files {
+            write(&folder.join(name), content, *mode)?;
+        }
+        Ok(files.into_iter().map(|(name, _, _)| name).collect())
     }
 
     /// Tells whether the script blocks whenever it runs: its matcher has found what to block.
     fn blocks(&self) -> bool {
-        self.kind.takes_input_change() && self.pattern.is_some()
+        self.triggers.iter().all(|trigger| trigger.kind.takes_input_change())
+            && self.pattern.is_some()
     }
+}
+
+/// Reads the events that a hook is to run at, each once.
+fn read_triggers(words: &[String], has_matcher: bool) -> Result<Vec<TriggerEvent>, NewHookError> {
+    let mut triggers: Vec<TriggerEvent> = Vec::new();
+    for word in words.iter().map(|word| word.trim()) {
+        let Some((kind, spelling)) = EventKind::in_any_spelling(word) else {
+            return Err(NewHookError::UnknownTrigger(word.to_owned()));
+        };
+        if has_matcher && !kind.has_matcher() {
+            return Err(NewHookError::NoToolEvent(kind));
+        }
+        if triggers.iter().all(|known| known.kind != kind) {
+            let name = kind.name(spelling).to_owned();
+            triggers.push(TriggerEvent { kind, name });
+        }
+    }
+    Ok(triggers)
 }
 
 fn write(path: &Path, content: &str, mode: u32) -> Result<(), SetupError> {
@@ -124,11 +148,15 @@ fn quoted(text: &str) -> String {
 
 fn hook_file(hook: &NewHook) -> String {
     let name = &hook.name;
+    let names: Vec<&str> = hook.triggers.iter().map(|trigger| trigger.name.as_str()).collect();
+    let trigger = match names.as_slice() {
+        [one] => (*one).to_owned(),
+        several => format!("[{}]", several.join(", ")),
+    };
     // It decides nothing until its author has written it and says so.
     let mut matter = format!(
-        "---\nname: {name}\ndescription: {}\ntrigger: {}\nmode: shadow\n",
-        placeholder_description(name),
-        hook.trigger
+        "---\nname: {name}\ndescription: {}\ntrigger: {trigger}\nmode: shadow\n",
+        placeholder_description(name)
     );
     if hook.tool.is_some() || hook.pattern.is_some() {
         matter.push_str("matcher:\n");
@@ -138,11 +166,15 @@ fn hook_file(hook: &NewHook) -> String {
             }
         }
     }
-    let meaning = match hook.kind {
-        EventKind::BeforeStop => "the agent goes on working, with the reason as feedback",
-        EventKind::BeforeTool => "the tool does not run, and the model is told the reason",
-        EventKind::BeforeAgent => "the prompt is rejected",
-        EventKind::PermissionRequest => "the permission is denied",
+    let meaning = match hook.triggers.as_slice() {
+        [TriggerEvent { kind: EventKind::BeforeStop, .. }] => {
+            "the agent goes on working, with the reason as feedback"
+        }
+        [TriggerEvent { kind: EventKind::BeforeTool, .. }] => {
+            "the tool does not run, and the model is told the reason"
+        }
+        [TriggerEvent { kind: EventKind::BeforeAgent, .. }] => "the prompt is rejected",
+        [TriggerEvent { kind: EventKind::PermissionRequest, .. }] => "the permission is denied",
         _ => "the reason is reported, and acted on where the agent can",
     };
     matter.push_str(&format!(
@@ -196,11 +228,15 @@ fn script(hook: &NewHook) -> String {
     }
 }
 
-/// Makes the cases: an everyday event, and one that the script blocks.
+/// Makes the cases, of the first event that the hook runs at: an everyday one, and one that the script
+/// blocks.
 fn cases(hook: &NewHook, matcher: &Matcher) -> Vec<(&'static str, Value)> {
+    let Some(TriggerEvent { kind, name: trigger }) = hook.triggers.first() else {
+        return Vec::new();
+    };
     let event = |command: &str| {
-        let mut event = json!({"event_type": hook.trigger});
-        if hook.kind.has_matcher() {
+        let mut event = json!({"event_type": trigger});
+        if kind.has_matcher() {
             event["tool_name"] = "Shell".into();
             event["tool_input"] = json!({"command": command});
         } else {

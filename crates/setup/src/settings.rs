@@ -17,6 +17,8 @@ use anyhook_hosts::wiring::{
     Call, Edits, Folders, Inspection, Obstacle, PROGRAM, SMALL_PROGRAM, Scope, Texts,
 };
 use anyhook_hosts::{AGENTS, HostSpec, folder_variables};
+use anyhook_model::host;
+use anyhook_model::nearest::nearest;
 use anyhook_model::{Host, OpenFormat, StateDir};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
@@ -45,9 +47,16 @@ pub fn host_ids() -> String {
     format!("{}, {}", OpenFormat.id(), ids())
 }
 
-/// Finds an agent by name.
+/// Finds an agent by its id, or any other name people have for it, such as that of its program.
 pub fn find(name: &str) -> Result<&'static HostSpec, SetupError> {
-    anyhook_hosts::find(name).ok_or_else(|| SetupError::UnknownAgent(name.to_owned()))
+    let known = host::host_ids(name).into_iter().find_map(anyhook_hosts::find);
+    known.ok_or_else(|| SetupError::UnknownAgent(name.to_owned()))
+}
+
+/// Returns the agent's id or program that somebody may have meant who misspelt it.
+pub fn nearest_agent(name: &str) -> Option<&'static str> {
+    let names = AGENTS.into_iter().flat_map(|agent| [agent.id(), agent.program]);
+    nearest(&name.to_ascii_lowercase(), names)
 }
 
 /// Returns where an agent's program is, if it is on the `PATH`.
@@ -346,49 +355,68 @@ pub fn call(environment: &Environment) -> Result<Call, SetupError> {
     Ok(Call { binary, small, folders })
 }
 
-/// Copies the running program, and the small one beside it, to a place that stays.
-pub fn put_where_they_stay(environment: &Environment) -> Result<(), SetupError> {
+/// A program that is to be copied to where agents call it, because another build of it is there, or
+/// none.
+#[derive(Debug)]
+pub struct ProgramCopy {
+    /// Where it goes.
+    pub target: PathBuf,
+    /// Whether another build is there.
+    pub replaces: bool,
+    content: Vec<u8>,
+}
+
+impl ProgramCopy {
+    /// Returns the copy that is to be made; none if it is there already.
+    fn new(source: &Path, target: PathBuf) -> Result<Option<Self>, SetupError> {
+        let replaces = target.exists();
+        if replaces && fs::canonicalize(source).ok() == fs::canonicalize(&target).ok() {
+            return Ok(None);
+        }
+        let content = fs::read(source).map_err(SetupError::unusable(source))?;
+        if fs::read(&target).is_ok_and(|there| there == content) {
+            return Ok(None);
+        }
+        Ok(Some(Self { target, replaces, content }))
+    }
+
+    /// Returns how long the program is.
+    pub fn length(&self) -> u64 {
+        self.content.len() as u64
+    }
+
+    /// Makes the copy.
+    pub fn make(&self) -> Result<(), SetupError> {
+        let target = &self.target;
+        let refused = |error: io::Error| cannot_write(target, error);
+        let parent = target.parent().unwrap_or(target);
+        fs::create_dir_all(parent).map_err(refused)?;
+        let permissions = fs::Permissions::from_mode(0o755);
+        AtomicFile::new(target).permissions(permissions).replace(&self.content).map_err(refused)
+    }
+}
+
+/// Returns the copies of the running program, and of the small one beside it, that are to be made so
+/// that agents call this build.
+pub fn program_copies(environment: &Environment) -> Result<Vec<ProgramCopy>, SetupError> {
     let target = stable_path(environment)?;
     let Some(source) = &environment.places.binary else {
         return Err(SetupError::NoProgram);
     };
-    copy_program(source, &target)?;
     let small_target = target.with_file_name(SMALL_PROGRAM);
-    match small_program(environment) {
-        Some(small) => copy_program(&small, &small_target),
-        // Agents may still call the one of an earlier version: they get this one, which understands
-        // the same call.
-        None if small_target.exists() => copy_program(source, &small_target),
-        None => Ok(()),
-    }
+    // Without a small one, agents may still call that of an earlier version: they get this program,
+    // which understands the same call.
+    let small = small_program(environment)
+        .or_else(|| small_target.exists().then(|| source.clone()))
+        .map(|small| ProgramCopy::new(&small, small_target))
+        .transpose()?
+        .flatten();
+    Ok(ProgramCopy::new(source, target)?.into_iter().chain(small).collect())
 }
 
-/// Tells whether copying the programs to where they stay would change one that is there.
-pub fn differs_where_they_stay(environment: &Environment) -> Result<bool, SetupError> {
-    let target = stable_path(environment)?;
-    let Some(source) = &environment.places.binary else { return Ok(true) };
-    let small = small_program(environment).unwrap_or_else(|| source.clone());
-    let differs = |source: &Path, target: &Path| {
-        target.exists()
-            && fs::canonicalize(source).ok() != fs::canonicalize(target).ok()
-            && fs::read(source).ok() != fs::read(target).ok()
-    };
-    Ok(differs(source, &target) || differs(&small, &target.with_file_name(SMALL_PROGRAM)))
-}
-
-fn copy_program(source: &Path, target: &Path) -> Result<(), SetupError> {
-    if fs::canonicalize(source).ok() == fs::canonicalize(target).ok() && target.exists() {
-        return Ok(());
-    }
-    let bytes = fs::read(source).map_err(SetupError::unusable(source))?;
-    if fs::read(target).is_ok_and(|there| there == bytes) {
-        return Ok(());
-    }
-    let refused = |error: io::Error| cannot_write(target, error);
-    let parent = target.parent().unwrap_or(target);
-    fs::create_dir_all(parent).map_err(refused)?;
-    let permissions = fs::Permissions::from_mode(0o755);
-    AtomicFile::new(target).permissions(permissions).replace(&bytes).map_err(refused)
+/// Copies the running program, and the small one beside it, to a place that stays.
+pub fn put_where_they_stay(environment: &Environment) -> Result<(), SetupError> {
+    program_copies(environment)?.iter().try_for_each(ProgramCopy::make)
 }
 
 /// Returns where the program is copied to: `~/.local/share/anyhook/bin/anyhook`.

@@ -68,6 +68,24 @@ impl Candidate {
             Self::Runbook(runbook) => runbook.name(environment),
         }
     }
+
+    /// Returns what it is, in a word for programs, and where.
+    pub fn place(&self) -> (&'static str, &Path) {
+        match self {
+            Self::Hook(hook) => ("hook", &hook.folder),
+            Self::Servers(file) => ("mcp", &file.path),
+            Self::Runbook(runbook) => ("runbook", &runbook.path),
+        }
+    }
+
+    /// Returns what would be trusted, for those who want nothing shown.
+    pub fn into_shown(self, store: &TrustStore) -> Result<Shown, TrustError> {
+        Ok(match self {
+            Self::Hook(hook) => Shown::Hook(store.stage(&hook.folder)?),
+            Self::Servers(file) => Shown::Servers(file),
+            Self::Runbook(runbook) => Shown::Runbook(runbook),
+        })
+    }
 }
 
 impl Shown {

@@ -2,12 +2,15 @@
 
 mod pack;
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
+use anyhook_engine::definition::name_fault;
 use anyhook_engine::hook::Hook;
 use anyhook_engine::trust::copy_folder;
 use anyhook_engine::{Level, Severity};
-use anyhook_model::exit_code;
+use anyhook_model::report::changes::{AddReport, PlacedHook};
+use anyhook_model::{StateDir, exit_code};
 use clap::Args;
 
 use super::Ended;
@@ -32,6 +35,9 @@ pub struct AddArgs {
     /// Agents that get the pack's commands, each with an `--agent`; without, all that are here
     #[arg(long, value_name = "NAME")]
     agent: Vec<String>,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub fn run(arguments: &AddArgs, environment: &Environment, out: &mut Out) -> Ended {
@@ -57,7 +63,7 @@ pub fn run(arguments: &AddArgs, environment: &Environment, out: &mut Out) -> End
         .hint(format!("anyhook check {}", arguments.path.display())));
     }
     let hooks_folder = arguments.level.hooks_folder(environment)?;
-    let target = hooks_folder.join(source.file_name().unwrap_or_default());
+    let target = hooks_folder.join(folder_name(&source, &hook, environment));
     if target.symlink_metadata().is_ok() {
         return Err(Trouble::problem(format!("`{}` is already there", target.display()))
             .hint(format!("`anyhook remove {}` takes it away", hook.name())));
@@ -75,6 +81,20 @@ pub fn run(arguments: &AddArgs, environment: &Environment, out: &mut Out) -> End
         put_in_shadow(&copy, hook.name())?;
     }
     std::fs::rename(&copy, &target).map_err(|error| Trouble::at(&target, error))?;
+    if let Some(agent) = &agent {
+        journal("add", &Outcome::InShadow(agent), environment);
+    }
+    if arguments.json {
+        let folder = target.to_string_lossy().into_owned();
+        out.json(&AddReport {
+            pack: None,
+            hooks: vec![PlacedHook { name: hook.name().to_owned(), folder }],
+            commands: Vec::new(),
+            shadow: agent.is_some(),
+            needs_trust: arguments.level.project,
+        })?;
+        return Ok(exit_code::OK);
+    }
     out.line(&[
         (Tone::Good, "added "),
         (Tone::Strong, hook.name()),
@@ -82,12 +102,12 @@ pub fn run(arguments: &AddArgs, environment: &Environment, out: &mut Out) -> End
         (Tone::Plain, &shown(&target, &environment.places)),
     ])?;
     if let Some(agent) = &agent {
-        journal("add", &Outcome::InShadow(agent), environment);
         out.line(&[(Tone::Warn, "it decides nothing yet: "), (Tone::Plain, &watched(agent))])?;
         let hint = format!("a person lets it count: anyhook promote {}", hook.name());
         out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, &hint)])?;
     }
-    let findings = hook.problems.iter().filter(|problem| problem.severity > Severity::Note).count();
+    let problems = Hook::load(&target, Level::User).problems;
+    let findings = problems.iter().filter(|problem| problem.severity > Severity::Note).count();
     if findings > 0 {
         out.line(&[
             (Tone::Warn, &format!("it has {}: ", counted(findings, "finding"))),
@@ -101,4 +121,15 @@ pub fn run(arguments: &AddArgs, environment: &Environment, out: &mut Out) -> End
         ])?;
     }
     Ok(exit_code::OK)
+}
+
+/// Returns the name of the folder that a hook gets: that of its own folder, but for one that `remove`
+/// kept, whose folder has the time in its name.
+fn folder_name(source: &Path, hook: &Hook, environment: &Environment) -> OsString {
+    let removed = environment.places.state.as_deref().map(|state| StateDir::new(state).removed());
+    let removed = removed.and_then(|folder| std::fs::canonicalize(folder).ok());
+    let is_kept = removed.is_some_and(|removed| source.starts_with(removed))
+        && name_fault(hook.name()).is_none();
+    let usual = source.file_name().unwrap_or_default();
+    if is_kept { hook.name().into() } else { usual.to_owned() }
 }

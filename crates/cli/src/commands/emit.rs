@@ -4,6 +4,7 @@ use anyhook_engine::{Engine, new_id, now};
 use anyhook_hosts::bus_event::{self, AGENT_LIMIT, MESSAGE_LIMIT};
 use anyhook_model::bus::{AgentPrompt, AgentReport, AgentSignal, SignalKind};
 use anyhook_model::daemon::StartedBy;
+use anyhook_model::report::changes::EmitReport;
 use anyhook_model::{BusEvent, PromptType, exit_code};
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -11,6 +12,7 @@ use super::Ended;
 use crate::daemon;
 use crate::environment::Environment;
 use crate::error::Trouble;
+use crate::ui::Out;
 
 /// Tell the daemon about an agent, from a hook or from the agent itself
 ///
@@ -23,6 +25,9 @@ use crate::error::Trouble;
 pub struct EmitArgs {
     #[command(subcommand)]
     command: EmitCommand,
+    /// Print what was written as JSON
+    #[arg(long, global = true)]
+    json: bool,
 }
 
 #[derive(Subcommand)]
@@ -82,7 +87,8 @@ enum Signal {
     Continue,
 }
 
-pub fn run(arguments: EmitArgs, environment: &Environment) -> Ended {
+pub fn run(arguments: EmitArgs, environment: &Environment, out: &mut Out) -> Ended {
+    let json = arguments.json;
     let event = match arguments.command {
         EmitCommand::Idle(agent) => BusEvent::AgentIdle(agent.report(environment)?),
         EmitCommand::Prompt { agent, prompt_type } => BusEvent::AgentPrompt(AgentPrompt {
@@ -106,13 +112,19 @@ pub fn run(arguments: EmitArgs, environment: &Environment) -> Ended {
             .hint("write the rest to a file and name it"));
     }
     let journal = environment.journal().ok_or_else(Trouble::no_journal)?;
-    let mut record = bus_event::record(new_id(), now(), &event);
+    let id = new_id();
+    let mut record = bus_event::record(id.clone(), now(), &event);
     record.work_dir = environment.work_dir.to_string_lossy().into_owned();
     Engine::new(environment.places.clone())
         .journal(vec![record])
         .map_err(|error| Trouble::at(journal.folder(), error))?;
     // It is told of what was journaled by reading it, so it has to be there.
     daemon::revive(&environment.places, StartedBy::Hook);
+    if json {
+        let agent = event.report().map(|report| report.agent.clone()).unwrap_or_default();
+        let kind = event.type_name().to_owned();
+        out.json(&EmitReport { record: id.to_string(), kind, agent })?;
+    }
     Ok(exit_code::OK)
 }
 

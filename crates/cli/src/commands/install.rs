@@ -1,9 +1,16 @@
-//! `anyhook install`: wire into agents, after showing what changes.
+//! `anyhook install`: have agents call anyhook.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use anyhook_hosts::HostSpec;
-use anyhook_hosts::wiring::{Edits, Scope, Texts};
-use anyhook_model::exit_code;
-use anyhook_setup::install::{Plan, chosen, record_program_path};
+use anyhook_hosts::facts::Capability;
+use anyhook_hosts::wiring::{Obstacle, Scope};
+use anyhook_model::report::HostObstacle;
+use anyhook_model::report::changes::{ChangedFile, CopiedProgram, InstallReport, InstalledAgent};
+use anyhook_model::{EventKind, exit_code};
+use anyhook_setup::install::{FileChange, Plan, chosen, record_program_path};
+use anyhook_setup::settings::ProgramCopy;
 use clap::Args;
 use similar::{ChangeTag, TextDiff};
 
@@ -11,14 +18,20 @@ use super::Ended;
 use crate::agents;
 use crate::environment::{Environment, shown};
 use crate::error::Trouble;
+use crate::paging::PagerArgs;
 use crate::person::by_a_person;
-use crate::ui::{Out, Tone};
+use crate::ui::{Out, Tone, counted, first_line};
 
-/// Wire anyhook into agents: shows the diff, keeps what is there
+/// So many hooks of the person are named that are kept, each cut to this width.
+const KEPT_SHOWN: usize = 3;
+const KEPT_WIDTH: usize = 60;
+
+/// Install anyhook into agents: their settings keep everything that is there
 #[derive(Args)]
 #[command(after_help = "Example: anyhook install --dry-run\n         anyhook install claude-code")]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command")]
 pub struct InstallArgs {
-    #[arg(help = format!("Agents: {}; without, all that are here", agents::ids()))]
+    #[arg(help = format!("Agents: {}, or their programs; without, all that are here", agents::ids()))]
     hosts: Vec<String>,
     /// Into the user's settings; this is the default
     #[arg(long, conflicts_with = "project")]
@@ -26,9 +39,17 @@ pub struct InstallArgs {
     /// Into the project's settings
     #[arg(long)]
     project: bool,
-    /// Only show what would change
+    /// Only say what would be done
     #[arg(long)]
     dry_run: bool,
+    /// Also show every line that changes
+    #[arg(long)]
+    diff: bool,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    pager: PagerArgs,
 }
 
 pub fn run(arguments: &InstallArgs, environment: &Environment, out: &mut Out) -> Ended {
@@ -44,137 +65,312 @@ pub fn run(arguments: &InstallArgs, environment: &Environment, out: &mut Out) ->
     for agent in chosen {
         plans.push(Plan::wire(agent, &scope, &call)?);
     }
-    let changes = plans.iter().any(|plan| !plan.edits.is_empty())
-        || agents::differs_where_they_stay(environment)?;
+    let copies = agents::program_copies(environment)?;
+    let changes =
+        plans.iter().any(|plan| !plan.edits.is_empty()) || copies.iter().any(|copy| copy.replaces);
     if changes && !arguments.dry_run {
         return by_a_person("install", environment, || {
-            carry_out(arguments, plans, &scope, environment, out)
+            carry_out(arguments, &plans, &copies, &scope, environment, out)
         });
     }
-    carry_out(arguments, plans, &scope, environment, out)
+    carry_out(arguments, &plans, &copies, &scope, environment, out)
 }
 
 fn carry_out(
     arguments: &InstallArgs,
-    plans: Vec<Plan>,
+    plans: &[Plan],
+    copies: &[ProgramCopy],
     scope: &Scope,
     environment: &Environment,
     out: &mut Out,
 ) -> Ended {
+    let mut installed = Ok(plans.len());
     if !arguments.dry_run {
-        agents::put_where_they_stay(environment)?;
+        copies.iter().try_for_each(ProgramCopy::make)?;
         record_program_path(environment)?;
+        let failed = plans.iter().enumerate().find_map(|(index, plan)| {
+            plan.install(scope, environment).err().map(|error| (index, error))
+        });
+        installed = failed.map_or(installed, Err);
     }
-    // Somebody who stops reading must not stop the installation half-way.
-    let mut told = Ok(());
-    for plan in plans {
-        if !arguments.dry_run {
-            plan.install(scope, environment)?;
-        }
-        told = told.and_then(|()| tell(&plan, arguments.dry_run, environment, out));
+    // Everything is written by now: somebody who stops reading does not stop the installation. Of
+    // agents before one that failed the person is told, too.
+    let (number, failed) = match installed {
+        Ok(all) => (all, None),
+        Err((index, error)) => (index, Some(error)),
+    };
+    let told = if number > 0 {
+        tell_all(arguments, &plans[..number], copies, scope, environment, out)
+    } else {
+        Ok(())
+    };
+    match failed {
+        Some(error) => Err(error.into()),
+        None => told.map(|()| exit_code::OK),
     }
-    told?;
-    if arguments.dry_run {
-        out.line(&[(Tone::Dim, "nothing was changed")])?;
-    }
-    Ok(exit_code::OK)
 }
 
+fn tell_all(
+    arguments: &InstallArgs,
+    plans: &[Plan],
+    copies: &[ProgramCopy],
+    scope: &Scope,
+    environment: &Environment,
+    out: &mut Out,
+) -> Result<(), Trouble> {
+    let agents: Result<Vec<InstalledAgent>, Trouble> =
+        plans.iter().map(|plan| report(plan, scope, arguments.diff, environment)).collect();
+    let report = InstallReport {
+        dry_run: arguments.dry_run,
+        agents: agents?,
+        programs: copies.iter().map(copied).collect(),
+    };
+    if arguments.json {
+        return Ok(out.json(&report)?);
+    }
+    if arguments.diff {
+        arguments.pager.start(out);
+    }
+    for (agent, plan) in report.agents.iter().zip(plans) {
+        tell(agent, plan, arguments, environment, out)?;
+    }
+    tell_programs(&report, environment, out)?;
+    if report.dry_run {
+        let more = if arguments.diff { "" } else { "; --diff shows every line" };
+        out.line(&[(Tone::Dim, &format!("nothing was changed{more}"))])?;
+    } else {
+        tell_next_step(&report, plans, out)?;
+    }
+    Ok(())
+}
+
+/// Says in a few lines what was done for one agent, and what it cannot do.
 fn tell(
+    agent: &InstalledAgent,
     plan: &Plan,
-    dry_run: bool,
+    arguments: &InstallArgs,
     environment: &Environment,
     out: &mut Out,
 ) -> std::io::Result<()> {
-    let Plan { agent, texts, edits } = plan;
+    let dry_run = arguments.dry_run;
+    let done = match (agent.files.is_empty(), dry_run) {
+        (true, _) => "is installed already",
+        (false, true) => "would be installed",
+        (false, false) => "installed",
+    };
+    let events = match agent.events.len() {
+        0 => String::new(),
+        _ if agent.files.is_empty() => String::new(),
+        number => format!(" for {}", counted(number, "event")),
+    };
     out.line(&[
-        (Tone::Strong, agent.title),
-        (Tone::Dim, "  tried with "),
-        (Tone::Dim, agent.tried_version),
+        (Tone::Strong, &agent.title),
+        (Tone::Good, &format!("  {done}{events}")),
+        (Tone::Dim, &format!(" (tested with {})", agent.tried_version)),
     ])?;
-    show_diff(texts, edits, environment, out)?;
-    if edits.is_empty() {
-        out.line(&[(Tone::Good, "  is wired in already")])?;
-    } else if !dry_run {
-        out.line(&[(Tone::Good, "  wired in")])?;
+    for (file, (path, _)) in agent.files.iter().zip(plan.changes()) {
+        let word = in_mood(&file.change, dry_run);
+        let place = shown(path, &environment.places);
+        out.line(&[(Tone::Plain, &format!("  {word} ")), (Tone::Hint, &place)])?;
+        if arguments.diff {
+            show_diff(plan, path, out)?;
+        }
     }
-    for obstacle in agents::obstacles(agent, environment) {
+    if !agent.kept.is_empty() {
+        let named: Vec<String> =
+            agent.kept.iter().take(KEPT_SHOWN).map(|hook| first_line(hook, KEPT_WIDTH)).collect();
+        let more = match agent.kept.len().saturating_sub(KEPT_SHOWN) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let count = counted(agent.kept.len(), "hook");
+        let words = format!("  kept {count} of yours: {}{more}", named.join(", "));
+        out.line(&[(Tone::Plain, &words)])?;
+    }
+    for obstacle in &agent.obstacles {
         out.line(&[(Tone::Bad, "  does not call us: "), (Tone::Plain, &obstacle.what)])?;
         out.line(&[(Tone::Hint, "  hint: "), (Tone::Plain, &obstacle.way_out)])?;
     }
-    show_limits(agent, out)
+    tell_limits(agent, out)
 }
 
-/// Shows what edits change.
-pub fn show_diff(
-    texts: &Texts,
-    edits: &Edits,
-    environment: &Environment,
-    out: &mut Out,
-) -> std::io::Result<()> {
-    for (path, after) in edits {
-        let before = texts.get(path).map_or("", String::as_str);
-        let after = after.as_deref().unwrap_or("");
-        out.line(&[(Tone::Dim, "  "), (Tone::Hint, &shown(path, &environment.places))])?;
-        for hunk in
-            TextDiff::from_lines(before, after).unified_diff().context_radius(2).iter_hunks()
-        {
-            for change in hunk.iter_changes() {
-                let (tone, sign) = match change.tag() {
-                    ChangeTag::Delete => (Tone::Bad, "-"),
-                    ChangeTag::Insert => (Tone::Good, "+"),
-                    ChangeTag::Equal => (Tone::Dim, " "),
-                };
-                out.line(&[(
-                    tone,
-                    &format!("  {sign} {}", change.value().trim_end_matches(['\n', '\r'])),
-                )])?;
-            }
+/// Returns the word for what was done to a file, or would be.
+pub fn in_mood(change: &str, dry_run: bool) -> String {
+    if !dry_run {
+        return change.to_owned();
+    }
+    // `created`, `changed` and `removed` are regular.
+    format!("would {}", change.strip_suffix('d').unwrap_or(change))
+}
+
+/// Shows the lines of a file that a plan changes.
+pub fn show_diff(plan: &Plan, path: &Path, out: &mut Out) -> std::io::Result<()> {
+    let (before, after) = around(plan, path);
+    for hunk in TextDiff::from_lines(before, after).unified_diff().context_radius(2).iter_hunks() {
+        for change in hunk.iter_changes() {
+            let (tone, sign) = match change.tag() {
+                ChangeTag::Delete => (Tone::Bad, "-"),
+                ChangeTag::Insert => (Tone::Good, "+"),
+                ChangeTag::Equal => (Tone::Dim, " "),
+            };
+            out.line(&[(
+                tone,
+                &format!("  {sign} {}", change.value().trim_end_matches(['\n', '\r'])),
+            )])?;
         }
     }
     Ok(())
 }
 
-/// Says what the agent cannot do, before anybody relies on it.
-fn show_limits(agent: &HostSpec, out: &mut Out) -> std::io::Result<()> {
-    let rows = agent.protocol.capabilities;
-    let names = |filter: &dyn Fn(&anyhook_hosts::facts::Capability) -> bool| {
-        rows.iter()
-            .filter(|row| filter(row))
-            .map(|row| row.event.to_string())
-            .collect::<Vec<_>>()
-            .join(", ")
+/// Returns a file's text before and after; that of a file that is not there is empty.
+fn around<'plan>(plan: &'plan Plan, path: &Path) -> (&'plan str, &'plan str) {
+    let before = plan.texts.get(path).map_or("", String::as_str);
+    let after = plan.edits.get(path).and_then(Option::as_deref).unwrap_or("");
+    (before, after)
+}
+
+/// Returns the files that a plan changes, with the whole diff of each if it is wanted.
+pub fn changed_files(plan: &Plan, with_diff: bool) -> Vec<ChangedFile> {
+    let file = |(path, change): (&PathBuf, FileChange)| {
+        let (before, after) = around(plan, path);
+        let diff = || TextDiff::from_lines(before, after).unified_diff().to_string();
+        ChangedFile {
+            path: path.to_string_lossy().into_owned(),
+            change: change.word().to_owned(),
+            diff: with_diff.then(diff),
+            restored: None,
+        }
     };
-    let missing = names(&|row| row.native.is_none());
-    if !missing.is_empty() {
-        out.line(&[(Tone::Warn, "  has no "), (Tone::Plain, &missing)])?;
+    plan.changes().map(file).collect()
+}
+
+fn report(
+    plan: &Plan,
+    scope: &Scope,
+    with_diff: bool,
+    environment: &Environment,
+) -> Result<InstalledAgent, Trouble> {
+    let agent = plan.agent;
+    let found = plan.outcome(scope)?;
+    let limits = Limits::of(agent);
+    let obstacle = |Obstacle { what, way_out }: Obstacle| HostObstacle { what, way_out };
+    Ok(InstalledAgent {
+        id: agent.id().to_owned(),
+        title: agent.title.to_owned(),
+        tried_version: agent.tried_version.to_owned(),
+        result: if plan.edits.is_empty() { "unchanged" } else { "installed" }.to_owned(),
+        files: changed_files(plan, with_diff),
+        events: found.events,
+        kept: found.rivals,
+        missing_events: limits.missing,
+        cannot_block: limits.powerless,
+        can_ask: limits.can_ask,
+        takes_context: limits.takes_context,
+        obstacles: agents::obstacles(agent, environment).into_iter().map(obstacle).collect(),
+    })
+}
+
+fn copied(copy: &ProgramCopy) -> CopiedProgram {
+    CopiedProgram {
+        path: copy.target.to_string_lossy().into_owned(),
+        bytes: copy.length(),
+        replaced: copy.replaces,
     }
-    let powerless = names(&|row| {
-        row.native.is_some() && !row.block && BLOCKABLE.contains(&row.event.to_string().as_str())
-    });
-    if !powerless.is_empty() {
-        out.line(&[(Tone::Warn, "  cannot be blocked at "), (Tone::Plain, &powerless)])?;
+}
+
+/// Says which programs were copied for agents to call; they are large.
+fn tell_programs(
+    report: &InstallReport,
+    environment: &Environment,
+    out: &mut Out,
+) -> std::io::Result<()> {
+    let mut by_folder: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for program in &report.programs {
+        let path = Path::new(&program.path);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let folder = path.parent().unwrap_or(path);
+        let megabytes = program.bytes.div_ceil(1_000_000);
+        let names = by_folder.entry(shown(folder, &environment.places)).or_default();
+        names.push(format!("{name} ({megabytes} MB)"));
     }
-    let tool = rows.iter().find(|row| row.event == anyhook_model::EventKind::BeforeTool);
-    if tool.is_some_and(|row| !row.ask) {
+    let word = if report.dry_run { "would copy" } else { "copied" };
+    for (folder, names) in by_folder {
+        let words = format!("{word} {} to ", names.join(" and "));
+        out.line(&[(Tone::Plain, &words), (Tone::Hint, &folder), (Tone::Plain, ", for agents")])?;
+    }
+    Ok(())
+}
+
+/// Says how to see that it works.
+fn tell_next_step(report: &InstallReport, plans: &[Plan], out: &mut Out) -> std::io::Result<()> {
+    let pairs = report.agents.iter().zip(plans);
+    let new = pairs.filter(|(agent, _)| !agent.files.is_empty() && agent.obstacles.is_empty());
+    let programs: Vec<&str> = new.map(|(_, plan)| plan.agent.program).collect();
+    if programs.is_empty() {
+        return Ok(());
+    }
+    let words = format!("start {}, let it use a tool, then: anyhook doctor", programs.join(" or "));
+    out.line(&[(Tone::Hint, "next: "), (Tone::Plain, &words)])
+}
+
+/// What an agent cannot do, which somebody may rely on.
+struct Limits {
+    missing: Vec<EventKind>,
+    powerless: Vec<EventKind>,
+    can_ask: bool,
+    takes_context: bool,
+}
+
+impl Limits {
+    fn of(agent: &HostSpec) -> Self {
+        let rows = agent.protocol.capabilities;
+        let events = |filter: &dyn Fn(&&Capability) -> bool| -> Vec<EventKind> {
+            rows.iter().filter(filter).map(|row| row.event.clone()).collect()
+        };
+        let tool = rows.iter().find(|row| row.event == EventKind::BeforeTool);
+        Self {
+            missing: events(&|row| row.native.is_none()),
+            powerless: events(&|row| {
+                row.native.is_some() && !row.block && BLOCKABLE.contains(&row.event)
+            }),
+            can_ask: tool.is_none_or(|row| row.ask),
+            takes_context: tool.is_none_or(|row| row.context),
+        }
+    }
+}
+
+/// Says what the agent cannot do, before anybody relies on it.
+fn tell_limits(agent: &InstalledAgent, out: &mut Out) -> std::io::Result<()> {
+    let listed = |events: &[EventKind]| {
+        events.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    };
+    if !agent.missing_events.is_empty() {
+        let events = listed(&agent.missing_events);
+        out.line(&[(Tone::Warn, "  does not have "), (Tone::Plain, &events)])?;
+    }
+    if !agent.cannot_block.is_empty() {
+        let events = listed(&agent.cannot_block);
+        out.line(&[(Tone::Warn, "  cannot block "), (Tone::Plain, &events)])?;
+    }
+    if !agent.can_ask {
         out.line(&[
             (Tone::Warn, "  cannot ask a person"),
             (Tone::Plain, ": an ask becomes a deny that says how to approve (ask_fallback)"),
         ])?;
     }
-    if tool.is_some_and(|row| !row.context) {
+    if !agent.takes_context {
         out.line(&[(Tone::Warn, "  takes no context before a tool")])?;
     }
     Ok(())
 }
 
 /// Events at which a hook's author expects to be able to block.
-const BLOCKABLE: [&str; 7] = [
-    "session_start",
-    "before_agent",
-    "before_stop",
-    "before_tool",
-    "subagent_start",
-    "subagent_stop",
-    "pre_compact",
+const BLOCKABLE: [EventKind; 7] = [
+    EventKind::SessionStart,
+    EventKind::BeforeAgent,
+    EventKind::BeforeStop,
+    EventKind::BeforeTool,
+    EventKind::SubagentStart,
+    EventKind::SubagentStop,
+    EventKind::PreCompact,
 ];

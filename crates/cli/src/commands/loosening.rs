@@ -41,7 +41,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("reload", Rule::Person),
     // Wiring us in again as we are is nobody's harm.
     ("install", Rule::Itself),
-    ("uninstall", Rule::Person),
+    ("uninstall", Rule::Unless("dry_run")),
     ("hosts", Rule::Anyone),
     ("doctor", Rule::Anyone),
     ("log", Rule::Anyone),

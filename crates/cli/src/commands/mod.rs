@@ -386,7 +386,7 @@ fn dispatch(command: Command, environment: &Environment, out: &mut Out) -> Ended
         Command::Pipeline(arguments) => pipeline::run(arguments, environment, out),
         Command::Agent(arguments) => agent::run(arguments, environment, out),
         Command::Decision(arguments) => decision::run(arguments, environment, out),
-        Command::Emit(arguments) => emit::run(arguments, environment),
+        Command::Emit(arguments) => emit::run(arguments, environment, out),
         Command::Runbook(arguments) => runbook::run(&arguments, environment, out),
         Command::Workflow(arguments) => workflow::run(arguments, environment, out),
         Command::Context7(arguments) => context7::run(&arguments, environment, out),

@@ -2,6 +2,7 @@
 
 use anyhook_engine::problem::event_hint;
 use anyhook_model::exit_code;
+use anyhook_model::report::changes::NewReport;
 use anyhook_setup::new_hook::{self, NewHook, NewHookError, SCRIPT};
 use clap::{Args, ValueEnum};
 
@@ -20,9 +21,9 @@ use crate::ui::{Out, Tone};
 pub struct NewArgs {
     /// The hook's name: lowercase letters, digits and hyphens
     name: String,
-    /// The event it runs at, in either spelling
-    #[arg(long, value_name = "E")]
-    trigger: String,
+    /// The event it runs at, in either spelling; several with commas, or with a `--trigger` each
+    #[arg(long, value_name = "E", required = true, value_delimiter = ',')]
+    trigger: Vec<String>,
     /// A regular expression for the tool's name
     #[arg(long, value_name = "T")]
     tool: Option<String>,
@@ -34,6 +35,9 @@ pub struct NewArgs {
     lang: Language,
     #[command(flatten)]
     level: LevelArgs,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -66,7 +70,19 @@ pub fn run(arguments: &NewArgs, environment: &Environment, out: &mut Out) -> End
             .hint(format!("choose another name, or `anyhook remove {}` first", arguments.name)));
     }
     let agent = agent_above(environment);
-    hook.write(&folder)?;
+    let files = hook.write(&folder)?;
+    if let Some(agent) = &agent {
+        journal("new", &Outcome::InShadow(agent), environment);
+    }
+    if arguments.json {
+        out.json(&NewReport {
+            name: arguments.name.clone(),
+            folder: folder.to_string_lossy().into_owned(),
+            files,
+            needs_trust: arguments.level.project,
+        })?;
+        return Ok(exit_code::OK);
+    }
     let place = shown(&folder, &environment.places);
     out.line(&[(Tone::Good, "made "), (Tone::Strong, &place)])?;
     out.text(&format!("  edit    {place}/{SCRIPT}"))?;
@@ -76,7 +92,6 @@ pub fn run(arguments: &NewArgs, environment: &Environment, out: &mut Out) -> End
         out.text(&format!("  trust   anyhook trust {}", arguments.name))?;
     }
     if let Some(agent) = &agent {
-        journal("new", &Outcome::InShadow(agent), environment);
         out.line(&[(Tone::Warn, "it decides nothing yet: "), (Tone::Plain, &watched(agent))])?;
         let hint = format!("a person lets it count: anyhook promote {}", arguments.name);
         out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, &hint)])?;
@@ -93,11 +108,11 @@ fn unusable(error: NewHookError, arguments: &NewArgs) -> Trouble {
             format!("the name `{}` {fault}", arguments.name),
             "use lowercase letters, digits and single hyphens inside".to_owned(),
         ),
-        NewHookError::UnknownTrigger => {
-            (format!("unknown trigger `{}`", arguments.trigger), event_hint(&arguments.trigger))
+        NewHookError::UnknownTrigger(word) => {
+            (format!("unknown trigger `{word}`"), event_hint(&word))
         }
         NewHookError::NoToolEvent(kind) => (
-            format!("`{kind}` is no tool event, so --tool and --pattern do not count"),
+            format!("`{kind}` is not a tool event, so --tool and --pattern do not count"),
             "leave them out, or use a tool event such as before_tool".to_owned(),
         ),
         NewHookError::Definition(problem) => (

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhook_engine::Hook;
+use anyhook_model::report::changes::PromoteReport;
+use anyhook_model::report::stats::ShadowStats;
 use anyhook_model::{Mode, exit_code};
 use anyhook_setup::promote::Promotion;
 use anyhook_stats::page::{shadow_line, show_shadow_blocks};
@@ -31,44 +33,83 @@ pub struct PromoteArgs {
     /// Only show what would change
     #[arg(long)]
     dry_run: bool,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub fn run(arguments: &PromoteArgs, environment: &Environment, out: &mut Out) -> Ended {
     let hook = the_hook(&arguments.hook, environment)?;
+    let file = hook.folder.join("HOOK.md");
+    let report = |result: &str, line, would_have_blocked| PromoteReport {
+        hook: hook.name().to_owned(),
+        file: file.to_string_lossy().into_owned(),
+        result: result.to_owned(),
+        line,
+        would_have_blocked,
+    };
     if hook.definition.mode == Mode::Enforce {
+        if arguments.json {
+            out.json(&report("unchanged", None, None))?;
+            return Ok(exit_code::OK);
+        }
         out.line(&[(Tone::Strong, hook.name()), (Tone::Plain, " is in force already")])?;
         return Ok(exit_code::OK);
     }
     let promotion = Promotion::of(&hook)?;
-    show_shadow(hook.name(), environment, out)?;
-    let place = format!("{}:{}", shown(&promotion.file, &environment.places), promotion.line);
-    out.line(&[(Tone::Dim, &place)])?;
-    out.line(&[(Tone::Bad, "- mode: shadow")])?;
-    out.line(&[(Tone::Good, "+ mode: enforce")])?;
+    let line = promotion.line;
+    let shadow = shadow(hook.name(), environment)?;
+    let would_have_blocked = shadow.as_ref().map(|shadow| shadow.would_block);
+    if !arguments.json {
+        show_shadow(hook.name(), shadow.as_ref(), environment, out)?;
+        let place = format!("{}:{line}", shown(&promotion.file, &environment.places));
+        out.line(&[(Tone::Dim, &place)])?;
+        out.line(&[(Tone::Bad, "- mode: shadow")])?;
+        out.line(&[(Tone::Good, "+ mode: enforce")])?;
+    }
     if arguments.dry_run {
+        if arguments.json {
+            out.json(&report("would_promote", Some(line), would_have_blocked))?;
+        }
         return Ok(exit_code::OK);
     }
     promotion.write(environment)?;
+    if arguments.json {
+        out.json(&report("promoted", Some(line), would_have_blocked))?;
+        return Ok(exit_code::OK);
+    }
     out.line(&[(Tone::Good, "in force: "), (Tone::Strong, hook.name())])?;
     Ok(exit_code::OK)
 }
 
-/// Shows what the hook would have done, as far back as the journal goes.
-fn show_shadow(hook: &str, environment: &Environment, out: &mut Out) -> Result<(), Trouble> {
-    let Some(journal) = environment.journal() else { return Ok(()) };
+/// Returns what the hook would have done, as far back as the journal goes; none if it has not run.
+fn shadow(hook: &str, environment: &Environment) -> Result<Option<ShadowStats>, Trouble> {
+    let Some(journal) = environment.journal() else { return Ok(None) };
     let scope = Scope {
         fails_closed: fails_closed(&target::installed(environment)),
         keep: SHOWN,
         ..Scope::default()
     };
-    let tally = Tally::read(&journal, scope)?;
-    let Some(shadow) = shadow_of(&tally, hook) else {
+    Ok(shadow_of(&Tally::read(&journal, scope)?, hook))
+}
+
+/// Shows what the hook would have done.
+fn show_shadow(
+    hook: &str,
+    shadow: Option<&ShadowStats>,
+    environment: &Environment,
+    out: &mut Out,
+) -> Result<(), Trouble> {
+    if environment.journal().is_none() {
+        return Ok(());
+    }
+    let Some(shadow) = shadow else {
         let text = "it has not run in shadow mode: `anyhook replay` tries it on the past";
         out.line(&[(Tone::Warn, "note: "), (Tone::Plain, text)])?;
         return Ok(());
     };
-    out.line(&[(Tone::Strong, hook), (Tone::Plain, " "), (Tone::Plain, &shadow_line(&shadow))])?;
-    show_shadow_blocks(&shadow, &mut Page::new(out, terminal_width()))?;
+    out.line(&[(Tone::Strong, hook), (Tone::Plain, " "), (Tone::Plain, &shadow_line(shadow))])?;
+    show_shadow_blocks(shadow, &mut Page::new(out, terminal_width()))?;
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use anyhook_engine::{now, session_guards};
 use anyhook_model::exit_code;
+use anyhook_model::report::changes::ReloadReport;
 use clap::Args;
 
 use super::Ended;
@@ -19,6 +20,9 @@ use crate::ui::{Out, Tone};
 pub struct ReloadArgs {
     /// The guards, by name; without, all of them
     hooks: Vec<String>,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub fn run(arguments: &ReloadArgs, environment: &Environment, out: &mut Out) -> Ended {
@@ -27,6 +31,10 @@ pub fn run(arguments: &ReloadArgs, environment: &Environment, out: &mut Out) -> 
     };
     let names: Vec<&str> = arguments.hooks.iter().map(String::as_str).collect();
     session_guards::accept(state, &names, now()).map_err(|error| Trouble::at(state, error))?;
+    if arguments.json {
+        out.json(&ReloadReport { guards: arguments.hooks.clone() })?;
+        return Ok(exit_code::OK);
+    }
     let what = if names.is_empty() { "all guards".to_owned() } else { names.join(", ") };
     out.line(&[
         (Tone::Good, "accepted as they are now: "),

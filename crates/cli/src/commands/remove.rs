@@ -8,6 +8,7 @@ use anyhook_engine::Level;
 use anyhook_engine::hook::Trust;
 use anyhook_engine::now;
 use anyhook_engine::trust::{TrustStore, absolute};
+use anyhook_model::report::changes::RemoveReport;
 use anyhook_model::{StateDir, exit_code};
 use clap::Args;
 
@@ -29,12 +30,15 @@ pub struct RemoveArgs {
     name: String,
     #[command(flatten)]
     level: LevelArgs,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub fn run(arguments: &RemoveArgs, environment: &Environment, out: &mut Out) -> Ended {
     let name = &arguments.name;
     if let Some(pack) = packs::meant(Path::new(name)) {
-        return pack::run(&pack?, arguments.level, environment, out);
+        return pack::run(&pack?, arguments, environment, out);
     }
     let mut found: Vec<_> = target::installed(environment)
         .hooks
@@ -76,8 +80,20 @@ pub fn run(arguments: &RemoveArgs, environment: &Environment, out: &mut Out) -> 
     put::move_away(&hook.folder, &kept)?;
     // Whoever removes a hook does not want it to be missed.
     TrustStore::new(state).forget(&source)?;
+    if arguments.json {
+        out.json(&RemoveReport {
+            name: name.clone(),
+            removed: vec![source.to_string_lossy().into_owned()],
+            kept: kept.to_string_lossy().into_owned(),
+            left: Vec::new(),
+        })?;
+        return Ok(exit_code::OK);
+    }
+    let place = shown(&kept, &environment.places);
     out.line(&[(Tone::Good, "removed "), (Tone::Strong, name)])?;
-    out.line(&[(Tone::Dim, "kept at "), (Tone::Dim, &shown(&kept, &environment.places))])?;
+    let level = if hook.level == Level::Project { " --project" } else { "" };
+    let restore = format!("anyhook add {place}{level}");
+    out.line(&[(Tone::Dim, "to restore it: "), (Tone::Plain, &restore)])?;
     if matches!(hook.trust, Trust::Trusted | Trust::Changed(_)) {
         // Whoever takes a trusted guard away silently must not switch it off: it now counts as failed.
         let text = format!("it was trusted and is missed now; `anyhook untrust {name}` forgets it");

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhook_engine::trust::{FileTrust, Staged, TrustStore};
 use anyhook_engine::{Hook, Level};
 use anyhook_model::exit_code;
+use anyhook_model::report::changes::{TrustReport, TrustedItem};
 use anyhook_setup::trust::{
     Asked, Candidate, CandidateError, Change, Earlier, Piece, Review, Rivals, Shown, candidates,
     is_replaceable,
@@ -15,6 +16,7 @@ use clap::Args;
 use super::Ended;
 use crate::environment::{Environment, shown};
 use crate::error::Trouble;
+use crate::paging::PagerArgs;
 use crate::person::{Outcome, agent_above, journal, only_a_person};
 use crate::runbooks::{self, Foreign, Found};
 use crate::servers::{self, ProjectFile};
@@ -45,12 +47,28 @@ pub struct TrustArgs {
     /// Only show them
     #[arg(long)]
     show: bool,
+    /// Print what was done as JSON; what they are is not shown
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    pager: PagerArgs,
+}
+
+impl TrustArgs {
+    /// Tells whether the person has said what to trust, so that nobody is asked.
+    fn says_what(&self) -> bool {
+        self.all || !self.paths.is_empty() || !self.replace.is_empty()
+    }
 }
 
 pub fn run(arguments: &TrustArgs, environment: &Environment, out: &mut Out) -> Ended {
     let Some(state) = &environment.places.state else {
         return Err(Trouble::problem("there is no state folder to remember it in").hint("set HOME"));
     };
+    if arguments.json && !arguments.show && !arguments.says_what() {
+        return Err(Trouble::usage("--json asks nobody, so it is to be said what is trusted")
+            .hint("name hooks, or say --all or --show"));
+    }
     let store = TrustStore::new(state);
     let installed = target::installed(environment);
     let TrustArgs { paths, all, replace, .. } = arguments;
@@ -63,13 +81,16 @@ pub fn run(arguments: &TrustArgs, environment: &Environment, out: &mut Out) -> E
         let message = format!("no hook of this project can replace a hook `{name}` of yours");
         return Err(Trouble::input(message).hint("`anyhook list` shows the hooks of both"));
     }
+    if arguments.json {
+        return trust_as_json(arguments, candidates, &rivals, &store, environment, out);
+    }
     if candidates.is_empty() {
         out.text(
             "nothing to trust: every hook of this project is trusted already, or there is none",
         )?;
         return Ok(exit_code::OK);
     }
-    let asked_for = *all || !paths.is_empty() || !replace.is_empty();
+    let asked_for = arguments.says_what();
     let total = candidates.len();
     let mut left = Vec::new();
     let mut sum = Sum::default();
@@ -79,10 +100,15 @@ pub fn run(arguments: &TrustArgs, environment: &Environment, out: &mut Out) -> E
         }
         let name = candidate.name(environment);
         let rival = rivals.rival_of(&candidate);
+        arguments.pager.start(out);
         let shown = present(candidate, &store, rival, environment, out)?;
-        out.flush()?;
         if arguments.show {
             continue;
+        }
+        let is_asked = !asked_for || rival.is_some_and(is_replaceable);
+        if is_asked || !out.is_held() {
+            // What is asked about must have been read, and what cannot be shown is not trusted.
+            out.flush()?;
         }
         if !asked_for && !confirm(&format!("Trust {name}?"))? {
             out.line(&[(Tone::Warn, "not trusted: "), (Tone::Strong, &name)])?;
@@ -117,6 +143,8 @@ pub fn run(arguments: &TrustArgs, environment: &Environment, out: &mut Out) -> E
         }
     }
     if total > 1 && !arguments.show {
+        // Below the pager: one who ends it early sees it, too.
+        out.flush()?;
         out.gap()?;
         out.text(&sum.words(left.len()))?;
     }
@@ -131,6 +159,35 @@ pub fn run(arguments: &TrustArgs, environment: &Environment, out: &mut Out) -> E
         let message = format!("{} not trusted: nobody is there to ask", what.join(" and "));
         return Err(Trouble::problem(message).hint("name them, or say --all"));
     }
+    Ok(exit_code::OK)
+}
+
+/// Trusts what was named without showing or asking, and prints what was done.
+fn trust_as_json(
+    arguments: &TrustArgs,
+    candidates: Vec<Candidate>,
+    rivals: &Rivals<'_>,
+    store: &TrustStore,
+    environment: &Environment,
+    out: &mut Out,
+) -> Ended {
+    let mut items = Vec::new();
+    for candidate in candidates {
+        let rival = rivals.rival_of(&candidate).filter(|rival| is_replaceable(rival));
+        let replaces =
+            rival.is_some_and(|rival| arguments.replace.iter().any(|name| name == rival.name()));
+        let (kind, path) = candidate.place();
+        let path = path.to_string_lossy().into_owned();
+        let name = candidate.name(environment);
+        let shown = candidate.into_shown(store)?;
+        let fault = shown.fault().map(|fault| fault.message);
+        if !arguments.show {
+            shown.trust(store, replaces)?;
+        }
+        let (kind, trusted) = (kind.to_owned(), !arguments.show);
+        items.push(TrustedItem { name, kind, path, trusted, fault, replaces });
+    }
+    out.json(&TrustReport { items })?;
     Ok(exit_code::OK)
 }
 

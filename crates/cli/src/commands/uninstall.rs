@@ -1,33 +1,56 @@
-//! `anyhook uninstall`: take us out of agents, to the byte where nobody has edited since.
+//! `anyhook uninstall`: agents no longer call anyhook; their settings are restored to the byte where
+//! nobody has edited them since.
 
-use anyhook_hosts::HostSpec;
+use std::path::{Path, PathBuf};
+
 use anyhook_hosts::wiring::Scope;
+use anyhook_hosts::{AGENTS, HostSpec};
 use anyhook_model::exit_code;
-use anyhook_setup::install::{Plan, chosen, compare_with_record};
+use anyhook_model::report::changes::{ChangedFile, UninstallReport, UninstalledAgent};
+use anyhook_setup::install::{Plan, Restored, chosen};
 use clap::Args;
 
 use super::Ended;
-use super::install::show_diff;
+use super::install::{changed_files, show_diff};
 use crate::agents::{self, Installation};
 use crate::environment::{Environment, shown};
 use crate::error::Trouble;
+use crate::paging::PagerArgs;
 use crate::ui::{Out, Tone};
 
-/// Take anyhook out of agents again
+/// Remove anyhook from agents again
 #[derive(Args)]
-#[command(after_help = "Example: anyhook uninstall --verify")]
+#[command(after_help = "Example: anyhook uninstall --dry-run\n         anyhook uninstall --verify")]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command")]
 pub struct UninstallArgs {
-    /// Agents; without, all that are here
+    /// Agents, or their programs; without, all that are here
     hosts: Vec<String>,
-    /// Out of the user's settings; this is the default
+    /// From the user's settings; this is the default
     #[arg(long, conflicts_with = "project")]
     user: bool,
-    /// Out of the project's settings
+    /// From the project's settings
     #[arg(long)]
     project: bool,
     /// Check that every file is as it was before, to the byte; exit 1 if one is not
     #[arg(long)]
     verify: bool,
+    /// Only say what would be done
+    #[arg(long)]
+    dry_run: bool,
+    /// Also show every line that changes
+    #[arg(long)]
+    diff: bool,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    pager: PagerArgs,
+}
+
+/// What was done for one agent.
+struct Done {
+    plan: Plan,
+    files: Vec<(PathBuf, Restored)>,
 }
 
 pub fn run(arguments: &UninstallArgs, environment: &Environment, out: &mut Out) -> Ended {
@@ -37,59 +60,159 @@ pub fn run(arguments: &UninstallArgs, environment: &Environment, out: &mut Out) 
         .state
         .as_ref()
         .ok_or_else(|| Trouble::problem("there is no state folder").hint("set HOME"))?;
-    let chosen = chosen(&arguments.hosts, &scope)?;
-    if chosen.is_empty() {
-        out.line(&[(Tone::Dim, "no agent was found on this machine: nothing to take out")])?;
-    }
-    let mut differs = false;
-    // As with an installation: printing does not decide what is written.
-    let mut told = Ok(());
-    for agent in chosen {
-        let record = Installation::load(state, agent, &scope);
-        let Plan { texts, edits, .. } = Plan::unwire(agent, &scope, record.as_ref())?;
-        agents::write(&edits)?;
-        let mut lines: Vec<(Tone, String)> = Vec::new();
-        if edits.is_empty() {
-            lines.push((Tone::Dim, "  is not wired in".to_owned()));
+    let mut done = Vec::new();
+    let mut failed = None;
+    for agent in meant(&arguments.hosts, &scope, state)? {
+        match take_out(agent, &scope, state, arguments.dry_run) {
+            Ok(one) => done.push(one),
+            Err(error) => {
+                failed = Some(error);
+                break;
+            }
         }
-        if arguments.verify && !(edits.is_empty() && record.is_none()) {
-            differs |= !verify(agent, &scope, record.as_ref(), environment, &mut lines)?;
-        }
-        Installation::forget(state, agent, &scope);
-        told = told.and_then(|()| {
-            out.line(&[(Tone::Strong, agent.title)])?;
-            show_diff(&texts, &edits, environment, out)?;
-            lines.iter().try_for_each(|(tone, line)| out.line(&[(*tone, line)]))
-        });
     }
-    if differs {
-        return Ok(exit_code::PROBLEM);
+    if arguments.hosts.is_empty() {
+        done.retain(|one| !one.plan.edits.is_empty() || !one.files.is_empty());
     }
-    told?;
-    Ok(exit_code::OK)
+    let differs = |one: &Done| one.files.iter().any(|(_, how)| *how != Restored::Exactly);
+    let is_problem = arguments.verify && done.iter().any(differs);
+    let code = if is_problem { exit_code::PROBLEM } else { exit_code::OK };
+    // As with an installation: printing does not decide what is written, nor what comes of it.
+    let told = if done.is_empty() && failed.is_some() {
+        Ok(())
+    } else {
+        tell_all(arguments, &done, environment, out)
+    };
+    match failed {
+        Some(error) => Err(error),
+        None if code == exit_code::OK => told.map(|()| code),
+        None => Ok(code),
+    }
 }
 
-fn verify(
-    agent: &HostSpec,
-    scope: &Scope,
-    record: Option<&Installation>,
-    environment: &Environment,
-    lines: &mut Vec<(Tone, String)>,
-) -> Result<bool, Trouble> {
-    let Some(record) = record else {
-        let words = "  not known to be as before: there is no record of an installation";
-        lines.push((Tone::Bad, words.to_owned()));
-        return Ok(false);
-    };
-    let mut same = true;
-    for (path, is_same) in compare_with_record(agent, scope, record)? {
-        same &= is_same;
-        let (tone, words) = if is_same {
-            (Tone::Good, "as before")
-        } else {
-            (Tone::Bad, "edited since, so not as before")
-        };
-        lines.push((tone, format!("  {words}: {}", shown(&path, &environment.places))));
+/// Returns the agents that were named; without names those that are here, or that we were installed
+/// into when they were.
+fn meant(names: &[String], scope: &Scope, state: &Path) -> Result<Vec<&'static HostSpec>, Trouble> {
+    let mut meant = chosen(names, scope)?;
+    if names.is_empty() {
+        let is_new = |agent: &&&HostSpec| meant.iter().all(|other| other.id() != agent.id());
+        let was_there = |agent: &&&HostSpec| Installation::load(state, agent, scope).is_some();
+        let gone: Vec<&'static HostSpec> =
+            AGENTS.iter().filter(is_new).filter(was_there).copied().collect();
+        meant.extend(gone);
     }
-    Ok(same)
+    Ok(meant)
+}
+
+fn take_out(
+    agent: &'static HostSpec,
+    scope: &Scope,
+    state: &Path,
+    dry_run: bool,
+) -> Result<Done, Trouble> {
+    let record = Installation::load(state, agent, scope);
+    let plan = Plan::unwire(agent, scope, record.as_ref())?;
+    if dry_run {
+        let files = plan.restored(&plan.texts_after(), record.as_ref());
+        return Ok(Done { plan, files });
+    }
+    agents::write(&plan.edits)?;
+    // As they are on the disk now, not as they should be.
+    let files = plan.restored(&agents::read(agent, scope)?, record.as_ref());
+    Installation::forget(state, agent, scope);
+    Ok(Done { plan, files })
+}
+
+fn tell_all(
+    arguments: &UninstallArgs,
+    done: &[Done],
+    environment: &Environment,
+    out: &mut Out,
+) -> Result<(), Trouble> {
+    if arguments.json {
+        let agents = done.iter().map(|one| report(one, arguments.diff)).collect();
+        return Ok(out.json(&UninstallReport { dry_run: arguments.dry_run, agents })?);
+    }
+    if done.is_empty() {
+        let whose = if arguments.project { "project" } else { "user" };
+        let words =
+            format!("nothing to uninstall: no agent calls anyhook by the {whose}'s settings");
+        out.line(&[(Tone::Dim, &words)])?;
+    }
+    if arguments.diff {
+        arguments.pager.start(out);
+    }
+    for one in done {
+        tell(one, arguments, environment, out)?;
+    }
+    if arguments.dry_run && !done.is_empty() {
+        let more = if arguments.diff { "" } else { "; --diff shows every line" };
+        out.line(&[(Tone::Dim, &format!("nothing was changed{more}"))])?;
+    }
+    Ok(())
+}
+
+/// Says what was done for one agent: a line for it, and one for each file.
+fn tell(
+    one: &Done,
+    arguments: &UninstallArgs,
+    environment: &Environment,
+    out: &mut Out,
+) -> std::io::Result<()> {
+    let (tone, words) = match (one.plan.edits.is_empty(), arguments.dry_run) {
+        (true, _) => (Tone::Dim, "  is not installed"),
+        (false, true) => (Tone::Good, "  would be uninstalled"),
+        (false, false) => (Tone::Good, "  uninstalled"),
+    };
+    out.line(&[(Tone::Strong, one.plan.agent.title), (tone, words)])?;
+    for (path, how) in &one.files {
+        let goes = matches!(one.plan.edits.get(path), Some(None));
+        let (tone, words) = words_for(*how, goes, arguments.dry_run);
+        let place = shown(path, &environment.places);
+        out.line(&[(tone, &format!("  {words}: ")), (Tone::Plain, &place)])?;
+        if arguments.diff {
+            show_diff(&one.plan, path, out)?;
+        }
+    }
+    Ok(())
+}
+
+fn words_for(how: Restored, goes: bool, dry_run: bool) -> (Tone, &'static str) {
+    match (how, goes, dry_run) {
+        (Restored::Exactly, true, true) => (Tone::Good, "would be removed, as before"),
+        (Restored::Exactly, true, false) => (Tone::Good, "removed, as before"),
+        (Restored::Exactly, false, true) => (Tone::Good, "would be restored exactly"),
+        (Restored::Exactly, false, false) => (Tone::Good, "restored exactly"),
+        (Restored::Edited, _, true) => {
+            (Tone::Warn, "edited since install, so it would not be identical")
+        }
+        (Restored::Edited, _, false) => (Tone::Warn, "edited since install, so not identical"),
+        (Restored::Unknown, _, _) => (
+            Tone::Warn,
+            "there is no record of an installation, so it may differ from what was before",
+        ),
+    }
+}
+
+fn report(one: &Done, with_diff: bool) -> UninstalledAgent {
+    let mut files = changed_files(&one.plan, with_diff);
+    for (path, how) in &one.files {
+        let path = path.to_string_lossy();
+        let restored = Some(how.word().to_owned());
+        match files.iter_mut().find(|file| file.path == path) {
+            Some(file) => file.restored = restored,
+            None => files.push(ChangedFile {
+                path: path.into_owned(),
+                change: "unchanged".to_owned(),
+                diff: None,
+                restored,
+            }),
+        }
+    }
+    UninstalledAgent {
+        id: one.plan.agent.id().to_owned(),
+        title: one.plan.agent.title.to_owned(),
+        result: if one.plan.edits.is_empty() { "not_installed" } else { "uninstalled" }.to_owned(),
+        files,
+    }
 }

@@ -6,6 +6,7 @@ use anyhook_engine::hook::Trust;
 use anyhook_engine::trust::TrustStore;
 use anyhook_engine::{Hook, Level};
 use anyhook_model::exit_code;
+use anyhook_model::report::changes::UntrustReport;
 use clap::Args;
 
 use super::Ended;
@@ -26,6 +27,9 @@ pub struct UntrustArgs {
     /// All hooks of the project, its MCP servers and its runbooks
     #[arg(long, conflicts_with = "paths")]
     all: bool,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub fn run(arguments: &UntrustArgs, environment: &Environment, out: &mut Out) -> Ended {
@@ -40,7 +44,7 @@ pub fn run(arguments: &UntrustArgs, environment: &Environment, out: &mut Out) ->
         .filter(|hook| hook.level == Level::Project && !matches!(hook.trust, Trust::Never))
         .collect();
     let mut unknown = arguments.paths.clone();
-    let mut forgotten = 0;
+    let mut untrusted: Vec<String> = Vec::new();
     for hook in &known {
         let named = |path: &PathBuf| {
             Path::new(hook.name()) == path
@@ -51,18 +55,16 @@ pub fn run(arguments: &UntrustArgs, environment: &Environment, out: &mut Out) ->
             continue;
         }
         if store.forget(&hook.folder)? {
-            forgotten += 1;
             unknown.retain(|path| !named(path));
-            out.line(&[(Tone::Good, "no longer trusted: "), (Tone::Strong, hook.name())])?;
+            untrusted.push(hook.name().to_owned());
         }
     }
     // One that is gone from the project can still be forgotten.
     let file = servers::project_path(environment);
     let is_named = |path: &PathBuf| servers::is_meant(path, environment);
     if (arguments.all || arguments.paths.iter().any(is_named)) && store.forget(&file)? {
-        forgotten += 1;
         unknown.retain(|path| !is_named(path));
-        out.line(&[(Tone::Good, "no longer trusted: "), (Tone::Strong, servers::FILE)])?;
+        untrusted.push(servers::FILE.to_owned());
     }
     // Of those that are named, also one that is gone.
     let of_project = runbooks::of_project(environment).into_iter().map(|runbook| runbook.path);
@@ -74,10 +76,13 @@ pub fn run(arguments: &UntrustArgs, environment: &Environment, out: &mut Out) ->
     };
     for (path, word) in runbooks {
         if store.forget(&path)? {
-            forgotten += 1;
             unknown.retain(|other| Some(other) != word.as_ref());
-            let name = runbooks::path_from(&path, environment);
-            out.line(&[(Tone::Good, "no longer trusted: "), (Tone::Strong, &name)])?;
+            untrusted.push(runbooks::path_from(&path, environment));
+        }
+    }
+    if !arguments.json {
+        for name in &untrusted {
+            out.line(&[(Tone::Good, "no longer trusted: "), (Tone::Strong, name)])?;
         }
     }
     if let Some(path) = unknown.first() {
@@ -87,7 +92,9 @@ pub fn run(arguments: &UntrustArgs, environment: &Environment, out: &mut Out) ->
         ))
         .hint("`anyhook list` shows which are"));
     }
-    if forgotten == 0 {
+    if arguments.json {
+        out.json(&UntrustReport { untrusted })?;
+    } else if untrusted.is_empty() {
         out.text("no hook of this project was trusted")?;
     }
     Ok(exit_code::OK)

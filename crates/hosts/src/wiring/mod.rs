@@ -50,6 +50,8 @@ pub type Edits = BTreeMap<PathBuf, Option<String>>;
 pub struct Inspection {
     /// The commands or files by which the agent calls us.
     pub ours: Vec<String>,
+    /// Events with an entry of ours, where the agent's settings list them.
+    pub events: Vec<String>,
     /// Events without an entry of ours.
     pub missing: Vec<String>,
     /// Other hooks at the same events, which run beside ours.

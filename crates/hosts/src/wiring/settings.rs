@@ -47,9 +47,9 @@ impl JsonSettings {
                 .filter(|(name, _)| name == event)
                 .map(|(_, command)| command)
                 .collect();
-            if !here.iter().any(|command| is_ours(command, self.host)) {
-                found.missing.push((*event).to_owned());
-            }
+            let has_ours = here.iter().any(|command| is_ours(command, self.host));
+            let list = if has_ours { &mut found.events } else { &mut found.missing };
+            list.push((*event).to_owned());
             let is_current = |form: Form| {
                 form.names_folders && (form.refuses || !self.tool_events.contains(event))
             };

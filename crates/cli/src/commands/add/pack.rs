@@ -2,6 +2,7 @@
 
 use anyhook_hosts::HostSpec;
 use anyhook_model::exit_code;
+use anyhook_model::report::changes::{AddReport, PlacedCommand, PlacedHook};
 
 use super::{AddArgs, Ended};
 use crate::agents as machine;
@@ -21,6 +22,14 @@ pub fn run(pack: &Pack, arguments: &AddArgs, environment: &Environment, out: &mu
     refuse(pack, &hooks, &commands, environment)?;
     let agent = agent_above(environment);
     put::put(&hooks_folder, &hooks, &commands, agent.is_some())?;
+    if let Some(agent) = &agent {
+        journal("add", &Outcome::InShadow(agent), environment);
+    }
+    if arguments.json {
+        let report = report(pack, &hooks, &commands, arguments, agent.is_some());
+        out.json(&report)?;
+        return Ok(exit_code::OK);
+    }
 
     tell_of_hooks(&hooks, &shown(&hooks_folder, &environment.places), out)?;
     for command in &commands {
@@ -55,11 +64,37 @@ pub fn run(pack: &Pack, arguments: &AddArgs, environment: &Environment, out: &mu
         hint(next)?;
     }
     if let Some(agent) = agent {
-        journal("add", &Outcome::InShadow(&agent), environment);
         hint(&format!("they decide nothing yet: {}", watched(&agent)))?;
         hint("a person lets each of them count: anyhook promote NAME")?;
     }
     Ok(exit_code::OK)
+}
+
+fn report(
+    pack: &Pack,
+    hooks: &[HookPlace<'_>],
+    commands: &[CommandPlace<'_>],
+    arguments: &AddArgs,
+    shadow: bool,
+) -> AddReport {
+    let added = hooks.iter().filter(|place| place.standing != Standing::Same);
+    let hook = |place: &HookPlace<'_>| PlacedHook {
+        name: place.hook.name().to_owned(),
+        folder: place.folder.to_string_lossy().into_owned(),
+    };
+    let new = commands.iter().filter(|place| place.standing != Standing::Same);
+    let command = |place: &CommandPlace<'_>| PlacedCommand {
+        agent: place.agent.id().to_owned(),
+        call: place.file.call.clone(),
+        path: place.file.path.to_string_lossy().into_owned(),
+    };
+    AddReport {
+        pack: Some(pack.name.to_owned()),
+        hooks: added.map(hook).collect(),
+        commands: new.map(command).collect(),
+        shadow,
+        needs_trust: arguments.level.project,
+    }
 }
 
 /// Says how many hooks there are now, and how many were there before.

@@ -25,6 +25,7 @@ use crate::environment::{Environment, line_width};
 use crate::error::Trouble;
 use crate::event_words;
 use crate::figures::{self, milliseconds};
+use crate::paging::PagerArgs;
 use crate::ui::zone::{self, local};
 use crate::ui::{Column, Out, Page, Tone, counted, first_line};
 
@@ -57,6 +58,8 @@ pub struct LogArgs {
     /// Print records as JSON lines; of long texts the beginning (`log show ID --json` has them)
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    pager: PagerArgs,
 }
 
 #[derive(Subcommand)]
@@ -75,6 +78,9 @@ pub fn run(arguments: &LogArgs, environment: &Environment, out: &mut Out) -> End
     let journal = environment.journal().ok_or_else(Trouble::no_journal)?;
     if arguments.utc {
         zone::set(TimeZone::UTC);
+    }
+    if !arguments.follow {
+        arguments.pager.start(out);
     }
     if let Some(LogCommand::Show { id, json }) = &arguments.command {
         return show::run(environment, &journal, id, *json, out);

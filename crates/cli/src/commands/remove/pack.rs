@@ -1,14 +1,15 @@
 //! `anyhook remove pack/NAME`: take a pack's hooks and commands away, so that they can be had back.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhook_engine::trust::{TrustStore, absolute};
 use anyhook_engine::{Level, now};
 use anyhook_hosts::AGENTS;
+use anyhook_model::report::changes::RemoveReport;
 use anyhook_model::{StateDir, exit_code};
 use anyhook_setup::hooks::hooks_folder;
 
-use super::Ended;
+use super::{Ended, RemoveArgs};
 use crate::agents;
 use crate::environment::{Environment, shown};
 use crate::error::Trouble;
@@ -24,8 +25,8 @@ struct Found<'pack> {
     commands: Vec<CommandPlace<'pack>>,
 }
 
-pub fn run(pack: &Pack, level: LevelArgs, environment: &Environment, out: &mut Out) -> Ended {
-    let Found { hooks, commands, .. } = find(pack, level, environment)?;
+pub fn run(pack: &Pack, arguments: &RemoveArgs, environment: &Environment, out: &mut Out) -> Ended {
+    let Found { level, hooks, commands } = find(pack, arguments.level, environment)?;
     let Some(state) = &environment.places.state else {
         return Err(Trouble::problem("there is no state folder to keep it in").hint("set HOME"));
     };
@@ -55,6 +56,20 @@ pub fn run(pack: &Pack, level: LevelArgs, environment: &Environment, out: &mut O
         let _ = place.file.path.parent().map(std::fs::remove_dir);
     }
 
+    if arguments.json {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let foreign = hooks.iter().filter(|place| place.standing == Standing::Foreign);
+        let files = commands.iter().filter(|place| place.standing == Standing::Foreign);
+        let left = foreign.map(|place| text(&place.folder));
+        let left = left.chain(files.map(|place| text(&place.file.path))).collect();
+        out.json(&RemoveReport {
+            name: pack.name.to_owned(),
+            removed: moves.iter().map(|(from, _)| text(from)).collect(),
+            kept: text(&kept),
+            left,
+        })?;
+        return Ok(exit_code::OK);
+    }
     let mut what = vec![counted(ours.len(), "hook")];
     if !our_commands.is_empty() {
         what.push(counted(our_commands.len(), "command file"));
@@ -81,6 +96,9 @@ pub fn run(pack: &Pack, level: LevelArgs, environment: &Environment, out: &mut O
     if !foreign.is_empty() {
         out.line(&[(Tone::Warn, "left alone, not the pack's: "), (Tone::Plain, &foreign)])?;
     }
+    let project = if level == Level::Project { " --project" } else { "" };
+    let restore = format!("anyhook add {}{project}", pack.word());
+    out.line(&[(Tone::Dim, "to restore it: "), (Tone::Plain, &restore)])?;
     Ok(exit_code::OK)
 }
 

@@ -38,7 +38,7 @@ fn nothing_is_wired_in() {
     journal
       ✓ 0 records in the last 7 days
     claude-code
-      · is here (~/bin/claude) and not wired in: anyhook install claude-code
+      · is here (~/bin/claude) and not installed: anyhook install claude-code
     codex
       · is not on this machine
     gemini-cli
@@ -66,16 +66,16 @@ fn all_is_well() {
     journal
       ✓ 0 records in the last 7 days
     claude-code
-      ✓ is wired in, in the user's settings
+      ✓ is installed in the user's settings
       · no event of it is in the journal yet
     codex
-      ✓ is wired in, in the user's settings
+      ✓ is installed in the user's settings
       · no event of it is in the journal yet
     gemini-cli
-      ✓ is wired in, in the user's settings
+      ✓ is installed in the user's settings
       · no event of it is in the journal yet
     opencode
-      ✓ is wired in, in the user's settings
+      ✓ is installed in the user's settings
       · no event of it is in the journal yet
     nothing is wrong
     ");
@@ -118,7 +118,7 @@ fn as_json() {
         {
           "about": "gemini-cli",
           "severity": "good",
-          "message": "is wired in, in the user's settings"
+          "message": "is installed in the user's settings"
         },
         {
           "about": "gemini-cli",
@@ -217,17 +217,17 @@ fn hooks_are_switched_off() {
     journal
       ✓ 0 records in the last 7 days
     claude-code
-      ✓ is wired in, in the user's settings
+      ✓ is installed in the user's settings
       ✗ does not call us: disableAllHooks in [ROOT]/home/.claude/settings.json switches our hooks off
         hint: take it out of [ROOT]/home/.claude/settings.json, then: anyhook doctor
       · no event of it is in the journal yet
     codex
-      ✓ is wired in, in the user's settings
+      ✓ is installed in the user's settings
       ✗ does not call us: [features] hooks = false in [ROOT]/home/.codex/config.toml switches our hooks off
         hint: take it out of [ROOT]/home/.codex/config.toml, then: anyhook doctor
       · no event of it is in the journal yet
     gemini-cli
-      ✓ is wired in, in the user's settings
+      ✓ is installed in the user's settings
       ✗ does not call us: hooksConfig.enabled = false in [ROOT]/home/.gemini/settings.json switches our hooks off
         hint: take it out of [ROOT]/home/.gemini/settings.json, then: anyhook doctor
       · no event of it is in the journal yet
@@ -402,7 +402,7 @@ fn codex_does_not_trust_us() {
     claude-code
       · is not on this machine
     codex
-      ✓ is wired in, in the user's settings
+      ✓ is installed in the user's settings
       ✗ does not call us: [ROOT]/home/.codex/hooks.json:pre_tool_use:0:0 is not trusted in [ROOT]/home/.codex/config.toml
         hint: anyhook install codex
       ✗ does not call us: [ROOT]/home/.codex/hooks.json:stop:0:0 is not trusted in [ROOT]/home/.codex/config.toml
@@ -438,7 +438,7 @@ fn a_rival_and_a_missing_event() {
     journal
       ✓ 0 records in the last 7 days
     claude-code
-      ✗ is wired in, in the user's settings, but not at Stop
+      ✗ is installed in the user's settings, but not at Stop
         hint: anyhook install claude-code
       · another hook runs beside ours: other-guard
       · no event of it is in the journal yet
@@ -520,6 +520,26 @@ fn no_home() {
     let doctor = environment.command_without_home(&["doctor"]);
     let ran = run(doctor, b"");
     assert!(ran.code == 1 && ran.stdout.contains("hint: set HOME"), "{ran:?}");
+}
+
+/// Agents call a copy: that it is of another build is worth knowing, and `install` renews it.
+#[test]
+fn a_copy_of_another_build() {
+    let environment = environment();
+    assert_eq!(anyhook(&environment, &["install", "claude-code"]).code, 0);
+    let words = "is another build than this program: anyhook install";
+    let ran = anyhook(&environment, &["doctor"]);
+    assert!(ran.code == 0 && !ran.stdout.contains(words), "{ran:?}");
+    let copy = environment.home().join(".local/share/anyhook/bin/anyhook");
+    let mut bytes = fs::read(&copy).unwrap();
+    bytes.push(0);
+    fs::write(&copy, bytes).unwrap();
+    let ran = anyhook(&environment, &["doctor"]);
+    let told = format!("  · ~/.local/share/anyhook/bin/anyhook {words}\n");
+    assert!(ran.code == 0 && ran.stdout.contains(&told), "{ran:?}");
+    let ran = anyhook(&environment, &["install", "claude-code"]);
+    assert!(ran.stdout.contains("copied anyhook ("), "{ran:?}");
+    assert!(!anyhook(&environment, &["doctor"]).stdout.contains(words));
 }
 
 #[test]

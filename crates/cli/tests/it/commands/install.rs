@@ -90,13 +90,13 @@ fn refuses(environment: &TestEnv, arguments: &[&str]) -> Ran {
 #[test]
 fn claude_code() {
     let environment = in_place();
-    assert_run!(environment, anyhook(&environment, &["install", "claude-code"]));
+    assert_run!(environment, anyhook(&environment, &["install", "claude-code", "--diff"]));
 }
 
 #[test]
 fn codex() {
     let environment = in_place();
-    assert_run!(environment, anyhook(&environment, &["install", "codex"]));
+    assert_run!(environment, anyhook(&environment, &["install", "codex", "--diff"]));
     let config = fs::read_to_string(environment.home().join(".codex/config.toml")).unwrap();
     assert_eq!(config.matches("trusted_hash").count(), 11, "{config}");
 }
@@ -104,13 +104,13 @@ fn codex() {
 #[test]
 fn gemini_cli() {
     let environment = in_place();
-    assert_run!(environment, anyhook(&environment, &["install", "gemini-cli"]));
+    assert_run!(environment, anyhook(&environment, &["install", "gemini-cli", "--diff"]));
 }
 
 #[test]
 fn opencode() {
     let environment = in_place();
-    let ran = anyhook(&environment, &["install", "opencode"]);
+    let ran = anyhook(&environment, &["install", "opencode", "--diff"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     let plugin = fs::read_to_string(settings(&environment, "opencode")).unwrap();
     let binary = format!("const BINARY = {:?};", stable(&environment).to_str().unwrap());
@@ -122,6 +122,123 @@ fn opencode() {
     }
 }
 
+const OWN_HOOK: &str = r#"{
+  "hooks": {
+    "PreToolUse": [
+      {"matcher": "Bash", "hooks": [{"type": "command", "command": "mine.sh"}]}
+    ]
+  }
+}
+"#;
+
+/// What was done, what was kept, what the agent cannot do, and what to try next: without the diff.
+#[test]
+fn a_few_lines_for_each_agent() {
+    let environment = in_place();
+    write(&settings(&environment, "claude-code"), OWN_HOOK, 0o644);
+    let arguments: Vec<&str> = ["install"].into_iter().chain(AGENTS).collect();
+    assert_run!(environment, anyhook(&environment, &arguments), @"
+    exit code: 0
+    ----- stdout -----
+    Claude Code  installed for 14 events (tested with 2.1.325)
+      changed ~/.claude/settings.json
+      kept 1 hook of yours: mine.sh
+      cannot block session_start, subagent_start
+    Codex  installed for 11 events (tested with 0.166.0)
+      created ~/.codex/config.toml
+      created ~/.codex/hooks.json
+      does not have after_tool_failure, notification
+      cannot block subagent_start
+      cannot ask a person: an ask becomes a deny that says how to approve (ask_fallback)
+    Gemini CLI  installed for 8 events (tested with 0.61.0)
+      created ~/.gemini/settings.json
+      does not have subagent_start, subagent_stop, post_compact, permission_request
+      cannot block session_start, pre_compact
+      takes no context before a tool
+    OpenCode  installed (tested with 1.18.33)
+      created ~/.config/opencode/plugins/anyhook.js
+      cannot block session_start, subagent_start, subagent_stop, pre_compact
+      cannot ask a person: an ask becomes a deny that says how to approve (ask_fallback)
+      takes no context before a tool
+    next: start claude or codex or gemini or opencode, let it use a tool, then: anyhook doctor
+    ");
+}
+
+/// `--dry-run` says the same of what would be done.
+#[test]
+fn what_would_be_done() {
+    let environment = in_place();
+    write(&settings(&environment, "claude-code"), OWN_HOOK, 0o644);
+    assert_run!(environment, anyhook(&environment, &["install", "claude", "--dry-run"]), @"
+    exit code: 0
+    ----- stdout -----
+    Claude Code  would be installed for 14 events (tested with 2.1.325)
+      would change ~/.claude/settings.json
+      kept 1 hook of yours: mine.sh
+      cannot block session_start, subagent_start
+    nothing was changed; --diff shows every line
+    ");
+    let ran = anyhook(&environment, &["install", "claude", "--dry-run", "--diff"]);
+    assert!(ran.stdout.contains("hook claude-code --deadline-ms"), "{ran:?}");
+    assert!(ran.stdout.ends_with("nothing was changed\n"), "{ran:?}");
+    assert_eq!(fs::read_to_string(settings(&environment, "claude-code")).unwrap(), OWN_HOOK);
+}
+
+/// Agents go by the names of their programs, too.
+#[test]
+fn by_the_names_of_programs() {
+    let environment = in_place();
+    let ran = anyhook(&environment, &["install", "claude", "gemini", "Codex", "claude-code"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for agent in &AGENTS[..3] {
+        assert!(settings(&environment, agent).exists(), "{agent}");
+    }
+    assert_eq!(ran.stdout.matches("Claude Code").count(), 1, "{ran:?}");
+    assert_eq!(anyhook(&environment, &["uninstall", "gemini", "--verify"]).code, 0);
+    assert!(!settings(&environment, "gemini-cli").exists());
+    assert_run!(environment, anyhook(&environment, &["install", "cluade-code"]), @"
+    exit code: 64
+    ----- stderr -----
+    error: unknown agent `cluade-code`
+    hint: did you mean `claude-code`?
+    ");
+}
+
+/// The copies of the programs are large: it is said where they are.
+#[test]
+fn the_copies_are_told_of() {
+    let environment = environment();
+    let dry = anyhook(&environment, &["install", "claude-code", "--dry-run"]);
+    let ran = anyhook(&environment, &["install", "claude-code"]);
+    for (ran, word) in [(&dry, "would copy anyhook ("), (&ran, "\ncopied anyhook (")] {
+        assert!(ran.stdout.contains(word), "{ran:?}");
+        assert!(ran.stdout.contains(" MB) to ~/.local/share/anyhook/bin, for agents\n"), "{ran:?}");
+    }
+    let again = anyhook(&environment, &["install", "claude-code"]);
+    assert!(!again.stdout.contains("copied"), "{again:?}");
+}
+
+#[test]
+fn as_json() {
+    let environment = in_place();
+    write(&settings(&environment, "claude-code"), OWN_HOOK, 0o644);
+    let dry = anyhook(&environment, &["install", "claude-code", "--json", "--dry-run"]).json();
+    let ran = anyhook(&environment, &["install", "claude-code", "--json", "--diff"]).json();
+    assert_eq!((&dry["dry_run"], &ran["dry_run"]), (&true.into(), &false.into()));
+    let agent = &ran["agents"][0];
+    assert_eq!((&agent["id"], &agent["result"]), (&"claude-code".into(), &"installed".into()));
+    assert_eq!(agent["kept"], serde_json::json!(["mine.sh"]));
+    assert_eq!(agent["events"].as_array().unwrap().len(), 14);
+    let file = &agent["files"][0];
+    assert_eq!(file["change"], "changed");
+    assert!(file["diff"].as_str().unwrap().contains("+        \"hooks\": ["), "{file}");
+    assert!(dry["agents"][0]["files"][0]["diff"].is_null());
+    let again = anyhook(&environment, &["install", "claude-code", "--json"]).json();
+    assert_eq!(again["agents"][0]["result"], "unchanged");
+    assert_eq!(again["agents"][0]["files"], serde_json::json!([]));
+    assert_eq!(again["programs"], serde_json::json!([]));
+}
+
 /// Comments, order and form stay; only our entries are added.
 #[test]
 fn into_settings_that_are_there() {
@@ -131,7 +248,7 @@ fn into_settings_that_are_there() {
         "// my settings\n{\n\t\"model\": \"opus\",   // the big one\n\t\"hooks\": {\n\t\t\"PreToolUse\": [\n\t\t\t{\"matcher\": \"Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"mine.sh\"}]},\n\t\t],\n\t},\n}\n",
         0o600,
     );
-    assert_run!(environment, anyhook(&environment, &["install", "claude-code"]));
+    assert_run!(environment, anyhook(&environment, &["install", "claude-code", "--diff"]));
     let file = settings(&environment, "claude-code");
     let after = fs::read_to_string(&file).unwrap();
     assert!(after.starts_with("// my settings\n{\n\t\"model\": \"opus\",   // the big one\n"));
@@ -174,7 +291,8 @@ fn only_shown() {
     let arguments: Vec<&str> = ["install", "--dry-run"].into_iter().chain(AGENTS).collect();
     let ran = anyhook(&environment, &arguments);
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stdout.ends_with("nothing was changed\n"), "{ran:?}");
+    let last = "nothing was changed; --diff shows every line\n";
+    assert!(ran.stdout.ends_with(last), "{ran:?}");
     assert_eq!(files(&environment), before);
     assert!(!stable(&environment).exists() && !environment.state().exists());
 }
@@ -214,22 +332,18 @@ fn a_second_time() {
     assert_run!(environment, anyhook(&environment, &arguments), @"
     exit code: 0
     ----- stdout -----
-    Claude Code  tried with 2.1.325
-      is wired in already
-      cannot be blocked at session_start, subagent_start
-    Codex  tried with 0.166.0
-      is wired in already
-      has no after_tool_failure, notification
-      cannot be blocked at subagent_start
+    Claude Code  is installed already (tested with 2.1.325)
+      cannot block session_start, subagent_start
+    Codex  is installed already (tested with 0.166.0)
+      does not have after_tool_failure, notification
+      cannot block subagent_start
       cannot ask a person: an ask becomes a deny that says how to approve (ask_fallback)
-    Gemini CLI  tried with 0.61.0
-      is wired in already
-      has no subagent_start, subagent_stop, post_compact, permission_request
-      cannot be blocked at session_start, pre_compact
+    Gemini CLI  is installed already (tested with 0.61.0)
+      does not have subagent_start, subagent_stop, post_compact, permission_request
+      cannot block session_start, pre_compact
       takes no context before a tool
-    OpenCode  tried with 1.18.33
-      is wired in already
-      cannot be blocked at session_start, subagent_start, subagent_stop, pre_compact
+    OpenCode  is installed already (tested with 1.18.33)
+      cannot block session_start, subagent_start, subagent_stop, pre_compact
       cannot ask a person: an ask becomes a deny that says how to approve (ask_fallback)
       takes no context before a tool
     ");

@@ -24,6 +24,7 @@ mod log;
 mod manual;
 mod new;
 mod packs;
+mod pager;
 mod promote;
 mod prompt;
 mod remove;

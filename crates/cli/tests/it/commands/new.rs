@@ -274,7 +274,7 @@ fn a_matcher_where_it_does_not_count() {
     assert_run!(environment, ran, @"
     exit code: 64
     ----- stderr -----
-    error: `before_stop` is no tool event, so --tool and --pattern do not count
+    error: `before_stop` is not a tool event, so --tool and --pattern do not count
     hint: leave them out, or use a tool event such as before_tool
     ");
 }
@@ -330,6 +330,33 @@ fn a_folder_that_cannot_be_made() {
     ----- stderr -----
     error: `[ROOT]/home/.config/agents/hooks/my-hook` cannot be used: Not a directory (os error 20)
     hint: look at the folder's rights, and whether the disk is full
+    ");
+}
+
+/// Several events, with commas or an option each; each once.
+#[test]
+fn several_triggers() {
+    let environment = environment();
+    let made = |name: &str, triggers: &[&str]| {
+        let ran = environment.run(&[&["new", name], triggers].concat());
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let file = environment.user_hooks().join(name).join("HOOK.md");
+        let text = fs::read_to_string(file).unwrap();
+        let tested = environment.run(&["test", name]);
+        assert_eq!(tested.code, 0, "{tested:?}");
+        assert_eq!(environment.run(&["check", name]).code, 0, "{text}");
+        text.lines().find(|line| line.starts_with("trigger: ")).unwrap().to_owned()
+    };
+    let wanted = "trigger: [before_tool, after_tool]";
+    assert_eq!(made("a", &["--trigger", "before_tool,after_tool"]), wanted);
+    let twice = ["--trigger", "before_tool", "--trigger", "after_tool, pre-tool-call"];
+    assert_eq!(made("b", &twice), wanted);
+    assert_eq!(made("c", &["--trigger", "before_stop"]), "trigger: before_stop");
+    assert_run!(environment, environment.run(&["new", "d", "--trigger", "before_tool,befor_stop"]), @"
+    exit code: 64
+    ----- stderr -----
+    error: unknown trigger `befor_stop`
+    hint: did you mean `before_stop`?
     ");
 }
 

@@ -163,6 +163,7 @@ fn there_and_back() {
     ----- stdout -----
     removed delivery-workflow: 16 hooks, 8 command files
     kept at ~/.local/state/anyhook/removed/delivery-workflow-[TIME]
+    to restore it: anyhook add pack/delivery-workflow
     ");
     assert!(files(&environment.user_hooks()).is_empty());
     for folder in [".claude", ".codex", ".gemini", ".config/opencode"] {
@@ -245,6 +246,7 @@ fn at_the_projects_level() {
     ----- stdout -----
     removed delivery-workflow: 16 hooks, 2 command files
     kept at ~/.local/state/anyhook/removed/delivery-workflow-[TIME]
+    to restore it: anyhook add pack/delivery-workflow --project
     ");
     assert!(environment.run(&["list"]).stdout.contains("no hooks are installed"));
     assert_eq!(environment.run(&arguments).code, 0, "nothing is missed");
@@ -429,6 +431,7 @@ fn what_was_changed_is_named_and_kept() {
     kept at ~/.local/state/anyhook/removed/delivery-workflow-[TIME]
     kept with what was changed: ~/.config/agents/hooks/pre-mcp, ~/.config/agents/hooks/second-opinion, ~/.claude/commands/context7.md
     left alone, not the pack's: ~/.config/agents/hooks/check-code-health
+    to restore it: anyhook add pack/delivery-workflow
     ");
     let changed = fs::read_to_string(kept(&environment).join("hooks/second-opinion/HOOK.md"));
     assert!(changed.unwrap().ends_with("Changed.\n"));

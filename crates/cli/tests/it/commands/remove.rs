@@ -16,7 +16,7 @@ fn a_hook_of_the_user() {
     exit code: 0
     ----- stdout -----
     removed guard
-    kept at ~/.local/state/anyhook/removed/guard-[TIME]
+    to restore it: anyhook add ~/.local/state/anyhook/removed/guard-[TIME]
     ");
     assert!(!folder.exists());
     let kept: Vec<_> =
@@ -32,8 +32,28 @@ fn and_back() {
     environment.run(&["remove", "guard"]);
     assert_eq!(environment.shell("ls").code, 0);
     let kept = fs::read_dir(environment.state().join("removed")).unwrap().flatten().next().unwrap();
-    fs::rename(kept.path(), environment.user_hooks().join("guard")).unwrap();
+    let kept = kept.path();
+    // By its name, not that of the folder in which it was kept.
+    assert_run!(environment, environment.run(&["add", kept.to_str().unwrap()]), @"
+    exit code: 0
+    ----- stdout -----
+    added guard at ~/.config/agents/hooks/guard
+    ");
     assert_eq!(environment.shell("ls").code, 2);
+}
+
+#[test]
+fn as_json() {
+    let environment = environment();
+    let folder = environment.user_hook("guard", "trigger: before_tool", "exit 0");
+    let report = environment.run(&["remove", "guard", "--json"]).json();
+    assert_eq!(report["name"], "guard");
+    assert_eq!(report["removed"], serde_json::json!([folder]));
+    let kept = report["kept"].as_str().unwrap();
+    assert!(fs::metadata(kept).unwrap().is_dir());
+    let report = environment.run(&["add", kept, "--json"]).json();
+    assert_eq!(report["hooks"], serde_json::json!([{"name": "guard", "folder": folder}]));
+    assert_eq!(report["shadow"], false);
 }
 
 #[test]
@@ -45,7 +65,7 @@ fn a_hook_of_the_project() {
     exit code: 0
     ----- stdout -----
     removed guard
-    kept at ~/.local/state/anyhook/removed/guard-[TIME]
+    to restore it: anyhook add ~/.local/state/anyhook/removed/guard-[TIME] --project
     hint: it was trusted and is missed now; `anyhook untrust guard` forgets it
     ");
     assert!(!folder.exists());

@@ -12,16 +12,20 @@ use serde_json::{Value, json};
 
 use crate::environment;
 
-const NAMES: [&str; 28] = [
+const NAMES: [&str; 38] = [
+    "add",
     "agents",
     "case",
     "daemon-request",
     "daemon-response",
     "daemon-status",
     "decisions",
+    "emit",
     "event",
     "front-matter",
     "happening",
+    "install",
+    "new",
     "notice",
     "output",
     "packs",
@@ -29,7 +33,10 @@ const NAMES: [&str; 28] = [
     "pipeline-line",
     "pipeline-plan",
     "pipelines",
+    "promote",
     "record",
+    "reload",
+    "remove",
     "replay",
     "runbook",
     "runbook-check",
@@ -38,6 +45,9 @@ const NAMES: [&str; 28] = [
     "serve-answer",
     "serve-request",
     "stats",
+    "trust",
+    "uninstall",
+    "untrust",
     "verdict",
     "verify",
     "workflow-file",
@@ -67,6 +77,7 @@ fn all() {
     assert_run!(environment, environment.run(&["schema"]), @"
     exit code: 0
     ----- stdout -----
+    add                      What was added
     agents                   What every agent does
     ai-engineer-output       Report of the AI part
     architect-output         Architecture
@@ -82,13 +93,16 @@ fn all() {
     decisions                What waits for a person
     devops-output            Report of the deployment
     doctor                   What is wrong
+    emit                     What was told of an agent
     event                    An event
     front-matter             The front matter of a HOOK.md
     frontend-output          Report of the frontend
     governance-output        Review of governance
     happening                Something that happened
     hosts                    The agents
+    install                  What was installed into agents
     list                     The installed hooks
+    new                      A hook that was made
     notice                   A notice to a person
     output                   What a hook prints
     packs                    The packs
@@ -99,9 +113,12 @@ fn all() {
     plan                     Who would run at an event
     pm-output                Requirements
     project-config           Configuration of a project
+    promote                  A hook that is in force
     prompt                   The hooks in force
     qa-output                Report of the tests
     record                   A record of the journal
+    reload                   Guards that sessions use as they are now
+    remove                   What was removed
     replay                   What hooks would have said
     runbook                  A runbook
     runbook-check            Findings in runbooks
@@ -114,6 +131,9 @@ fn all() {
     stage-completion-signal  Signal of completion
     stats                    The journal summed up
     test                     What became of test cases
+    trust                    What was trusted
+    uninstall                What was removed from agents
+    untrust                  What is no longer trusted
     verdict                  What all hooks say together
     verify                   Whether the journal is whole
     workflow-check           Findings in a workflow's file
@@ -149,7 +169,7 @@ fn an_unknown_schema() {
     exit code: 64
     ----- stderr -----
     error: unknown schema `hook`
-    hint: there are: agents, ai-engineer-output, architect-output, architecture-assessment, backend-output, case, check, code-health-output, context-refresh-report, daemon-request, daemon-response, daemon-status, decisions, devops-output, doctor, event, front-matter, frontend-output, governance-output, happening, hosts, list, notice, output, packs, pipeline, pipeline-line, pipeline-plan, pipelines, plan, pm-output, project-config, prompt, qa-output, record, replay, runbook, runbook-check, runbook-list, runbook-show, safety-output, second-opinion-review, serve-answer, serve-request, stage-completion-signal, stats, test, verdict, verify, workflow-check, workflow-context, workflow-file, workflow-history, workflow-next, workflow-state, workflow-status, workflow-validate
+    hint: there are: add, agents, ai-engineer-output, architect-output, architecture-assessment, backend-output, case, check, code-health-output, context-refresh-report, daemon-request, daemon-response, daemon-status, decisions, devops-output, doctor, emit, event, front-matter, frontend-output, governance-output, happening, hosts, install, list, new, notice, output, packs, pipeline, pipeline-line, pipeline-plan, pipelines, plan, pm-output, project-config, promote, prompt, qa-output, record, reload, remove, replay, runbook, runbook-check, runbook-list, runbook-show, safety-output, second-opinion-review, serve-answer, serve-request, stage-completion-signal, stats, test, trust, uninstall, untrust, verdict, verify, workflow-check, workflow-context, workflow-file, workflow-history, workflow-next, workflow-state, workflow-status, workflow-validate
     ");
 }
 
@@ -269,6 +289,56 @@ fn records_and_verdicts_keep_to_their_schemas() {
         assert_valid(&environment, "verdict", &record["verdict"]);
     }
     assert!(!is_valid(&environment, "record", &json!({"v": 1})));
+}
+
+/// What commands that change something say of it, when they do it and when they only say so.
+#[test]
+fn changes_keep_to_their_schemas() {
+    let environment = environment();
+    environment.project_hook("ours", "trigger: before_tool", "exit 0");
+    environment.project_hook("unable", "trigger: before_tool\nmatcher: {tool: '('}", "exit 0");
+    environment.user_hook("ours", "trigger: before_tool", "exit 0");
+    let run = |arguments: &[&str]| {
+        let name = arguments[0];
+        let ran = environment.run(&[arguments, &["--json"]].concat());
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{arguments:?}: {ran:?}");
+        let report = ran.json();
+        assert_valid(&environment, name, &report);
+        report
+    };
+    for arguments in [
+        &["install", "claude-code", "codex", "--dry-run", "--diff"][..],
+        &["install", "claude-code", "codex"],
+        &["install", "claude-code"],
+        &["uninstall", "--dry-run", "--diff"],
+        &["uninstall", "claude-code", "codex", "opencode"],
+        &["reload"],
+        &["reload", "ours"],
+        &["add", "pack/delivery-workflow", "--agent", "claude"],
+        &["remove", "pack/delivery-workflow"],
+    ] {
+        run(arguments);
+    }
+    let shown = run(&["trust", "--show"]);
+    assert!(shown["items"].as_array().unwrap().iter().all(|item| item["trusted"] == false));
+    let trusted = run(&["trust", "--all", "--replace", "ours"]);
+    assert_eq!(trusted["items"][0]["replaces"], true, "{trusted}");
+    assert!(trusted["items"][1]["fault"].is_string(), "{trusted}");
+    assert_eq!(run(&["trust", "--all"])["items"], json!([]));
+    assert_eq!(run(&["untrust", "ours"])["untrusted"], json!(["ours"]));
+    let new = run(&["new", "made", "--trigger", "before_tool,after_tool"]);
+    assert_eq!(new["files"][0], "HOOK.md");
+    assert_eq!(run(&["promote", "made", "--dry-run"])["result"], "would_promote");
+    assert_eq!(run(&["promote", "made"])["result"], "promoted");
+    assert_eq!(run(&["promote", "made"])["result"], "unchanged");
+    let removed = run(&["remove", "made"]);
+    assert_eq!(run(&["add", removed["kept"].as_str().unwrap()])["hooks"][0]["name"], "made");
+    let told = run(&["emit", "agent:idle", "--agent", "a"]);
+    assert_eq!((&told["type"], &told["agent"]), (&"agent:idle".into(), &"a".into()));
+    let is_told = |record: &&Value| record["id"] == told["record"];
+    assert!(environment.journal().iter().any(|record| is_told(&record)), "{told}");
+    let ran = environment.run(&["trust", "--json"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (64, ""), "{ran:?}");
 }
 
 /// The front matters of the examples and of every hook that `new` makes.

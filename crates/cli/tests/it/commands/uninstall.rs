@@ -66,7 +66,74 @@ fn what_it_says() {
     let environment = in_place();
     write(&settings(&environment, "gemini-cli"), "{\n  // mine\n  \"theme\": \"x\"\n}\n", 0o644);
     assert_eq!(anyhook(&environment, &["install", "gemini-cli"]).code, 0);
-    assert_run!(environment, anyhook(&environment, &["uninstall", "gemini-cli", "--verify"]));
+    let arguments = ["uninstall", "gemini-cli", "--verify", "--diff"];
+    assert_run!(environment, anyhook(&environment, &arguments));
+}
+
+/// A line for each agent and file: what would be done, then what was done.
+#[test]
+fn a_line_for_each_agent_and_file() {
+    let environment = in_place();
+    write(&settings(&environment, "claude-code"), "{\n  \"model\": \"x\"\n}\n", 0o644);
+    write(&settings(&environment, "gemini-cli"), "{\n  \"theme\": \"x\"\n}\n", 0o644);
+    assert_eq!(all(&environment, &["install"]).code, 0);
+    let file = settings(&environment, "gemini-cli");
+    fs::write(&file, fs::read_to_string(&file).unwrap().replace("\"x\"", "\"y\"")).unwrap();
+    let before = files(&environment);
+    assert_run!(environment, anyhook(&environment, &["uninstall", "--dry-run"]), @"
+    exit code: 0
+    ----- stdout -----
+    Claude Code  would be uninstalled
+      would be restored exactly: ~/.claude/settings.json
+    Codex  would be uninstalled
+      would be removed, as before: ~/.codex/config.toml
+      would be removed, as before: ~/.codex/hooks.json
+    Gemini CLI  would be uninstalled
+      edited since install, so it would not be identical: ~/.gemini/settings.json
+    OpenCode  would be uninstalled
+      would be removed, as before: ~/.config/opencode/plugins/anyhook.js
+    nothing was changed; --diff shows every line
+    ");
+    assert_eq!(files(&environment), before);
+    assert_run!(environment, anyhook(&environment, &["uninstall"]), @"
+    exit code: 0
+    ----- stdout -----
+    Claude Code  uninstalled
+      restored exactly: ~/.claude/settings.json
+    Codex  uninstalled
+      removed, as before: ~/.codex/config.toml
+      removed, as before: ~/.codex/hooks.json
+    Gemini CLI  uninstalled
+      edited since install, so not identical: ~/.gemini/settings.json
+    OpenCode  uninstalled
+      removed, as before: ~/.config/opencode/plugins/anyhook.js
+    ");
+    assert_run!(environment, anyhook(&environment, &["uninstall", "--project"]), @"
+    exit code: 0
+    ----- stdout -----
+    nothing to uninstall: no agent calls anyhook by the project's settings
+    ");
+}
+
+#[test]
+fn as_json() {
+    let environment = in_place();
+    assert_eq!(anyhook(&environment, &["install", "claude-code", "codex"]).code, 0);
+    let file = settings(&environment, "claude-code");
+    fs::write(&file, fs::read_to_string(&file).unwrap().replacen('{', "{ ", 1)).unwrap();
+    let arguments = ["uninstall", "claude-code", "codex", "opencode", "--json"];
+    let report = anyhook(&environment, &arguments).json();
+    assert_eq!(report["dry_run"], false);
+    let results: Vec<&str> = report["agents"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|agent| agent["result"].as_str().unwrap())
+        .collect();
+    assert_eq!(results, ["uninstalled", "uninstalled", "not_installed"]);
+    assert_eq!(report["agents"][0]["files"][0]["restored"], "edited");
+    assert_eq!(report["agents"][1]["files"][0]["restored"], "exactly");
+    assert_eq!(report["agents"][1]["files"][0]["change"], "removed");
 }
 
 #[test]
@@ -104,7 +171,7 @@ fn after_an_edit() {
     let ran = anyhook(&environment, &["uninstall", "claude-code", "--verify"]);
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(
-        ran.stdout.ends_with("  edited since, so not as before: ~/.claude/settings.json\n"),
+        ran.stdout.ends_with("  edited since install, so not identical: ~/.claude/settings.json\n"),
         "{ran:?}"
     );
     assert_eq!(fs::read_to_string(&file).unwrap(), "{\n  \"model\": \"y\" /* better */\n}\n");
@@ -153,15 +220,14 @@ fn codex_after_an_edit() {
 }
 
 #[test]
-fn not_wired_in() {
+fn not_installed() {
     let environment = in_place();
     write(&settings(&environment, "claude-code"), "{}", 0o644);
     let before = files(&environment);
     assert_run!(environment, anyhook(&environment, &["uninstall", "claude-code", "--verify"]), @"
     exit code: 0
     ----- stdout -----
-    Claude Code
-      is not wired in
+    Claude Code  is not installed
     ");
     assert_eq!(files(&environment), before);
 }
@@ -172,7 +238,7 @@ fn no_agent() {
     assert_run!(environment, anyhook(&environment, &["uninstall"]), @"
     exit code: 0
     ----- stdout -----
-    no agent was found on this machine: nothing to take out
+    nothing to uninstall: no agent calls anyhook by the user's settings
     ");
 }
 

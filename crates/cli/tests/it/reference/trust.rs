@@ -111,6 +111,25 @@ fn trust_says_what_cannot_run_and_ends_with_a_sum() {
     assert!(ran.stdout.ends_with("\n2 trusted, 1 of them cannot run\n"), "{ran:?}");
 }
 
+/// What was wrong with the trusted copy is put right in the project: now only trust is missing.
+#[test]
+fn a_trusted_hook_that_was_fixed_needs_trust_and_nothing_else() {
+    let environment = environment();
+    let folder = environment.project_hook("dull", GUARD, BLOCK);
+    let script = folder.join("scripts/run");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(environment.run(&["trust", "--all"]).code, 0);
+    let ran = environment.run(&["list"]);
+    assert!(ran.stdout.contains("hint: chmod +x scripts/run"), "{ran:?}");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    for command in ["list", "doctor"] {
+        let ran = environment.run(&[command]);
+        assert!(!ran.stdout.contains("chmod"), "{ran:?}");
+    }
+    let ran = environment.run(&["doctor"]);
+    assert!(ran.stdout.contains("    hint: anyhook trust dull\n"), "{ran:?}");
+}
+
 #[test]
 fn the_trusted_copy_runs_and_is_read_only() {
     let environment = environment();
