@@ -16,6 +16,7 @@ use jiff::tz::TimeZone;
 pub use anyhook_hook::environment::{Environment, folder, running_program};
 pub use anyhook_setup::shown;
 
+use crate::commands::completions;
 use crate::known_places::KnownPlaces;
 use crate::passwd;
 use crate::person;
@@ -129,6 +130,11 @@ pub fn forces_colours() -> bool {
     let told = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
     let is_off = |value: &std::ffi::OsString| value == "0" || value == "false";
     told("FORCE_COLOR").is_some_and(|value| !is_off(&value)) && told("NO_COLOR").is_none()
+}
+
+/// Returns the shell whose script asks for completions.
+pub fn completing_shell() -> Option<String> {
+    env::var(completions::VARIABLE).ok().filter(|shell| !shell.is_empty())
 }
 
 /// Returns the pager for long output: `ANYHOOK_PAGER`, else `PAGER`, else `less`; none if the first of

@@ -39,7 +39,7 @@ use anyhook_setup::{
 };
 use anyhook_terminal::{self as ui, figures, since};
 
-use crate::commands::manual;
+use crate::commands::{completions, manual};
 
 fn main() -> ExitCode {
     fault::exit_on_panic();
@@ -77,6 +77,11 @@ fn main() -> ExitCode {
         Some(gates::ARGUMENT) => {
             commands::watch_gates();
             return ExitCode::SUCCESS;
+        }
+        Some(completions::ARGUMENT) => {
+            if let Some(code) = completions::answer(&arguments[1..]) {
+                return code;
+            }
         }
         Some(manual::ARGUMENT) => return manual::main(&arguments[1..]),
         Some(detached::KEEPER) => return ExitCode::from(u8::from(keep_journal().is_err())),

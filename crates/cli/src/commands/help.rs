@@ -9,7 +9,7 @@ use std::io::{self, Write as _};
 use anyhook_model::exit_code;
 use clap::{Args, Command, CommandFactory};
 
-use super::{Cli, Ended};
+use super::{Cli, Ended, values};
 use crate::environment::terminal_width;
 use crate::error::usage;
 
@@ -66,9 +66,10 @@ pub fn print_list() -> io::Result<()> {
     write!(anstream::stdout(), "{}", command_line().render_help().ansi())
 }
 
-/// Returns the command line as clap knows it, with a help that lists the commands in groups.
+/// Returns the command line as clap knows it, with the values that its arguments take and a help that
+/// lists the commands in groups.
 pub fn command_line() -> Command {
-    let command = Cli::command();
+    let command = values::described(Cli::command());
     let list = list(&command, terminal_width().min(WIDEST));
     let header = *command.get_styles().get_header();
     command.help_template(format!(

@@ -3,7 +3,7 @@
 mod add;
 mod agent;
 mod check;
-mod completions;
+pub mod completions;
 #[cfg(feature = "workflow")]
 mod context7;
 mod daemon;
@@ -41,6 +41,7 @@ mod top;
 mod trust;
 mod uninstall;
 mod untrust;
+mod values;
 mod verify;
 mod watch;
 #[cfg(any(test, not(feature = "workflow")))]
@@ -57,7 +58,7 @@ use anyhook_engine::places::find_root;
 use anyhook_engine::settings::Settings;
 use anyhook_model::exit_code;
 use anyhook_model::nearest::nearest;
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 pub use self::help::command_line;
 use crate::accepted::Before;
@@ -393,7 +394,7 @@ fn dispatch(command: Command, environment: &Environment, out: &mut Out) -> Ended
         Command::Review(arguments) => review::run(&arguments, environment, out),
         Command::Daemon(arguments) => daemon::run(&arguments, environment, out),
         Command::Schema(arguments) => schema::run(&arguments, out),
-        Command::Completions(arguments) => completions::run(&arguments, &mut Cli::command(), out),
+        Command::Completions(arguments) => completions::run(&arguments, out),
         Command::Help(arguments) => help::run(&arguments),
     }
 }

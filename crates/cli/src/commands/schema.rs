@@ -26,6 +26,16 @@ fn all() -> Vec<(&'static str, Cow<'static, str>)> {
     all
 }
 
+/// Returns every schema's name and title.
+pub fn titles() -> Vec<(String, String)> {
+    let title = |text: &str| -> Option<String> {
+        let value: serde_json::Value = serde_json::from_str(text).ok()?;
+        Some(value["title"].as_str()?.to_owned())
+    };
+    let all = all().into_iter();
+    all.map(|(name, text)| (name.to_owned(), title(&text).unwrap_or_default())).collect()
+}
+
 pub fn run(arguments: &SchemaArgs, out: &mut Out) -> Ended {
     let all = all();
     if let Some(name) = &arguments.name {
@@ -38,15 +48,9 @@ pub fn run(arguments: &SchemaArgs, out: &mut Out) -> Ended {
         out.text(text.trim_end())?;
         return Ok(exit_code::OK);
     }
-    let rows: Vec<Vec<Cell>> = all
-        .iter()
-        .map(|(name, text)| {
-            let value: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
-            vec![
-                Cell::new(Tone::Strong, *name),
-                Cell::new(Tone::Plain, value["title"].as_str().unwrap_or("")),
-            ]
-        })
+    let rows: Vec<Vec<Cell>> = titles()
+        .into_iter()
+        .map(|(name, title)| vec![Cell::new(Tone::Strong, name), Cell::new(Tone::Plain, title)])
         .collect();
     out.table(&rows)?;
     Ok(exit_code::OK)

@@ -426,12 +426,23 @@ fn an_event_nobody_knows() {
 #[test]
 fn an_unknown_host() {
     let environment = environment();
-    assert_run!(environment, environment.run(&["run", "before_tool", "--host", "claude"]), @"
+    assert_run!(environment, environment.run(&["run", "before_tool", "--host", "cluade-code"]), @"
     exit code: 64
     ----- stderr -----
-    error: unknown host `claude`
+    error: unknown host `cluade-code`
     hint: did you mean `claude-code`?
     ");
+}
+
+/// A host goes by the name of its program, too.
+#[test]
+fn a_host_by_its_program() {
+    let environment = environment();
+    let ran = environment.run(&["run", "before_tool", "--tool", "Shell", "--host", "claude"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(environment.journal()[0]["host"], "claude-code");
+    let ran = environment.run(&["log", "--host", "Claude Code"]);
+    assert!(ran.stdout.contains("before_tool"), "{ran:?}");
 }
 
 #[test]

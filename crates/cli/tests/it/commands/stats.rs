@@ -174,10 +174,10 @@ fn an_unknown_hook() {
     error: no hook `zzz` is installed or in the journal
     hint: `anyhook list` shows what is installed
     ");
-    assert_exact!(environment, stats(&environment, &["--host", "open-code"]), @"
+    assert_exact!(environment, stats(&environment, &["--host", "opencodex"]), @"
     exit code: 65
     ----- stderr -----
-    error: no host `open-code` is known or in the journal
+    error: no host `opencodex` is known or in the journal
     hint: did you mean `opencode`?
     ");
 }
