@@ -114,10 +114,12 @@ fn a_variable_alone_changes_nothing() {
     let mut command = environment.command(&["schema", "no-such"]);
     command.env("ANYHOOK_COMPLETE", "bash");
     assert_eq!(run(command, b"").code, 64);
+    let plain = environment.run(&["--"]);
     for shell in ["bash", "fish", "no-such"] {
         let mut command = environment.command(&["--"]);
         command.env("ANYHOOK_COMPLETE", shell);
-        assert_eq!(run(command, b"").code, 64, "{shell}");
+        let run = run(command, b"");
+        assert_eq!((run.code, &run.stdout), (plain.code, &plain.stdout), "{shell}");
     }
 }
 
