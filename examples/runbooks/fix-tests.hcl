@@ -1,4 +1,4 @@
-# A loop: as long as the tests fail, an agent mends them, five times at most.
+# A loop: while the tests fail, an agent fixes the code, at most five times.
 pipeline "fix-tests" {
   vars = {
     command = "make test"
@@ -15,18 +15,18 @@ pipeline "fix-tests" {
   step "test" {
     run     = "sh -c ${var.command} >test.log 2>&1"
     timeout = "20m"
-    on_fail = { step = "mend" }
+    on_fail = { step = "fix" }
   }
 
-  step "mend" {
-    run     = { agent = "mender" }
+  step "fix" {
+    run     = { agent = "fixer" }
     on_done = { step = "test" }
   }
 }
 
-agent "mender" {
+agent "fixer" {
   run       = "claude --model ${MODEL:-sonnet}"
-  prompt    = "`${var.command}` fails; test.log has what it says. Mend the code, not the tests."
+  prompt    = "`${var.command}` fails; see test.log for its output. Fix the code, not the tests."
   on_idle   = { action = "gate", run = "sh -c ${var.command}", timeout = "20m" }
   on_prompt = "escalate"
   on_dead   = { action = "recover", attempts = 2 }

@@ -1,4 +1,4 @@
-# Commands only: look, build, tag. What fails undoes what was begun.
+# Commands only: check, build, tag. A failure undoes what was started.
 pipeline "release" {
   vars = {
     version = { required = true, description = "such as 1.4.0" }

@@ -1,4 +1,4 @@
-# Two agents: one writes, another reads what it wrote and sends it back if it is not good enough.
+# Two agents: one writes, the other reviews the draft and sends it back if it is not good enough.
 pipeline "write-and-review" {
   vars = {
     topic = { description = "what to write about" }
@@ -36,7 +36,7 @@ agent "writer" {
   env = {
     TOPIC = "${var.topic}"
   }
-  on_idle = { action = "nudge", message = "Go on until draft.md has ${var.words} words.", attempts = 3, cooldown = "1m" }
+  on_idle = { action = "nudge", message = "Continue until draft.md has ${var.words} words.", attempts = 3, cooldown = "1m" }
   on_error = [
     { match = "rate_limited", action = "recover", attempts = "forever", cooldown = "5m" },
     { action = "escalate", message = "The writer failed in ${workspace.root}." },
@@ -45,6 +45,6 @@ agent "writer" {
 
 agent "reviewer" {
   run     = "gemini"
-  prompt  = "Read draft.md. Write what must change to remarks.md; leave that file empty if nothing must."
-  on_stop = { action = "signal", message = "Say whether you are done: anyhook emit agent:signal complete" }
+  prompt  = "Read draft.md. Write what must change to remarks.md; leave that file empty if nothing needs to change."
+  on_stop = { action = "signal", message = "Report whether you are done: anyhook emit agent:signal complete" }
 }

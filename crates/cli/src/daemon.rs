@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Returns the daemon's folder.
 pub fn folder(places: &Places) -> Result<Folder, Trouble> {
     let state = places.state.as_deref().ok_or_else(|| {
-        Trouble::problem("there is no state folder, so no daemon").hint("set HOME")
+        Trouble::problem("no state folder, so there is no daemon").hint("set HOME")
     })?;
     Ok(Folder::of_state(state))
 }
@@ -143,7 +143,7 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
     match (Daemon { logs, places, binary, started_by, variables }).run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(DaemonError::Store(StoreError::Locked { .. })) => {
-            tracing::info!("another one runs already");
+            tracing::info!("another daemon is already running");
             ExitCode::SUCCESS
         }
         Err(error) => {
@@ -208,10 +208,10 @@ impl From<ClientError> for Trouble {
                 Some(format!("kill -CONT {process}"))
             }
             ClientError::Silent { process: Some(process), is_stopped: false } => Some(format!(
-                "try again; `kill -9 {process}` ends it, and the next command starts another one, which loses nothing"
+                "try again, or run `kill -9 {process}`: the next command starts a new daemon, and nothing is lost"
             )),
             ClientError::Silent { process: None, .. } => {
-                Some("try again; `anyhook daemon logs` shows what it says".to_owned())
+                Some("try again; `anyhook daemon logs` shows its log".to_owned())
             }
             ClientError::Version { .. } => {
                 Some("anyhook daemon stop, then anyhook daemon start".to_owned())
@@ -221,7 +221,7 @@ impl From<ClientError> for Trouble {
                 Some("anyhook daemon logs".to_owned())
             }
             ClientError::Stranger => {
-                Some("look at who owns the state folder, and its rights".to_owned())
+                Some("check the state folder's owner and permissions".to_owned())
             }
             ClientError::NoAnswer => None,
         };

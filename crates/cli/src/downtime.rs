@@ -57,11 +57,11 @@ fn sentence(down: &Downtime, who: &str) -> String {
     let (from, to) = (second(down.from), second(down.to));
     let long = brief(down.to.duration_since(down.from));
     let cause = match down.cause {
-        DownCause::Killed => "it had been killed or had crashed",
-        DownCause::Stopped => "it had been stopped",
-        DownCause::Ended => "it had ended in order",
+        DownCause::Killed => "killed or crashed",
+        DownCause::Stopped => "stopped",
+        DownCause::Ended => "exited cleanly",
     };
-    format!("the daemon was down from {from} to {to} ({long}; {cause}): started again by {who}")
+    format!("the daemon was down from {from} to {to} ({long}; {cause}): restarted by {who}")
 }
 
 /// Returns when no daemon ran, as a value in a table.
@@ -73,7 +73,7 @@ pub fn words(down: &Downtime, by: StartedBy) -> String {
 fn who(by: StartedBy) -> &'static str {
     match by {
         StartedBy::Command => "a command",
-        StartedBy::Hook => "an event of an agent",
+        StartedBy::Hook => "an agent's event",
         StartedBy::Keeper => "the end of a pipeline's command or agent",
         StartedBy::Service => "the service manager",
     }
@@ -87,7 +87,7 @@ pub fn down_since(environment: &Environment) -> Option<String> {
     let cause = match life.ended {
         None => "it was killed or crashed",
         Some(_) if folder.is_stopped() => "it was stopped",
-        Some(_) => "it ended in order",
+        Some(_) => "it exited cleanly",
     };
     let long = brief(now().duration_since(since));
     Some(format!("it has been down since {} ({long}): {cause}", second(since)))
@@ -117,11 +117,11 @@ mod tests {
         };
         assert_eq!(
             sentence(&down(DownCause::Killed), "this command"),
-            "the daemon was down from 2026-11-17 10:00:00 to 2026-11-17 10:05:00 (4m; it had been killed or had crashed): started again by this command"
+            "the daemon was down from 2026-11-17 10:00:00 to 2026-11-17 10:05:00 (4m; killed or crashed): restarted by this command"
         );
         assert_eq!(
             words(&down(DownCause::Stopped), StartedBy::Service),
-            "from 2026-11-17 10:00:00 to 2026-11-17 10:05:00 (4m; it had been stopped): started again by the service manager"
+            "from 2026-11-17 10:00:00 to 2026-11-17 10:05:00 (4m; stopped): restarted by the service manager"
         );
     }
 }

@@ -19,7 +19,7 @@ use anyhook_setup::{SetupError, settings};
 use crate::ui::{Out, Tone};
 
 /// What most often keeps files from being read or written.
-const RIGHTS_OR_SPACE: &str = "look at the folder's rights, and whether the disk is full";
+const RIGHTS_OR_SPACE: &str = "check the folder's permissions and free disk space";
 
 /// Why a command ends early.
 #[derive(Debug)]
@@ -54,12 +54,12 @@ impl Trouble {
 
     /// The command failed at a file.
     pub fn at(path: &Path, error: impl Display) -> Self {
-        Self::problem(format!("`{}` cannot be used: {error}", path.display())).hint(RIGHTS_OR_SPACE)
+        Self::problem(format!("cannot access `{}`: {error}", path.display())).hint(RIGHTS_OR_SPACE)
     }
 
     /// There is no journal, for want of a home.
     pub fn no_journal() -> Self {
-        Self::problem("there is no state folder, so no journal").hint("set HOME")
+        Self::problem("no state folder, so there is no journal").hint("set HOME")
     }
 
     /// Adds the next step.
@@ -125,7 +125,7 @@ impl From<TrustError> for Trouble {
     fn from(error: TrustError) -> Self {
         let hint = match &error {
             TrustError::LinkOut(_) => "copy what it points to into the hook's folder",
-            TrustError::NotAFile(_) => "remove it: a hook is made of files",
+            TrustError::NotAFile(_) => "remove it: a hook may only contain files",
             TrustError::TooLarge(_) => "keep only what the hook needs in its folder",
             TrustError::Io { .. } => RIGHTS_OR_SPACE,
         };
@@ -137,10 +137,10 @@ impl From<SettingsError> for Trouble {
     fn from(error: SettingsError) -> Self {
         let hint = match &error {
             SettingsError::Broken { .. } => {
-                "nothing was changed; mend the file, or move it away, and try again"
+                "nothing was changed; fix the file or move it away, then try again"
             }
             SettingsError::Unexpected { .. } => {
-                "nothing was changed; anyhook does not know what this is, so look at it first"
+                "nothing was changed: anyhook does not recognize this format; check it first"
             }
         };
         Self::problem(error.to_string()).hint(hint)
@@ -156,39 +156,41 @@ impl From<SetupError> for Trouble {
             SetupError::UnknownAgent(name) => {
                 return Self::usage(message).hint(match settings::nearest_agent(&name) {
                     Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("there are: {}", settings::ids()),
+                    None => format!("available: {}", settings::ids()),
                 });
             }
             SetupError::UnknownPack { name, known } => {
                 return Self::input(message).hint(match nearest(&name, known.iter().copied()) {
                     Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("there are: {}", known.join(", ")),
+                    None => format!("available: {}", known.join(", ")),
                 });
             }
             SetupError::UnknownHook(_) => {
-                return Self::input(message).hint("`anyhook list` shows what is installed");
+                return Self::input(message).hint("`anyhook list` shows installed hooks");
             }
             SetupError::NoShadow(_) => {
                 let hint = "write `mode: shadow` into the front matter of its HOOK.md first";
                 return Self::input(message).hint(hint);
             }
             SetupError::NoPlainMode(_) => {
-                "write `mode: enforce` there by hand, then: anyhook check"
+                "set `mode: enforce` there yourself, then run: anyhook check"
             }
             SetupError::NoProgram => return Self::problem(message),
             SetupError::NoHome | SetupError::NoState => "set HOME",
             SetupError::NoUserLevel => "set HOME, or use --project",
-            SetupError::NotAFile(_) => "nothing was changed; move it away and try again",
-            SetupError::DanglingLink(_) => "mend or remove the link",
-            SetupError::Unreadable { .. } => "nothing was changed; look at the file and its rights",
+            SetupError::NotAFile(_) => "nothing was changed; move it away, then try again",
+            SetupError::DanglingLink(_) => "fix or remove the link",
+            SetupError::Unreadable { .. } => {
+                "nothing was changed; check the file and its permissions"
+            }
             SetupError::Unwritable { .. } => {
-                "nothing in it was changed; look at the rights of the file and its folder"
+                "nothing in it was changed; check the permissions of the file and its folder"
             }
             SetupError::PathNotRecorded { .. } => {
-                "no agent's settings were changed; look at the rights of the state folder"
+                "no agent's settings were changed; check the permissions of the state folder"
             }
             SetupError::NotAdded { .. } => {
-                "nothing was added; look at the rights of the folder, and whether the disk is full"
+                "nothing was added; check the folder's permissions and free disk space"
             }
             SetupError::Unusable { .. } => RIGHTS_OR_SPACE,
         };
@@ -208,8 +210,8 @@ impl From<ReplayError> for Trouble {
                 Self::input(message).hint(format!("transcripts are in {place}"))
             }
             ReplayError::NotProtected(_) => Self::problem(message).hint(
-                "--unprotected tries the hooks nevertheless; they then do for real what they do to \
-                 others",
+                "--unprotected tries the hooks without a sandbox; they can then really use the network and \
+                 change files",
             ),
             ReplayError::LeadsOut(_) | ReplayError::NoTranscripts => Self::input(message),
             ReplayError::Io(error) => error.into(),

@@ -77,13 +77,13 @@ pub fn what(event: &BusEvent) -> String {
             with(&failed_how, failed.message.as_deref().unwrap_or_default())
         }
         BusEvent::AgentExited(_) => "ended".to_owned(),
-        BusEvent::AgentGone(_) => "is gone: its process ended without a word".to_owned(),
+        BusEvent::AgentGone(_) => "is gone: its process ended unexpectedly".to_owned(),
         BusEvent::AgentSignal(signal) => {
             let says = format!("signals {}", signal.kind.name());
             with(&says, signal.message.as_deref().unwrap_or_default())
         }
-        BusEvent::AgentStop(_) => "wanted to stop and works on".to_owned(),
-        BusEvent::AgentInput(report) => with("was told something", &call(report)),
+        BusEvent::AgentStop(_) => "tried to stop, keeps working".to_owned(),
+        BusEvent::AgentInput(report) => with("received input", &call(report)),
         BusEvent::DecisionCreated(inquiry) => {
             let about = match (&inquiry.tool, &inquiry.about) {
                 (Some(tool), Some(about)) => format!("{tool}: {about}"),
@@ -103,7 +103,7 @@ pub fn what(event: &BusEvent) -> String {
             format!("decision {}: released by {}", claim.id, claim.by)
         }
         BusEvent::DecisionRevoked(claim) => {
-            format!("decision {}: no longer allowed again, by {}", claim.id, claim.by)
+            format!("decision {}: standing answer revoked by {}", claim.id, claim.by)
         }
         BusEvent::AgentRenamed(renamed) => {
             format!("is now called {}, by {} (id {})", renamed.name, renamed.by, renamed.agent)

@@ -12,10 +12,10 @@ use crate::error::Trouble;
 /// `--user` or `--project`.
 #[derive(Args, Debug, Clone, Copy)]
 pub struct LevelArgs {
-    /// At the user's level (~/.config/agents/hooks); this is the default
+    /// At the user level (~/.config/agents/hooks); this is the default
     #[arg(long, conflicts_with = "project")]
     pub user: bool,
-    /// At the project's level (.agents/hooks of the repository)
+    /// At the project level (.agents/hooks in the repository)
     #[arg(long)]
     pub project: bool,
 }

@@ -36,8 +36,9 @@ pub fn find(name: &str) -> Result<Pack, Trouble> {
 pub fn meant(word: &Path) -> Option<Result<Pack, Trouble>> {
     let name = word.to_str()?.strip_prefix(PREFIX)?;
     if name.is_empty() {
-        return Some(Err(Trouble::usage("which pack is meant?")
-            .hint("write pack/NAME; `anyhook packs` shows them")));
+        return Some(Err(
+            Trouble::usage("no pack given").hint("pass pack/NAME; `anyhook packs` lists the packs")
+        ));
     }
     Some(find(name.trim_end_matches('/')))
 }

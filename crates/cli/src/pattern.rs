@@ -11,7 +11,7 @@ impl FromStr for Pattern {
 
     fn from_str(text: &str) -> Result<Self, String> {
         if text.is_empty() {
-            return Err("it is empty: `*` matches everything".to_owned());
+            return Err("the pattern is empty; `*` matches everything".to_owned());
         }
         Ok(Self(text.to_owned()))
     }

@@ -25,7 +25,7 @@ use crate::ui::{Out, Tone};
 
 /// Says that what an agent added is only watched.
 pub fn watched(agent: &AgentAbove) -> String {
-    format!("`mode: shadow`, because this is a session of {agent}")
+    format!("`mode: shadow`, because this runs under {agent}")
 }
 
 /// Returns the agent in whose session we were started, as far as anybody can tell.
@@ -40,7 +40,7 @@ pub fn agent_above(environment: &Environment) -> Option<AgentAbove> {
 /// `command` is its name as it is typed after `anyhook`, such as `daemon stop`.
 pub fn only_a_person(command: &str, environment: &Environment) -> Result<(), Trouble> {
     let why = if let Some(agent) = agent_above(environment) {
-        format!("only a person may do this, and this is a session of {agent}")
+        format!("only a person may do this, and this runs under {agent}")
     } else if let Some(rule) = terminal_rule(environment)
         && File::open("/dev/tty").is_err()
     {
@@ -50,7 +50,7 @@ pub fn only_a_person(command: &str, environment: &Environment) -> Result<(), Tro
     };
     journal(command, &Outcome::Refused(&why), environment);
     Err(Trouble::problem(format!("`anyhook {command}` is refused: {why}"))
-        .hint("run it in a terminal of your own"))
+        .hint("run it in your own terminal"))
 }
 
 /// Does what only a person may do, and journals it.
@@ -91,7 +91,7 @@ pub enum Outcome<'why> {
 pub fn journal(command: &str, outcome: &Outcome<'_>, environment: &Environment) {
     let (word, why) = match outcome {
         Outcome::Done => ("done", None),
-        Outcome::InShadow(agent) => ("done in shadow mode", Some(format!("a session of {agent}"))),
+        Outcome::InShadow(agent) => ("done in shadow mode", Some(format!("runs under {agent}"))),
         Outcome::Refused(why) => ("refused", Some((*why).to_owned())),
         Outcome::Failed(why) => ("failed", Some(why.clone())),
     };

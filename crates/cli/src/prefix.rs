@@ -21,8 +21,8 @@ pub fn named<'all, T>(
             .hint(format!("anyhook {what} list --all"))),
         Err(NotFound::Several(names)) => {
             let names = names.join(", ");
-            Err(Trouble::input(format!("several {what}s begin with `{text}`: {names}"))
-                .hint("write more of the name or the id"))
+            Err(Trouble::input(format!("`{text}` matches several {what}s: {names}"))
+                .hint("type more of the name or id"))
         }
     }
 }

@@ -21,7 +21,7 @@ pub fn refusal(runbook: &Foreign, environment: &Environment) -> Trouble {
     let name = runbook.name(environment);
     let hint = format!("anyhook trust {name}");
     if runbook.is_workflow() {
-        let message = format!("`{name}` is not trusted, so an agent does not run it");
+        let message = format!("`{name}` is not trusted, so agents may not run it");
         return Trouble::problem(message).hint(hint);
     }
     let why = match runbook.trust {
@@ -60,7 +60,7 @@ pub fn find_pipeline(
         FindError::Twice(files) => {
             let [one, other] = files.map(|file| path_from(&file, environment));
             let message = format!("the pipeline `{name}` is in both `{one}` and `{other}`");
-            Trouble::input(message).hint("give one of them another name, or name the file")
+            Trouble::input(message).hint("rename one of them, or specify the file")
         }
         FindError::Unknown { near, broken } => {
             let broken: Vec<String> =
@@ -68,7 +68,7 @@ pub fn find_pipeline(
             let hint = match near {
                 Some(near) => format!("did you mean `{near}`?"),
                 None if broken.is_empty() => {
-                    "`anyhook runbook list` shows those there are".to_owned()
+                    "`anyhook runbook list` lists the available pipelines".to_owned()
                 }
                 None => {
                     format!("`anyhook runbook check` says what is wrong with {}", broken.join(", "))

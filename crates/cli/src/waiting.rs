@@ -23,7 +23,7 @@ const LONGEST: Duration = Duration::from_secs(60 * 60);
 /// Reads how long a server may take.
 pub fn limit(text: &str) -> Result<Duration, String> {
     let long = crate::commands::pipeline::wait::limit(text)?;
-    if long > LONGEST { Err("it may be 1h at most".to_owned()) } else { Ok(long) }
+    if long > LONGEST { Err("must be at most 1h".to_owned()) } else { Ok(long) }
 }
 
 /// Does something that `stop` ends, and returns what comes of it.

@@ -74,8 +74,8 @@ pub fn read_event() -> Result<HookEvent, Trouble> {
     let mut bytes = Vec::new();
     io::stdin().lock().take(EVENT_LIMIT + 1).read_to_end(&mut bytes)?;
     let value = serde_json::from_slice(&bytes).map_err(|error| {
-        Trouble::input(format!("standard input is no event: {error}"))
-            .hint("a hook's script gets its event there; `--event` is for such scripts")
+        Trouble::input(format!("standard input is not an event: {error}"))
+            .hint("`--event` is for hook scripts, which get their event on standard input")
     })?;
     Ok(HookEvent::of(value))
 }
@@ -151,15 +151,15 @@ pub fn path_in_project(
     let shown = named.display();
     let resolved = fs::canonicalize(environment.work_dir.join(named)).map_err(|error| {
         Trouble::input(format!("`{shown}` cannot be read: {error}"))
-            .hint("`anyhook workflow status` shows which artifacts there are")
+            .hint("`anyhook workflow status` lists the artifacts")
     })?;
     let root = fs::canonicalize(&project.root).unwrap_or_else(|_| project.root.clone());
     let inner = resolved.strip_prefix(&root).map_err(|_| {
-        Trouble::input(format!("`{shown}` is outside of the project"))
-            .hint(format!("artifacts are below `{}`", project.root.display()))
+        Trouble::input(format!("`{shown}` is outside the project"))
+            .hint(format!("artifacts are under `{}`", project.root.display()))
     })?;
     let inner = inner.to_str().filter(|inner| !inner.is_empty());
-    inner.map(str::to_owned).ok_or_else(|| Trouble::input(format!("`{shown}` is no artifact")))
+    inner.map(str::to_owned).ok_or_else(|| Trouble::input(format!("`{shown}` is not an artifact")))
 }
 
 /// The MCP servers that count here; a person who waits for one is told so.

@@ -135,7 +135,7 @@ fn bed(binary: &str, agent: Agent) -> Option<Bed> {
 
 /// Has every hook process note when it begins: the last thing before is that it is ours.
 fn note_begins(environment: &TestEnv, binary: &str) {
-    let begins = environment.root().join("begins");
+    let begins = environment.root().join("started");
     // Agents call the small program where both are installed.
     for name in ["anyhook", "anyhook-hook"] {
         let installed = environment.home().join(".local/share/anyhook/bin").join(name);
@@ -154,7 +154,7 @@ fn note_begins(environment: &TestEnv, binary: &str) {
 
 /// Returns when the hook process began that had an event at `at`.
 fn begun(environment: &TestEnv, at: SystemTime) -> SystemTime {
-    let text = fs::read_to_string(environment.root().join("begins")).unwrap();
+    let text = fs::read_to_string(environment.root().join("started")).unwrap();
     let moment = |line: &str| {
         let (seconds, fraction) = line.split_once(['.', ',']).unwrap();
         let since = format!("{seconds}{fraction}").parse().unwrap();

@@ -63,7 +63,7 @@ impl fmt::Display for AgentAbove {
             }
             Recognised::Detached(pid) => write!(
                 formatter,
-                "{title} (process {pid} is in the same control group, and nobody else started this)"
+                "{title} (process {pid} is in the same control group, and nothing else could have started this)"
             ),
             Recognised::Daemon => write!(formatter, "{title} (known to the daemon)"),
         }

@@ -81,7 +81,7 @@ pub enum CoreMessage {
     /// An agent is about to be told something, if it still is at that rest; it is typed when that is
     /// stored.
     Types(String, Option<TypedInto>, oneshot::Sender<Result<(), String>>),
-    /// End in order.
+    /// Shut down cleanly.
     Stop,
 }
 
@@ -392,7 +392,7 @@ impl Core {
         let expired = self.state.inquiries.expired(anyhook_engine::now());
         self.resolve(expired);
         for id in self.waiters.given_up() {
-            self.dismiss(&id, "whoever asked did not come back");
+            self.dismiss(&id, "the process that asked did not come back");
         }
         self.notice_running_calls();
     }
@@ -448,8 +448,8 @@ impl Core {
         let kind = self.state.inquiries.get(id).map(|held| held.inquiry.kind);
         match kind {
             // Its state file may have been changed by others, and is the truth.
-            Some(InquiryKind::Gate) => "it was decided elsewhere, or nobody runs the workflow",
-            _ => "whoever asked is gone",
+            Some(InquiryKind::Gate) => "it was decided elsewhere, or the workflow is not running",
+            _ => "the process that asked is gone",
         }
     }
 

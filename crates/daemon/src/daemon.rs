@@ -41,7 +41,7 @@ pub enum DaemonError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// What is stored is nothing this version knows.
-    #[error("the store holds what this version cannot read: {0}")]
+    #[error("the store contains data this version cannot read: {0}")]
     Foreign(serde_json::Error),
     /// The system does not let it.
     #[error("{what}: {error}")]
@@ -98,7 +98,7 @@ impl Daemon {
         let state = fold(snapshot, entries, &wanted)?;
         notes.extend(settings.problems.iter().cloned());
         let journal = Journal::with(&state_folder, settings.journal.clone());
-        let no_threads = |error| DaemonError::System { what: "threads cannot be made", error };
+        let no_threads = |error| DaemonError::System { what: "cannot create threads", error };
         let outside = runtime().map_err(no_threads)?;
         let (messages, taken) = mpsc::channel(QUEUE);
         let ends = messages.clone();
@@ -124,15 +124,14 @@ impl Daemon {
             Presence::begin(folder.clone(), before, self.started_by, self.variables.clone());
         let listener = {
             let _inside = outside.enter();
-            let no_socket =
-                |error| DaemonError::System { what: "the socket cannot be made", error };
+            let no_socket = |error| DaemonError::System { what: "cannot create the socket", error };
             server::listen(&folder).map_err(no_socket)?
         };
         let _ = std::fs::create_dir_all(journal.folder());
         let grown = Grown::watch(journal.folder(), messages.clone());
         if let Err(error) = &grown {
             notes.push(format!(
-                "the journal is looked at twice a second: it cannot be watched: {error}"
+                "polling the journal twice a second, because it cannot be watched: {error}"
             ));
         }
         let logs =
@@ -159,10 +158,10 @@ impl Daemon {
             outside.shutdown_background();
         });
         let outside = outside.map_err(no_threads)?;
-        tracing::info!(pid = std::process::id(), "the daemon runs");
+        tracing::info!(pid = std::process::id(), "the daemon is running");
         let inside = runtime().map_err(no_threads)?;
         let ended = inside.block_on(core.run(taken));
-        tracing::info!("the daemon ends");
+        tracing::info!("the daemon is stopping");
         if ended.is_ok() {
             core.presence.end();
         }

@@ -30,7 +30,7 @@ pub struct Start<'start> {
     pub host: Option<&'start str>,
     /// Its command line.
     pub run: &'start str,
-    /// Where it works.
+    /// Where it runs.
     pub folder: &'start Path,
     /// Variables it is given.
     pub variables: &'start BTreeMap<String, String>,
@@ -45,7 +45,7 @@ pub struct Start<'start> {
 /// What is added to a start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Additions {
-    /// Its host, if it is one that is known.
+    /// Its host, if known.
     pub host: Option<&'static str>,
     /// Arguments that come after its command line.
     pub arguments: Vec<String>,
@@ -91,7 +91,7 @@ pub fn prepare(
                     Ok(injection) => add(&mut additions, injection, agent)?,
                     Err(error) => {
                         let text = format!("{} does not call anyhook: {error}", agent.id());
-                        let hint = "mend the file, or move it away".to_owned();
+                        let hint = "fix the file, or move it away".to_owned();
                         additions.warning = Some(Warning { text, hint });
                     }
                 }
@@ -99,9 +99,8 @@ pub fn prepare(
         }
         None => {
             additions.warning = Some(Warning {
-                text: "it is no agent that anyhook knows: it tells of its end and of nothing else"
-                    .to_owned(),
-                hint: "name the agent's host in the runbook, if it is one".to_owned(),
+                text: "unknown agent program: anyhook only sees when it exits".to_owned(),
+                hint: "if it is a supported agent, set its host in the runbook".to_owned(),
             });
         }
     }

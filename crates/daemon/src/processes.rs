@@ -188,6 +188,6 @@ mod tests {
         processes.watch(("here".to_owned(), ProcessName { started: 1, ..ours }));
         assert_eq!(told.recv_timeout(LIMIT).unwrap().0, "here");
         drop(processes);
-        assert!(told.recv_timeout(LIMIT).is_err(), "the thread has ended");
+        assert!(told.recv_timeout(LIMIT).is_err(), "the thread has exited");
     }
 }

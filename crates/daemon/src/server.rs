@@ -60,7 +60,7 @@ pub async fn serve(listener: UnixListener, messages: mpsc::Sender<CoreMessage>, 
                 Ok((stream, _)) => stream,
                 Err(error) => {
                     // Out of file descriptors, most likely: some will be free again.
-                    tracing::warn!("a connection could not be taken: {error}");
+                    tracing::warn!("cannot accept a connection: {error}");
                     tokio::time::sleep(Duration::from_millis(100)).await;
                     continue;
                 }
@@ -83,7 +83,7 @@ async fn talk(
     messages: mpsc::Sender<CoreMessage>,
 ) -> Result<(), FrameError> {
     if !peer::is_ours(&stream) {
-        tracing::warn!("another user's process tried to connect");
+        tracing::warn!("rejected a connection from another user's process");
         return Ok(());
     }
     let greeting = tokio::time::timeout(GREETING, frame::receive::<Hello>(&mut stream));
@@ -138,7 +138,7 @@ async fn talk(
                 let Ok(answer) = answered.await else { return Ok(()) };
                 match frame::send(&mut stream, &answer).await {
                     Err(FrameError::TooLong(length)) => {
-                        let why = format!("the answer has {length} bytes, which is too long");
+                        let why = format!("the answer is too long ({length} bytes)");
                         let refused = Response::Refused(refusal(RefusalCode::Busy, &why));
                         frame::send(&mut stream, &refused).await?;
                     }
@@ -149,7 +149,7 @@ async fn talk(
     }
 }
 
-/// Waits for a person's answer; none if whoever asked is gone, which the loop is told.
+/// Waits for a person's answer; none if the process that asked is gone, which the loop is told.
 async fn wait(
     stream: &mut UnixStream,
     messages: &mpsc::Sender<CoreMessage>,
@@ -189,7 +189,7 @@ async fn follow(
                 Some(told) => frame::send(&mut stream, &Response::Told(Box::new(told))).await?,
                 // Too slow, or it asked for what is no longer there.
                 None => {
-                    let refused = refusal(RefusalCode::Busy, "events were missed: ask for the state, then follow again");
+                    let refused = refusal(RefusalCode::Busy, "events were missed: request the state, then follow again");
                     return frame::send(&mut stream, &Response::Refused(refused)).await;
                 }
             },

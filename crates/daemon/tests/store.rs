@@ -377,7 +377,7 @@ fn append_until_full(store: &mut Store, state: &mut State) {
         match store.append(&batch) {
             Ok(last) => (first..=last).for_each(|number| state.add(number)),
             Err(error) => {
-                assert!(error.is_disk_full() && error.hint() == "make room on the disk", "{error}");
+                assert!(error.is_disk_full() && error.hint() == "free up disk space", "{error}");
                 // What was written of it is gone again.
                 let path = files(store.folder(), "log-").pop().unwrap();
                 let text = fs::read_to_string(path).unwrap();

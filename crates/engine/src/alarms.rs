@@ -63,7 +63,7 @@ pub fn ran_anyway(ran: &RanAnyway) -> Alarm {
     let about = [ran.tool.as_deref(), ran.about.as_deref()];
     let about = about.into_iter().flatten().collect::<Vec<_>>().join(" ");
     let text = format!(
-        "denied but ran: {} ran `{}` although it was denied (anyhook log show {})",
+        "denied but ran: {} ran `{}` despite the denial (anyhook log show {})",
         ran.host,
         anyhook_model::json::shorten(&about, 200),
         ran.denied,
@@ -74,7 +74,7 @@ pub fn ran_anyway(ran: &RanAnyway) -> Alarm {
 /// Says that a call ran that nobody was asked about.
 pub fn ran_unasked(host: &str, about: &str, id: &RecordId) -> Alarm {
     let text = format!(
-        "ran without being asked: {host} ran `{}` and no before_tool event came (anyhook log show {id})",
+        "ran unchecked: {host} ran `{}` without sending before_tool (anyhook log show {id})",
         anyhook_model::json::shorten(about, 200),
     );
     Alarm::new(AlarmKind::RanUnasked, text)
@@ -100,9 +100,9 @@ mod tests {
         let alarm = ran_anyway(&ran);
         assert_eq!(
             alarm.text,
-            "denied but ran: codex ran `Shell rm -rf /` although it was denied (anyhook log show a)"
+            "denied but ran: codex ran `Shell rm -rf /` despite the denial (anyhook log show a)"
         );
-        let other = Alarm::about(AlarmKind::GuardChanged, "guard", "it is gone");
+        let other = Alarm::about(AlarmKind::GuardChanged, "guard", "it no longer exists");
         raise(state.path(), &alarm).unwrap();
         raise(state.path(), &other).unwrap();
         // As the first version wrote it.

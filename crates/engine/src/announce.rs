@@ -42,8 +42,8 @@ pub fn hooks_off(installed: &Installed, state: &Path) -> Vec<Alarm> {
     let reasons = [
         (
             untrusted,
-            "not trusted, so it does not run",
-            "not trusted, so they do not run",
+            "not trusted, so it won't run",
+            "not trusted, so they won't run",
             "anyhook trust",
         ),
         (
@@ -68,8 +68,8 @@ pub fn hooks_off(installed: &Installed, state: &Path) -> Vec<Alarm> {
     let blocking = (!blocking.is_empty()).then(|| {
         let names = names(&blocking);
         let words = match &blocking[..] {
-            [_] => "1 guard is unusable, so it blocks what it is for",
-            _ => "guards are unusable, so they block what they are for",
+            [_] => "1 guard is broken, so it blocks every call it guards",
+            _ => "guards are broken, so they block every call they guard",
         };
         let count = if blocking.len() > 1 { format!("{} ", blocking.len()) } else { String::new() };
         let text = format!("{count}{words}: {names} (anyhook check)");
@@ -141,9 +141,9 @@ mod tests {
         assert_eq!(
             texts(hooks, state.path()),
             [
-                "6 hooks are off, not trusted, so they do not run: p0, p1, p2, p3, 2 more (anyhook trust)",
+                "6 hooks are off, not trusted, so they won't run: p0, p1, p2, p3, 2 more (anyhook trust)",
                 "1 hook is off, changed since it was trusted: moved (anyhook trust)",
-                "1 guard is unusable, so it blocks what it is for: broken (anyhook check)",
+                "1 guard is broken, so it blocks every call it guards: broken (anyhook check)",
             ]
         );
     }

@@ -48,7 +48,7 @@ pub(crate) const MISMATCHES_NAMED: usize = 20;
 pub struct Standing {
     /// The hook.
     pub hook: Hook,
-    /// Why it is left out at every event, if it is.
+    /// Why it is always skipped, if it is.
     pub out: Option<SkipReason>,
 }
 
@@ -192,7 +192,7 @@ impl Finder<'_> {
             if let Some(fault) = not_roots_alone(folder) {
                 return self
                     .notes
-                    .push(format!("managed hooks do not count: `{}` {fault}", folder.display()));
+                    .push(format!("ignoring managed hooks: `{}` {fault}", folder.display()));
             }
         }
         let before = self.hooks.len();
@@ -200,9 +200,11 @@ impl Finder<'_> {
         for hook in &mut self.hooks[before..] {
             if let Some((part, fault)) = find_fault(&hook.folder, not_roots_alone) {
                 let message =
-                    format!("`{}` {fault}, so the hook does not count as managed", part.display());
+                    format!("`{}` {fault}, so the hook is not treated as managed", part.display());
                 let problem = Problem::new("managed", Severity::Unusable, message);
-                hook.problems.push(problem.hint("chown root and chmod go-w it"));
+                hook.problems.push(problem.hint(
+                    "make it owned by root and writable only by root (chown root, chmod go-w)",
+                ));
             }
         }
     }
@@ -213,7 +215,7 @@ impl Finder<'_> {
             Ok(known) => Some(known),
             Err(error) => {
                 self.notes.push(format!(
-                    "trust cannot be looked up, so this project's hooks do not run: {error}"
+                    "cannot read trust records, so this project's hooks won't run: {error}"
                 ));
                 None
             }
@@ -248,11 +250,11 @@ impl Finder<'_> {
                 Some(Lookup::Trusted(records)) => apply_trust(hook, store, &records),
                 Some(Lookup::Unreadable) => {
                     hook.trust = Trust::Changed(
-                        "the record of its trust cannot be read; `anyhook trust` makes it anew"
+                        "its trust record cannot be read; run `anyhook trust` to recreate it"
                             .to_owned(),
                     );
                 }
-                None => hook.trust = Trust::Changed("trust cannot be looked up".to_owned()),
+                None => hook.trust = Trust::Changed("cannot read trust records".to_owned()),
             }
         }
         // What was trusted and is no longer there has changed, too: checking out another branch
@@ -266,7 +268,8 @@ impl Finder<'_> {
             hook.nesting = nesting;
             hook.folder = hooks_folder.join(name);
             hook.trust = Trust::Changed(
-                "its folder is gone from the project; `anyhook untrust` forgets it".to_owned(),
+                "its folder was removed from the project; run `anyhook untrust` to forget it"
+                    .to_owned(),
             );
             self.hooks.push(hook);
         }
@@ -303,9 +306,9 @@ fn apply_trust(hook: &mut Hook, store: &TrustStore, records: &[(PathBuf, TrustRe
     let changed = match found {
         Ok(digest) if digest == record.digest => copy_fault(&copy, record),
         Ok(_) => {
-            Some("it has changed since it was trusted; `anyhook trust` shows it again".to_owned())
+            Some("it has changed since it was trusted; review it with `anyhook trust`".to_owned())
         }
-        Err(error) => Some(format!("its content cannot be compared with the trusted one: {error}")),
+        Err(error) => Some(format!("cannot compare it with the trusted copy: {error}")),
     };
     let from_copy = if copy.is_dir() { Hook::load(&copy, Level::Project) } else { hook.clone() };
     *hook = Hook {
@@ -321,17 +324,18 @@ fn apply_trust(hook: &mut Hook, store: &TrustStore, records: &[(PathBuf, TrustRe
 /// Tells what is wrong with a trusted copy: what runs is what was shown, to the byte.
 fn copy_fault(copy: &Path, record: &TrustRecord) -> Option<String> {
     (!digest_is(copy, &record.digest)).then(|| {
-        "its trusted copy is gone or was tampered with; `anyhook trust` makes it anew".to_owned()
+        "its trusted copy is missing or was tampered with; run `anyhook trust` to recreate it"
+            .to_owned()
     })
 }
 
 /// Tells what is wrong if somebody beside root may write here.
 pub(crate) fn not_roots_alone(path: &Path) -> Option<String> {
     match fs::metadata(path) {
-        Err(error) => Some(format!("cannot be looked at: {error}")),
-        Ok(metadata) if metadata.uid() != 0 => Some("is not root's".to_owned()),
+        Err(error) => Some(format!("cannot be inspected: {error}")),
+        Ok(metadata) if metadata.uid() != 0 => Some("is not owned by root".to_owned()),
         Ok(metadata) if metadata.mode() & 0o022 != 0 => {
-            Some("can be written by others than root".to_owned())
+            Some("is writable by users other than root".to_owned())
         }
         Ok(_) => None,
     }

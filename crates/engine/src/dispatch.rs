@@ -267,8 +267,10 @@ impl<'hooks> Dispatch<'hooks> {
                 blocked,
             });
             if blocked {
-                let reason =
-                    format!("hook {} failed and must not be passed by: {why}", hook.name());
+                let reason = format!(
+                    "hook {} failed, and it blocks on failure (on_failure: block): {why}",
+                    hook.name()
+                );
                 self.decide(Effect::Deny, hook, Some(reason));
             }
         }
@@ -298,7 +300,7 @@ impl<'hooks> Dispatch<'hooks> {
     fn change_input(&mut self, said: &mut Said) -> bool {
         let Some(change) = &said.decision.modified_input else { return true };
         if !self.event.kind.takes_input_change() {
-            said.notes.push(format!("`modified_input` does not count at {}", self.event.kind));
+            said.notes.push(format!("`modified_input` has no effect at {}", self.event.kind));
             return true;
         }
         let Some(tool) = &mut self.event.tool else { return true };
@@ -322,7 +324,7 @@ impl<'hooks> Dispatch<'hooks> {
                 self.verdict.native_input = native;
             }
             Err(why) => {
-                said.failure = Some(format!("the input cannot be changed as it says: {why}"));
+                said.failure = Some(format!("cannot apply `modified_input`: {why}"));
                 return false;
             }
         }

@@ -170,7 +170,7 @@ impl Hook {
             Err(error) => {
                 let is_missing = error.kind() == io::ErrorKind::NotFound;
                 let (message, hint) = if is_missing && !is_there(&hook.file()) {
-                    ("there is no HOOK.md".to_owned(), "`anyhook new` makes a hook to start from")
+                    ("there is no HOOK.md".to_owned(), "create a hook with `anyhook new`")
                 } else {
                     (format!("HOOK.md cannot be read: {error}"), how_to_read(&error))
                 };
@@ -236,12 +236,12 @@ impl Hook {
 fn how_to_read(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
         Some(code) if code == Errno::ACCESS.raw_os_error() => {
-            "chmod u+r HOOK.md and u+rx its folder, or remove the folder"
+            "make HOOK.md readable (chmod u+r) and its folder accessible (chmod u+rx), or remove the folder"
         }
         Some(code) if [Errno::MFILE, Errno::NFILE].map(Errno::raw_os_error).contains(&code) => {
-            "too few files may be open: raise the limit (ulimit -n)"
+            "raise the open file limit (ulimit -n)"
         }
-        _ => "make HOOK.md a file its user may read, or remove the hook's folder",
+        _ => "make HOOK.md a readable regular file, or remove the hook's folder",
     }
 }
 
@@ -296,7 +296,7 @@ fn nothing_to_run(folder: &Path) -> Problem {
     let run = folder.join(SCRIPTS).join("run");
     if run.is_file() {
         return problem("`scripts/run` is not executable".to_owned())
-            .hint("chmod +x scripts/run, in the hook's folder");
+            .hint("run `chmod +x scripts/run` in the hook's folder");
     }
     let files = |inside: &Path| {
         let entries = fs::read_dir(folder.join(inside)).into_iter().flatten().flatten();
@@ -315,11 +315,11 @@ fn nothing_to_run(folder: &Path) -> Problem {
     match found.or_else(|| files(Path::new("")).into_iter().find(is_program)) {
         Some(found) => {
             let found = found.display();
-            problem(format!("there is nothing to run: `{found}` is there, and is no entry"))
-                .hint(format!("mv {found} scripts/run, give it a `#!` line, chmod +x it"))
+            problem(format!("no script to run: found `{found}`, which is not an entry point"))
+                .hint(format!("rename it (mv {found} scripts/run), add a `#!` line, and make it executable (chmod +x)"))
         }
-        None => problem("there is nothing to run".to_owned())
-            .hint("put a program at scripts/run, scripts/run.sh or scripts/run.py"),
+        None => problem("no script to run".to_owned())
+            .hint("add scripts/run, scripts/run.sh or scripts/run.py"),
     }
 }
 
@@ -401,16 +401,16 @@ mod tests {
             (fault.code, &*fault.message),
             ("nothing-to-run", "`scripts/run` is not executable")
         );
-        assert!(fault.hint.as_ref().unwrap().starts_with("chmod +x scripts/run"));
+        assert!(fault.hint.as_ref().unwrap().starts_with("run `chmod +x scripts/run` in the hook"));
         for (name, words) in [
-            ("run.js", "there is nothing to run: `scripts/run.js` is there, and is no entry"),
-            ("main.py", "there is nothing to run: `scripts/main.py` is there, and is no entry"),
+            ("run.js", "no script to run: found `scripts/run.js`, which is not an entry point"),
+            ("main.py", "no script to run: found `scripts/main.py`, which is not an entry point"),
         ] {
             let (_scratch, hook) = hook_with(&[(name, "x\n", 0o755)]);
             assert_eq!(hook.fault().unwrap().message, words);
         }
         let (_scratch, hook) = hook_with(&[]);
-        assert_eq!(hook.fault().unwrap().message, "there is nothing to run");
+        assert_eq!(hook.fault().unwrap().message, "no script to run");
     }
 
     #[test]

@@ -118,7 +118,7 @@ impl LastKnown {
         }
         block_at(hook, &events);
         if let Some(problem) = hook.problems.iter_mut().find(|one| one.code == "unreadable") {
-            let hint = problem.hint.as_deref().unwrap_or("correct it, or remove the hook's folder");
+            let hint = problem.hint.as_deref().unwrap_or("fix it, or remove the hook's folder");
             problem.message = format!(
                 "{}, so the hook blocks at {} (`{}`: {hint})",
                 problem.message,
@@ -145,7 +145,7 @@ impl LastKnown {
         let mut hook = Hook::unread(folder, level);
         block_at(&mut hook, &events);
         let message = format!(
-            "the folder of hooks `{}` cannot be read: {error}, and a guard may be in it, so everything is blocked at {} (make it a folder its user may read, or remove it)",
+            "the hooks folder `{}` cannot be read: {error}, and it may contain a guard, so everything is blocked at {} (make it readable, or remove it)",
             folder.display(),
             names(&events.kinds)
         );
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(blocks_at(&nothing, &stop), None, "it does not say that it blocks");
 
         fs::remove_file(stop.join("HOOK.md")).unwrap();
-        assert_eq!(blocks_at(&known, &stop), None, "it is gone");
+        assert_eq!(blocks_at(&known, &stop), None, "it no longer exists");
         symlink("nowhere", stop.join("HOOK.md")).unwrap();
         assert_eq!(blocks_at(&known, &stop).unwrap(), ["before_stop"]);
     }

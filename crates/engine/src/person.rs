@@ -131,14 +131,14 @@ fn options(questions: &[AgentQuestion]) -> Vec<Choice> {
     let mut options = match questions {
         [] => {
             return vec![
-                Choice::new(ALLOW, "the call goes on"),
-                Choice::new(DENY, "the call is stopped; the agent is told why"),
+                Choice::new(ALLOW, "the call is allowed"),
+                Choice::new(DENY, "the call is denied, and the agent is told why"),
             ];
         }
         [one] if !one.multiple => one.options.clone(),
         _ => Vec::new(),
     };
-    options.push(Choice::new(DECLINE, "the question is not answered; the agent is told"));
+    options.push(Choice::new(DECLINE, "the question is left unanswered, and the agent is told"));
     options
 }
 

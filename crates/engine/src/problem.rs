@@ -37,7 +37,7 @@ impl Severity {
 pub struct Problem {
     /// A short, stable name, such as `unknown-trigger`.
     pub code: &'static str,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
     /// What is wrong.
     pub message: String,

@@ -15,7 +15,7 @@ use crate::problem::{Problem, Severity};
 /// The system reads no more of a `#!` line.
 const SHEBANG_LIMIT: u64 = 256;
 /// A script that `anyhook new` made gives this reason until a person writes another.
-pub const PLACEHOLDER_REASON: &str = "say here why";
+pub const PLACEHOLDER_REASON: &str = "TODO: explain why this is blocked";
 /// More of a script is not searched for the placeholder.
 const SEARCH_LIMIT: u64 = 64 * 1024;
 
@@ -56,7 +56,7 @@ pub(crate) fn unstartable(script: &Path) -> Option<String> {
             None => shebang.interpreter.replace('\r', "\\r"),
         };
         return Some(format!(
-            "it has Windows line endings, so its interpreter is read as `{read_as}`"
+            "it has Windows line endings, so the system looks for an interpreter named `{read_as}`"
         ));
     }
     let interpreter = Path::new(&shebang.interpreter);
@@ -64,7 +64,7 @@ pub(crate) fn unstartable(script: &Path) -> Option<String> {
         return Some(format!("its interpreter `{}` is a folder", interpreter.display()));
     }
     (!interpreter.exists())
-        .then(|| format!("its interpreter `{}` is not there", interpreter.display()))
+        .then(|| format!("its interpreter `{}` was not found", interpreter.display()))
 }
 
 /// Looks at what a hook runs. `search` are the folders in which programs are found.
@@ -76,7 +76,7 @@ pub fn check(hook: &Hook, search: &[PathBuf]) -> Vec<Problem> {
     let mut problems = Vec::new();
     if let Some(interpreter) = entry.interpreter {
         if !is_found(interpreter, search) {
-            let words = format!("`{name}` is read by `{interpreter}`, which is not on the PATH");
+            let words = format!("`{name}` needs `{interpreter}`, which is not on the PATH");
             problems.push(error(words).hint(format!("install {interpreter}")));
         }
         if shebang(script).is_some_and(|shebang| shebang.has_carriage_return) {
@@ -94,7 +94,7 @@ pub fn check(hook: &Hook, search: &[PathBuf]) -> Vec<Problem> {
             problems.push(error(words).hint(if shebang.has_carriage_return {
                 strip_returns(script)
             } else {
-                "name an interpreter that is there in its first line".to_owned()
+                "put an existing interpreter in its first line".to_owned()
             }));
         } else if let Some(program) =
             shebang.found_by_env.as_ref().filter(|program| !is_found(program, search))
@@ -102,22 +102,21 @@ pub fn check(hook: &Hook, search: &[PathBuf]) -> Vec<Problem> {
             let words = format!(
                 "`{name}` cannot be started: its interpreter `{program}` is not on the PATH"
             );
-            problems.push(error(words).hint(format!("install {program}, or name it by its path")));
+            problems.push(error(words).hint(format!("install {program}, or use its full path")));
         }
     }
     let placeholder =
         |words: &str, hint: &str| Problem::new("placeholder", Severity::Note, words).hint(hint);
     if head(script, SEARCH_LIMIT).is_some_and(|text| contains(&text, PLACEHOLDER_REASON)) {
-        let words = format!(
-            "`{name}` is still as `anyhook new` made it: it has a placeholder for the reason"
-        );
-        let hint = format!("write the script, then: anyhook promote {}", hook.name());
+        let words =
+            format!("`{name}` is unchanged since `anyhook new`: its reason is a placeholder");
+        let hint = format!("write the script, then run anyhook promote {}", hook.name());
         problems.push(placeholder(&words, &hint));
     }
     if hook.definition.description == placeholder_description(hook.name()) {
         problems.push(placeholder(
-            "`description` is still the placeholder; agents are shown it",
-            "say in one sentence what the hook is for",
+            "`description` is still the placeholder, and agents see it",
+            "describe in one sentence what the hook does",
         ));
     }
     problems
@@ -125,7 +124,7 @@ pub fn check(hook: &Hook, search: &[PathBuf]) -> Vec<Problem> {
 
 /// Returns the description of a hook that `anyhook new` made.
 pub fn placeholder_description(name: &str) -> String {
-    format!("Say in one sentence what {name} is for")
+    format!("TODO describe in one sentence what {name} does")
 }
 
 fn strip_returns(script: &Path) -> String {
@@ -194,15 +193,15 @@ mod tests {
         for (script, message) in [
             (
                 "#!/bin/sh\r\nexit 0\r\n",
-                "`scripts/run` has Windows line endings, so its interpreter is read as `/bin/sh\\r`",
+                "`scripts/run` has Windows line endings, so the system looks for an interpreter named `/bin/sh\\r`",
             ),
             (
                 "#!/usr/bin/env sh\r\n",
-                "`scripts/run` has Windows line endings, so its interpreter is read as `sh\\r`",
+                "`scripts/run` has Windows line endings, so the system looks for an interpreter named `sh\\r`",
             ),
             (
                 "#!/no/such/shell -e\n",
-                "`scripts/run` cannot be started: its interpreter `/no/such/shell` is not there",
+                "`scripts/run` cannot be started: its interpreter `/no/such/shell` was not found",
             ),
             (
                 "#!/usr/bin/env no-such-program\n",

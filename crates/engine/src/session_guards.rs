@@ -193,7 +193,7 @@ pub fn check(
             if matches!(before, Known::Damaged) {
                 body.untold.push(Alarm::new(
                     AlarmKind::GuardChanged,
-                    "what this session remembered of its guards was damaged: guards may have been taken away before this event (anyhook list)",
+                    "this session's record of its guards was damaged: guards may have been removed before this event (anyhook list)",
                 ));
             }
             let installed = installed();
@@ -434,7 +434,7 @@ impl Guard {
             return Some(how);
         }
         let is_same = self.digest.is_none() || self.digest.as_deref() == now;
-        (!is_same).then(|| "its script or another of its files is not what it was".to_owned())
+        (!is_same).then(|| "its script or another of its files changed".to_owned())
     }
 
     fn gone(&self, installed: &Installed) -> String {
@@ -444,20 +444,19 @@ impl Guard {
                 && self.digest.as_deref().is_some_and(|known| digest_is(&hook.runs_from, known))
         };
         match installed.hooks.iter().find(is_it) {
-            Some(standing) => format!("its folder is `{}` now", standing.hook.folder.display()),
-            None => format!("its folder is gone from `{}`", self.folder.display()),
+            Some(standing) => format!("its folder is now `{}`", standing.hook.folder.display()),
+            None => format!("its folder `{}` was removed", self.folder.display()),
         }
     }
 
     fn alarm(&self, difference: &Difference) -> Alarm {
         let name = self.name();
         let then = if self.blocks() {
-            "As it was, it goes on deciding beside what is there now, until `anyhook reload` or a new session."
+            "The previous version stays in force alongside the new one until `anyhook reload` or a new session."
         } else {
-            "If you changed it: `anyhook reload`; if not: `anyhook check` and `anyhook log`."
+            "If you changed it, run `anyhook reload`; if not, run `anyhook check` and `anyhook log`."
         };
-        let text =
-            format!("guard {name} changed while this session runs: {}. {then}", difference.how);
+        let text = format!("guard {name} changed during this session: {}. {then}", difference.how);
         Alarm::about(AlarmKind::GuardChanged, name, text)
     }
 
@@ -477,7 +476,7 @@ impl Guard {
                 let mut hook = Hook::unread(&self.folder, level);
                 hook.definition = self.definition.clone();
                 let why = format!(
-                    "{} changed while this session runs, and there is no copy of what it was; `anyhook reload` accepts it as it is",
+                    "{} changed during this session, and there is no copy of the previous version; run `anyhook reload` to accept it",
                     self.name()
                 );
                 hook.problems.push(Problem::new("no-copy", Severity::Unusable, why));
@@ -506,7 +505,7 @@ fn changed_fields(then: &HookDefinition, now: &HookDefinition) -> Option<String>
         return None;
     }
     if now.mode != then.mode {
-        return Some("it was moved to `mode: shadow`".to_owned());
+        return Some("it was switched to `mode: shadow`".to_owned());
     }
     let fields = [
         ("trigger", then.triggers != now.triggers),
@@ -521,8 +520,8 @@ fn changed_fields(then: &HookDefinition, now: &HookDefinition) -> Option<String>
     let changed: Vec<&str> =
         fields.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name).collect();
     Some(match changed[..] {
-        [] => "its HOOK.md is not what it was".to_owned(),
-        _ => format!("its HOOK.md says something else for `{}`", changed.join("`, `")),
+        [] => "its HOOK.md changed".to_owned(),
+        _ => format!("its HOOK.md has a new value for `{}`", changed.join("`, `")),
     })
 }
 
@@ -549,13 +548,13 @@ impl WatchedFile {
         match &self.host {
             Some(host) => (entries(&self.path, host).unwrap_or(0) < self.state).then(|| {
                 let text = format!(
-                    "anyhook's entries were removed from `{file}` while this session runs: {host} does not ask about every call any more. Put them back: anyhook install {host}"
+                    "anyhook's entries were removed from `{file}` during this session: {host} no longer asks about every call. Restore them: anyhook install {host}"
                 );
                 Alarm::new(AlarmKind::EntryRemoved, text)
             }),
             None => (mark_of(&self.path) != self.state).then(|| {
                 let text = format!(
-                    "anyhook's own program `{file}` was replaced while this session runs. If you did not update it: anyhook doctor"
+                    "the anyhook program `{file}` was replaced during this session. If you did not update it, run anyhook doctor"
                 );
                 Alarm::new(AlarmKind::ProgramChanged, text)
             }),
@@ -733,30 +732,30 @@ mod tests {
     #[test]
     fn a_guard_that_blocks_goes_on_deciding_whatever_becomes_of_it() {
         let changes: [Change; 8] = [
-            ("its folder is gone from `[HOOKS]/guard`", |world| {
+            ("its folder `[HOOKS]/guard` was removed", |world| {
                 fs::remove_dir_all(world.path("user/hooks/guard")).unwrap();
             }),
-            ("its folder is `[HOOKS]/other` now", |world| {
+            ("its folder is now `[HOOKS]/other`", |world| {
                 let hooks = world.path("user/hooks");
                 fs::rename(hooks.join("guard"), hooks.join("other")).unwrap();
             }),
-            ("it was moved to `mode: shadow`", |world| {
+            ("it was switched to `mode: shadow`", |world| {
                 world.hook("guard", &format!("{GUARD}\nmode: shadow"), "exit 2");
             }),
-            ("its HOOK.md says something else for `trigger`", |world| {
+            ("its HOOK.md has a new value for `trigger`", |world| {
                 world.hook("guard", "trigger: session_end\non_failure: block", "exit 2");
             }),
-            ("its HOOK.md says something else for `matcher`, `timeout`", |world| {
+            ("its HOOK.md has a new value for `matcher`, `timeout`", |world| {
                 let more = "matcher:\n  pattern: never\ntimeout: 100";
                 world.hook("guard", &format!("{GUARD}\n{more}"), "exit 2");
             }),
-            ("its HOOK.md says something else for `on_failure`", |world| {
+            ("its HOOK.md has a new value for `on_failure`", |world| {
                 world.hook("guard", "trigger: before_tool", "exit 2");
             }),
-            ("its HOOK.md says something else for `hosts`", |world| {
+            ("its HOOK.md has a new value for `hosts`", |world| {
                 world.hook("guard", &format!("{GUARD}\nhosts: [codex]"), "exit 2");
             }),
-            ("its script or another of its files is not what it was", |world| {
+            ("its script or another of its files changed", |world| {
                 world.hook("guard", GUARD, "exit 0");
             }),
         ];
@@ -787,7 +786,7 @@ mod tests {
         world.hook("polite", "trigger: before_tool", "exit 2");
         assert_eq!(world.check(), none());
         world.hook("polite", "trigger: before_tool\nmode: shadow", "exit 2");
-        let how = "polite: it was moved to `mode: shadow`".to_owned();
+        let how = "polite: it was switched to `mode: shadow`".to_owned();
         assert_eq!(world.check(), (Vec::new(), vec![how]));
         world.hook("polite", "trigger: before_tool", "exit 2");
         assert_eq!(world.check(), none());
@@ -803,7 +802,7 @@ mod tests {
         std::os::unix::fs::symlink(&script, folder.join("scripts/run")).unwrap();
         assert_eq!(world.check(), none());
         fs::write(&script, "#!/bin/sh\n").unwrap();
-        let how = "guard: its script or another of its files is not what it was".to_owned();
+        let how = "guard: its script or another of its files changed".to_owned();
         assert_eq!(world.check(), (vec!["guard (remembered)".to_owned()], vec![how]));
         let hook = &world.check_at(None, true, 100).remembered[0];
         assert!(hook.blocks_on_failure() && hook.fault().is_some(), "there is no copy to run");

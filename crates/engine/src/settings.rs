@@ -62,7 +62,7 @@ impl PersonSettings {
             let line = text.lines().position(|line| line.contains(key.as_str()));
             let line = line.map_or_else(String::new, |line| format!(":{}", line + 1));
             let path = path.display();
-            return Err(format!("`{path}{line}`: unknown `{key}`, meant is `[person]`"));
+            return Err(format!("`{path}{line}`: unknown `{key}`; did you mean `[person]`?"));
         }
         let only: OnlyPerson =
             toml::from_str(&text).map_err(|error| problem_at(&path, &text, &error))?;
@@ -96,7 +96,7 @@ pub enum TerminalRule {
 pub struct DecisionSettings {
     /// What waits for a person's answer.
     pub wait: Vec<WaitFor>,
-    /// For how long; then the agent's own dialog stands.
+    /// For how long; then the agent asks in its own dialog.
     pub wait_seconds: u64,
 }
 
@@ -240,7 +240,7 @@ impl Settings {
         let managed = fault.is_none().then_some(places.managed.as_path());
         let mut settings = Self::of_levels(managed, places.user.as_deref(), project.as_deref());
         settings.problems.extend(fault.map(|fault| {
-            format!("managed settings do not count: `{}` or its folder {fault}", file.display())
+            format!("ignoring managed settings: `{}` or its folder {fault}", file.display())
         }));
         settings
     }
@@ -262,8 +262,7 @@ impl Settings {
         // Only higher: with a lower cap a gate would give up earlier.
         let stop_cap = project.stop_cap.unwrap_or(above).max(above).clamp(1, STOP_CAP_MAX);
         if let Some(asked) = project.stop_cap.filter(|asked| *asked < above) {
-            problems
-                .push(format!("a project may only tighten: stop_cap = {asked} is below {above}"));
+            problems.push(format!("a project can only raise stop_cap: {asked} is below {above}"));
         }
         // Denying is the tighter: a lower level may turn to it, never away from the one above.
         let ask_fallback = match (managed.ask_fallback, user.ask_fallback, project.ask_fallback) {
@@ -278,7 +277,7 @@ impl Settings {
             ("person", "who counts as a person", project.person.is_some()),
         ];
         for (table, what, _) in not_its_own.into_iter().filter(|(_, _, said)| *said) {
-            problems.push(format!("a project has no say in {what}: its [{table}] does not count"));
+            problems.push(format!("a project cannot configure {what}: ignoring its [{table}]"));
         }
         // The machine's word goes first: an agent may write the user's file.
         let journal = managed.journal.or(user.journal).unwrap_or_default();

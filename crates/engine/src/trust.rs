@@ -233,20 +233,20 @@ mod path_text {
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     /// A link leads out of the folder.
-    #[error("`{0}` is a link that leads out of the hook's folder")]
+    #[error("`{0}` is a link that points outside the hook's folder")]
     LinkOut(PathBuf),
     /// Something that is neither a file, a folder nor a link.
-    #[error("`{0}` is neither a file nor a folder")]
+    #[error("`{0}` is not a file or a folder")]
     NotAFile(PathBuf),
     /// More than a hook needs.
-    #[error("`{0}` holds more than {FILES_LIMIT} files or 32 MiB, too much for a hook")]
+    #[error("`{0}` has more than {FILES_LIMIT} files or 32 MiB, which is too large for a hook")]
     TooLarge(PathBuf),
     /// It could not be read or written.
     #[error("`{path}`: {error}")]
     Io {
         /// What.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
 }
@@ -646,7 +646,7 @@ pub(crate) fn find_fault(
         Ok(())
     });
     found.or_else(|| {
-        walked.err().map(|error| (root.to_owned(), format!("cannot be looked through: {error}")))
+        walked.err().map(|error| (root.to_owned(), format!("cannot be searched: {error}")))
     })
 }
 

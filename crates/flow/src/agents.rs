@@ -35,7 +35,7 @@ pub struct Agent {
     pub source: Source,
     /// Since when it does it.
     pub since: Timestamp,
-    /// When it was last heard of.
+    /// When it was last seen.
     pub seen: Timestamp,
     /// Counts what it did: a rest is named by the number before it.
     pub activity: u64,
@@ -49,11 +49,11 @@ pub struct Agent {
     pub host: Option<String>,
     /// Its session.
     pub session: Option<String>,
-    /// The folder it works in.
+    /// Its working folder.
     pub work_dir: Option<String>,
     /// The project.
     pub project: Option<String>,
-    /// The tool it runs or asks about.
+    /// The tool it is running or asking about.
     pub tool: Option<String>,
     /// What it is about.
     pub about: Option<String>,
@@ -71,7 +71,7 @@ pub struct Agent {
     pub asked: bool,
     /// Its process.
     pub process: Option<ProcessName>,
-    /// The log its host writes.
+    /// The log file its host writes.
     pub log: Option<String>,
     /// The name people know it by; none where it was started with an id that somebody chose.
     #[serde(default)]
@@ -240,13 +240,15 @@ impl Why {
     /// Returns it in words.
     pub fn words(self) -> &'static str {
         match self {
-            Self::Late => "a better source has told something newer",
-            Self::Outranked => "the agent is at a prompt or its turn failed, which outranks it",
-            Self::Over => "the agent is over",
-            Self::OtherProcess => "it is about another process than the agent's",
-            Self::OtherSession => "it is about another session than the agent's",
-            Self::Unsure => "it is only likely, and the agent's hooks will tell",
-            Self::SameRest => "this idle period is known already",
+            Self::Late => "a more reliable source has newer information",
+            Self::Outranked => {
+                "the agent is at a prompt or its turn failed, which takes precedence"
+            }
+            Self::Over => "the agent has ended",
+            Self::OtherProcess => "it concerns a process other than the agent's",
+            Self::OtherSession => "it concerns a session other than the agent's",
+            Self::Unsure => "it is only inferred, and the agent's hooks will report it",
+            Self::SameRest => "this idle period is already known",
         }
     }
 }

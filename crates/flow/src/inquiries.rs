@@ -58,9 +58,9 @@ pub struct Inquiries {
 pub struct Held {
     /// What is asked.
     pub inquiry: Inquiry,
-    /// What became of it; none while it is open.
+    /// How it ended; none while it is open.
     pub resolution: Option<Resolution>,
-    /// Who said that it is theirs to make.
+    /// Who claimed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed: Option<Claim>,
 }
@@ -72,16 +72,16 @@ pub enum AnswerError {
     #[error("there is no decision `{0}`")]
     Unknown(String),
     /// Several begin like that.
-    #[error("several decisions begin with `{0}`: {1}")]
+    #[error("`{0}` matches several decisions: {1}")]
     Ambiguous(String, String),
     /// There is no such option.
     #[error("decision {0} has no option `{1}`: {2}")]
     NoSuchChoice(RecordId, String, String),
     /// There are more or fewer answers than questions.
-    #[error("decision {0} {1}, and {2} were given")]
+    #[error("decision {0} {1}, but got {2}")]
     WrongNumber(RecordId, String, usize),
-    /// Somebody was first.
-    #[error("decision {} is already made: {}", .0.id, ended(.0))]
+    /// Someone else was first.
+    #[error("decision {} was already made: {}", .0.id, ended(.0))]
     AlreadyResolved(Box<Resolution>),
 }
 
@@ -106,7 +106,7 @@ pub fn ended(resolution: &Resolution) -> String {
                 None => format!("{said}, by {}", resolution.by),
             }
         }
-        (_, Ending::Expired) => "nobody answered in time".to_owned(),
+        (_, Ending::Expired) => "no answer in time".to_owned(),
         (_, Ending::Dismissed | Ending::Chosen) => format!("dismissed: {}", resolution.by),
     }
 }
@@ -214,7 +214,7 @@ impl Inquiries {
             return Err("it is not about a call of a tool");
         }
         if resolution.choice.as_deref() != Some(ALLOW) {
-            return Err("only `allow` can be given for the same call again");
+            return Err("only `allow` can be repeated for the same call");
         }
         Ok(())
     }
@@ -351,7 +351,7 @@ fn chosen(
             if given != asked.max(1) {
                 let wants = match asked {
                     0 | 1 => "takes one answer".to_owned(),
-                    _ => format!("asks {asked} questions, each of which takes an answer"),
+                    _ => format!("asks {asked} questions and needs an answer to each"),
                 };
                 return Err(AnswerError::WrongNumber(inquiry.id.clone(), wants, given));
             }
@@ -430,14 +430,14 @@ pub fn escalation(signal: &AgentSignal, id: RecordId, now: Timestamp) -> Inquiry
         agent: signal.report.agent.clone(),
         question: match &signal.message {
             Some(message) => shorten(message, QUESTION_LIMIT),
-            None => "it asks for a person".to_owned(),
+            None => "the agent asks for help".to_owned(),
         },
         tool: None,
         about: None,
         digest: None,
         options: vec![
-            Choice::new("done", "it is taken care of"),
-            Choice::new("dismiss", "nothing is to be done"),
+            Choice::new("done", "it has been handled"),
+            Choice::new("dismiss", "nothing needs to be done"),
         ],
         questions: Vec::new(),
         created: now,
@@ -500,7 +500,7 @@ mod tests {
         assert!(!inquiries.end(&second));
         assert_eq!(
             answer(&inquiries, "abc1", "2").unwrap_err().to_string(),
-            "decision abc1 is already made: allow, by ann"
+            "decision abc1 was already made: allow, by ann"
         );
     }
 
@@ -510,7 +510,7 @@ mod tests {
         for (id, choice, message) in [
             ("zz", "1", "there is no decision `zz`"),
             ("", "1", "there is no decision ``"),
-            ("ab", "1", "several decisions begin with `ab`: abc1, abd2"),
+            ("ab", "1", "`ab` matches several decisions: abc1, abd2"),
             ("abc", "3", "decision abc1 has no option `3`: 1 allow, 2 deny"),
             ("abc", "0", "decision abc1 has no option `0`: 1 allow, 2 deny"),
             ("abc", "perhaps", "decision abc1 has no option `perhaps`: 1 allow, 2 deny"),
@@ -561,7 +561,7 @@ mod tests {
             ("simple", &["decline"], "decline, by ann"),
             ("simple", &["3"], "decline, by ann"),
             ("simple", &["4"], "decision simple has no option `4`: 1 red, 2 blue"),
-            ("simple", &["red", "2"], "decision simple takes one answer, and 2 were given"),
+            ("simple", &["red", "2"], "decision simple takes one answer, but got 2"),
             ("both", &["1", "1,3"], "answered red; S, L, by ann"),
             ("both", &["grey", "M"], "answered grey; M, by ann"),
             ("both", &["decline"], "decline, by ann"),
@@ -569,7 +569,7 @@ mod tests {
             (
                 "both",
                 &["red"],
-                "decision both asks 2 questions, each of which takes an answer, and 1 were given",
+                "decision both asks 2 questions and needs an answer to each, but got 1",
             ),
         ] {
             assert_eq!(answer(id, given), expected, "{id} {given:?}");

@@ -16,7 +16,7 @@ const TELLING: [&str; 6] = ["task", "title", "issue", "branch", "feature", "name
 pub struct Known<'all> {
     /// Its id.
     pub id: &'all str,
-    /// The name people know it by.
+    /// Its display name.
     pub name: Option<String>,
     /// What else it may be found by.
     pub also: Option<&'all str>,
@@ -72,8 +72,8 @@ pub fn check(name: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "`{name}` cannot be a name: it has letters, digits, `-`, `_` and `.`, begins with a letter \
-         or a digit, and is at most {LONGEST} characters long"
+        "`{name}` is not a valid name: use letters, digits, `-`, `_` and `.`, start with a letter \
+         or digit, and use at most {LONGEST} characters"
     ))
 }
 

@@ -76,7 +76,7 @@ pub struct Visit {
     began: Timestamp,
     #[serde(default)]
     ended: Option<Timestamp>,
-    /// The agent that works on it.
+    /// The agent working on it.
     #[serde(default)]
     pub agent: Option<String>,
     /// The job that does its work; the latest, if it was done again.
@@ -98,7 +98,7 @@ pub struct Visit {
 /// A pipeline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pipeline {
-    /// What is to be done.
+    /// What to do.
     pub plan: Plan,
     created: Timestamp,
     #[serde(default)]
@@ -167,13 +167,13 @@ pub enum RequestError {
     #[error("pipeline {0} is {1}")]
     Over(RecordId, &'static str),
     /// It comes to its end by itself.
-    #[error("pipeline {0} is about to end by itself")]
+    #[error("pipeline {0} is already ending")]
     Ending(RecordId),
     /// It is not over.
-    #[error("pipeline {0} is not over: it is {1}")]
+    #[error("pipeline {0} has not ended: it is {1}")]
     NotOver(RecordId, &'static str),
     /// There is no such step.
-    #[error("pipeline {0} has no step `{1}`; there are {2}")]
+    #[error("pipeline {0} has no step `{1}`; available: {2}")]
     NoSuchStep(RecordId, String, String),
 }
 
@@ -202,7 +202,7 @@ impl Pipeline {
         let mut effects = PipelineEffects::default();
         let report = pipeline.report();
         effects.told.push(BusEvent::PipelineCreated(report));
-        pipeline.note(now, "it begins");
+        pipeline.note(now, "pipeline started");
         effects.notice = pipeline.plan.notify.on_start.is_some().then_some(Moment::Start);
         pipeline.prepare(now, &mut effects);
         (pipeline, effects)
@@ -375,7 +375,7 @@ impl Pipeline {
     fn note(&mut self, at: Timestamp, text: impl Into<String>) {
         let text = text.into();
         // That an event changes nothing may be said again and again, and must not push out the rest.
-        let is_noise = text.contains(" changes nothing: ");
+        let is_noise = text.contains(" ignored: ");
         if is_noise && self.lines.back().is_some_and(|last| last.text == text) {
             return;
         }

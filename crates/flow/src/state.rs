@@ -28,7 +28,7 @@ use self::apply::Applying;
 /// One step of what the daemon stores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// When the daemon heard of it.
+    /// When the daemon received it.
     pub at: Timestamp,
     /// What it is.
     pub what: EntryKind,
@@ -54,7 +54,7 @@ pub enum EntryKind {
     PipelineCancelled {
         /// The pipeline.
         id: RecordId,
-        /// Who.
+        /// Who did it.
         by: String,
     },
     /// A person takes a pipeline up that failed or was cancelled.
@@ -64,7 +64,7 @@ pub enum EntryKind {
         /// The step; where it stopped, if there is none.
         #[serde(default)]
         step: Option<String>,
-        /// Who.
+        /// Who did it.
         by: String,
     },
     /// What became of a pipeline's job.
@@ -73,7 +73,7 @@ pub enum EntryKind {
         pipeline: RecordId,
         /// The job.
         job: u32,
-        /// What became of it.
+        /// The outcome.
         result: JobResult,
     },
     /// A time that a pipeline waited for is there.
@@ -149,7 +149,7 @@ impl State {
     fn overtaken(&self, event: &BusEvent, now: Timestamp) -> Vec<Resolution> {
         let Some(report) = event.report() else { return Vec::new() };
         let is_over = matches!(event, BusEvent::AgentExited(_) | BusEvent::AgentGone(_));
-        let why = if is_over { "the agent is over" } else { "the agent went on by itself" };
+        let why = if is_over { "the agent has ended" } else { "the agent continued on its own" };
         let is_meant = |inquiry: &&Inquiry| {
             // What happened before it was asked says nothing about it.
             let is_later = report.at.is_none_or(|at| at > inquiry.created);

@@ -37,7 +37,7 @@ pub fn answer(request: &Request, anyhook: fn() -> Option<PathBuf>) -> u8 {
         // Many hosts take a missing text for a yes, and none takes exit 2 for one.
         Err(error) if reply.blocks && reply.exit_code != exit_code::BLOCKED => {
             let text = format!(
-                "anyhook: this is denied; the denial could not be written to standard output: {}\n{}",
+                "anyhook: denied, but the denial could not be written to stdout: {}\n{}",
                 io::Error::from(error),
                 reply.stdout
             );

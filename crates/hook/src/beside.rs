@@ -30,13 +30,13 @@ pub fn hand_over(arguments: &[OsString]) -> u8 {
             let error = Command::new(&whole).args(arguments).exec();
             format!("`{}` cannot be started: {error}", whole.display())
         }
-        None => format!("there is no `{PROGRAM}` beside it"),
+        None => format!("there is no `{PROGRAM}` next to it"),
     };
     // If not even that can be written, the exit code says it all.
     let _ = writeln!(
         io::stderr(),
-        "error: {SMALL_PROGRAM} answers agents (`hook HOST`) and hands everything else over, but {why}\n\
-         hint: install anyhook again: both programs belong in one folder"
+        "error: {SMALL_PROGRAM} only answers agents (`hook HOST`) and delegates everything else, but {why}\n\
+         hint: reinstall anyhook: both programs must be in the same folder"
     );
     exit_code::USAGE
 }

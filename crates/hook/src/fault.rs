@@ -23,6 +23,6 @@ fn tell(panic: &PanicHookInfo<'_>) {
     // Whether anybody reads it changes nothing.
     let _ = writeln!(
         io::stderr(),
-        "anyhook: our own fault: {panic}\nhint: please report this with the command and its input"
+        "anyhook: internal error: {panic}\nhint: please report this with the command and its input"
     );
 }

@@ -32,7 +32,7 @@ pub fn receive(input: impl AsFd, has_expired: fn() -> bool) -> (Vec<u8>, Option<
             Ok(0) => break None,
             Ok(_) if payload.len() > LIMIT => break Some("is larger than 64 MiB".to_owned()),
             Ok(_) | Err(Errno::INTR) if has_expired() => {
-                break Some("did not end in time (--deadline-ms)".to_owned());
+                break Some("did not arrive in time (--deadline-ms)".to_owned());
             }
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => break Some(format!("cannot be read: {}", io::Error::from(error))),
@@ -70,7 +70,7 @@ mod tests {
         begin.write_all(b"{").unwrap();
         let (payload, trouble) = receive(&end, || true);
         assert_eq!(payload, b"{");
-        assert_eq!(trouble.as_deref(), Some("did not end in time (--deadline-ms)"));
+        assert_eq!(trouble.as_deref(), Some("did not arrive in time (--deadline-ms)"));
         // What had come to its end by then is taken.
         drop(begin);
         assert_eq!(receive(&end, || true), (Vec::new(), None));

@@ -58,9 +58,9 @@ static MARKER: AtomicPtr<c_char> = AtomicPtr::new(ptr::null_mut());
 static REFUSAL: AtomicPtr<LateRefusal> = AtomicPtr::new(ptr::null_mut());
 
 const REFUSED: &str = "anyhook: no decision within the deadline; a hook with on_failure: block is installed, so this call is refused\n\
-    hint: `anyhook doctor` looks for what keeps anyhook from answering\n";
-const PASSED: &str = "anyhook: no decision within the deadline, so this event goes on without one\n\
-    hint: `anyhook doctor` looks for what keeps anyhook from answering\n";
+    hint: run `anyhook doctor` to find out what keeps anyhook from answering\n";
+const PASSED: &str = "anyhook: no decision within the deadline, so this event proceeds without one\n\
+    hint: run `anyhook doctor` to find out what keeps anyhook from answering\n";
 
 /// Sees to it that the process ends in time, from now on.
 ///

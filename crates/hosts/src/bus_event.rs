@@ -420,7 +420,7 @@ mod tests {
         let questions = asked("codex", "before_tool", "request_user_input");
         let names: Vec<&str> = questions[0].options.iter().map(|one| one.name.as_str()).collect();
         assert_eq!((questions[0].text.as_str(), names), ("Which colour?", vec!["red", "blue"]));
-        assert!(asked("codex", "after_tool", "request_user_input").is_empty(), "it is over");
+        assert!(asked("codex", "after_tool", "request_user_input").is_empty(), "already finished");
         assert!(asked("codex", "before_tool", "update_plan").is_empty());
         let by_hook = asked("claude-code", "before_tool", "AskUserQuestion");
         assert!(by_hook.is_empty(), "a hook's reply answers it");

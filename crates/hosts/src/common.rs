@@ -126,7 +126,7 @@ impl Common {
             "Mcp".clone_into(&mut call.name);
         }
         if payload.mended {
-            call.fixed = Some("it could not be read exactly");
+            call.fixed = Some("it could not be parsed exactly");
         }
         event.tool = Some(call);
         let outcome =

@@ -14,7 +14,7 @@ pub struct Capability {
     pub block: bool,
     /// A hook can change the tool's input.
     pub modify: bool,
-    /// A hook can tell the model something.
+    /// A hook can add context for the model.
     pub context: bool,
     /// A hook can have the person asked.
     pub ask: bool,

@@ -14,7 +14,7 @@ pub struct PlannedHost {
     pub ids: &'static [&'static str],
     /// Other names that people write there.
     pub other_names: &'static [&'static str],
-    /// The name people know it by.
+    /// Its display name.
     pub title: &'static str,
     /// The names of its programs.
     pub programs: &'static [&'static str],

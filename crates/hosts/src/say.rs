@@ -104,7 +104,7 @@ fn bare_reason(verdict: &Verdict) -> String {
 /// Says that a payload could not be read, where a guard must not be got past.
 pub fn unreadable(error: &DecodeError) -> String {
     format!(
-        "{error}; a hook with on_failure: block is installed, so nothing passes that it could not look at"
+        "{error}; a hook with on_failure: block is installed, so calls it cannot check are denied"
     )
 }
 

@@ -193,7 +193,7 @@ impl fmt::Debug for Protocol {
 pub struct HostSpec {
     /// What its hooks need.
     pub protocol: &'static Protocol,
-    /// The name people know it by.
+    /// Its display name.
     pub title: &'static str,
     /// Other names that people write in a hook's `hosts`.
     pub other_names: &'static [&'static str],
@@ -213,7 +213,7 @@ pub struct HostSpec {
     pub other_tools: &'static [OtherTool],
     /// Fields of such tools that look as if they held a command and do not: tool, field.
     pub other_tool_texts: &'static [(&'static str, &'static str)],
-    /// How it differs from what one would think.
+    /// How it differs from what you would expect.
     pub quirks: &'static [Quirk],
     /// How long hooks may take, a little less than it waits for them.
     pub limits: Limits,
@@ -318,7 +318,7 @@ pub trait Settings: Sync {
     /// Whether its settings have it call us already is for the caller to [inspect](Self::inspect).
     fn inject(&self, start: &Start<'_>) -> Result<Injection, SettingsError> {
         let _ = start;
-        Ok(Injection { why_not: Some("it was never tried"), ..Injection::default() })
+        Ok(Injection { why_not: Some("this has never been tested"), ..Injection::default() })
     }
 
     /// Returns the settings that an injection takes the place of, by the user's files, the agent's

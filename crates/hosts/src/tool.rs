@@ -81,7 +81,7 @@ pub fn canonical(
         use_id,
         files,
         native: Some(NativeCall { tool_name: name, tool_input: input }),
-        fixed: shadowed.then_some("it names a field twice"),
+        fixed: shadowed.then_some("a field is given twice"),
     }
 }
 
@@ -109,7 +109,7 @@ pub fn native_input(
             || tool.known.contains(&name)
             || native.tool_input.get(name).is_some();
         if !is_known {
-            return Err(format!("`{key}` is no field of {}", native.tool_name));
+            return Err(format!("`{key}` is not a field of {}", native.tool_name));
         }
         input.insert(name.to_owned(), value.clone());
     }
@@ -157,7 +157,7 @@ mod tests {
         );
         assert_eq!(
             change(json!({"path": "b", "mode": 7})),
-            Err("`mode` is no field of Write".to_owned())
+            Err("`mode` is not a field of Write".to_owned())
         );
     }
 

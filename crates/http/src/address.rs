@@ -26,16 +26,16 @@ pub enum AddressError {
     #[error("is not a URL")]
     NotAUrl,
     /// It is of another kind.
-    #[error("must begin with https:// or http://")]
+    #[error("must start with https:// or http://")]
     Scheme,
     /// It has no host.
-    #[error("names no host")]
+    #[error("has no host")]
     NoHost,
     /// It has a user in it, and perhaps a password.
-    #[error("must not name a user")]
+    #[error("must not contain a user name")]
     User,
     /// It is not encrypted and leads to another machine.
-    #[error("begins with http://, which is for this machine alone; use https://")]
+    #[error("uses http://, which is only allowed for this machine; use https://")]
     NotEncrypted,
 }
 

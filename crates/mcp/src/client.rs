@@ -54,7 +54,7 @@ impl Default for Limits {
 pub struct Tool {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// A short description.
     pub description: String,
     /// The JSON Schema of its arguments.
     pub input_schema: Value,

@@ -50,7 +50,7 @@ pub enum Status {
 /// What was found on a topic: one element of `context-refresh-report.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// What was asked for.
+    /// The topic that was requested.
     pub topic: String,
     /// Whether it was found.
     #[serde(default)]
@@ -72,7 +72,7 @@ pub struct Report {
     /// The stage that it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub for_stage: Option<String>,
-    /// Why there is nothing.
+    /// Why nothing was fetched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// What to do about it, for whoever asked; it is not written down.
@@ -368,7 +368,7 @@ fn summary(text: &str) -> String {
 }
 
 fn first_line(text: &str) -> &str {
-    let line = text.trim().lines().next().unwrap_or("it said nothing");
+    let line = text.trim().lines().next().unwrap_or("no output");
     &line[..boundary(line, 200)]
 }
 

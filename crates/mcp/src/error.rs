@@ -37,7 +37,7 @@ impl McpError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct Failure {
-    /// Why.
+    /// The reason.
     pub reason: String,
     /// The next step.
     pub hint: String,
@@ -60,7 +60,7 @@ struct Said<'a>(Option<&'a str>);
 impl fmt::Display for Said<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Some(words) => write!(formatter, "; its last words: {words}"),
+            Some(words) => write!(formatter, "; last output: {words}"),
             None => Ok(()),
         }
     }
@@ -80,8 +80,8 @@ pub enum Step {
 impl fmt::Display for Step {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::Connect => "while we connected",
-            Self::ListTools => "when it was asked for its tools",
+            Self::Connect => "while connecting",
+            Self::ListTools => "while listing its tools",
             Self::Call => "before it answered the call",
         })
     }
@@ -113,7 +113,7 @@ pub enum Fault {
         body: String,
     },
     /// It took too long.
-    #[error("it gave no answer within {} {step}", InSeconds(*limit))]
+    #[error("it did not answer within {} {step}", InSeconds(*limit))]
     TimedOut {
         /// How long it had.
         limit: Duration,
@@ -143,16 +143,16 @@ pub enum Fault {
         limit: usize,
     },
     /// It said something that is no message.
-    #[error("it answered with something that is no message of the protocol: {0}")]
+    #[error("its answer is not a valid protocol message: {0}")]
     Garbage(String),
     /// It answered a request that nobody made.
-    #[error("it answered request {received}, which nobody made")]
+    #[error("it answered request {received}, which was never sent")]
     OtherId {
         /// The request's id.
         received: String,
     },
     /// It refused a request.
-    #[error("it refused {step}: {} (code {code})", beginning(message.as_bytes()), step = match step { Step::Connect => "the connection", Step::ListTools => "to list its tools", Step::Call => "the call" })]
+    #[error("it refused {step}: {} (code {code})", beginning(message.as_bytes()), step = match step { Step::Connect => "the connection", Step::ListTools => "the request for its tools", Step::Call => "the call" })]
     Refused {
         /// What we were doing.
         step: Step,
@@ -178,7 +178,7 @@ pub enum Fault {
         message: String,
     },
     /// It knows nothing of what it was asked about.
-    #[error("it knows no library for `{topic}`: {said}")]
+    #[error("it has no library for `{topic}`: {said}")]
     UnknownTopic {
         /// What it was asked about.
         topic: String,
@@ -192,7 +192,7 @@ pub enum Fault {
     #[error("arguments must be a JSON object")]
     Arguments,
     /// What it said fits the protocol, but not the moment.
-    #[error("it does not keep to the protocol: {0}")]
+    #[error("it violates the protocol: {0}")]
     Protocol(String),
     /// Whoever asked did not want to wait any longer.
     #[error("it was stopped before it answered")]
@@ -213,27 +213,27 @@ impl Fault {
             Self::Address(_) => "correct `url` in mcp.json".to_owned(),
             Self::Unreachable(_) => "start the server, or correct `url` in mcp.json".to_owned(),
             Self::Status { status: 401 | 403, .. } => {
-                "give it what it asks for under `headers` in mcp.json".to_owned()
+                "add the required `headers` in mcp.json".to_owned()
             }
             Self::Status { status: 404 | 405, .. } => {
-                "correct the path of `url` in mcp.json; many servers have `/mcp`".to_owned()
+                "correct the path of `url` in mcp.json; many servers use `/mcp`".to_owned()
             }
             Self::TimedOut { .. } | Self::Stopped => {
-                "try again, or give it more time: `--timeout`".to_owned()
+                "try again, or allow more time with `--timeout`".to_owned()
             }
             Self::NoSuchTool { known, .. } if known.is_empty() => "it has no tools".to_owned(),
-            Self::NoSuchTool { known, .. } => format!("it has: {}", known.join(", ")),
-            Self::TooLong { .. } => "ask it for less".to_owned(),
+            Self::NoSuchTool { known, .. } => format!("available: {}", known.join(", ")),
+            Self::TooLong { .. } => "request less data".to_owned(),
             Self::ToolFailed { .. } | Self::Refused { .. } => {
-                "see whether the arguments fit the tool".to_owned()
+                "check that the arguments match the tool's schema".to_owned()
             }
             Self::UnknownTopic { .. } => {
                 "name the library as the server does, or by its id, such as `/vercel/next.js`"
                     .to_owned()
             }
-            Self::NoVerdict(_) => "ask again, or ask another of its tools".to_owned(),
+            Self::NoVerdict(_) => "ask again, or use another of its tools".to_owned(),
             Self::Arguments => "write them as `{\"name\": \"value\"}`".to_owned(),
-            _ => "start the server by hand and see what it says".to_owned(),
+            _ => "start the server manually and check its output".to_owned(),
         }
     }
 }

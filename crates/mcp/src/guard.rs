@@ -31,7 +31,7 @@ impl fmt::Display for Danger {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::PipedIntoShell => "a download piped into a shell",
-            Self::RemovesAll => "`rm` that is recursive and asks nothing",
+            Self::RemovesAll => "a forced recursive `rm`",
             Self::Sudo => "`sudo`",
         })
     }

@@ -93,7 +93,7 @@ pub struct Review {
     /// When it was asked for; what others write may not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reviewed_at: Option<Timestamp>,
-    /// Why there is none.
+    /// Why there is no review.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// What to do about it, for whoever asked; it is not written down.

@@ -4,20 +4,20 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// What an agent shows the person and waits at.
+/// A prompt at which an agent waits for the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PromptType {
-    /// It wants to be allowed something.
+    /// It asks for permission.
     Permission,
-    /// It is done and waits for the next prompt: no prompt but [`AgentState::Idle`].
+    /// It is done and waits for the next prompt: not a prompt, but [`AgentState::Idle`].
     Idle,
-    /// It has a plan and wants to begin.
+    /// It asks to have its plan approved.
     PlanApproval,
-    /// It asks something.
+    /// It asks a question.
     Question,
-    /// Whatever else.
+    /// Anything else.
     #[default]
     Other,
 }
@@ -56,15 +56,15 @@ impl<'de> Deserialize<'de> for PromptType {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
-    /// Its key or login is not accepted.
+    /// Its API key or login was rejected.
     Unauthorized,
-    /// Nobody pays.
+    /// It has run out of credits.
     OutOfCredits,
     /// The model cannot be reached.
     NoNetwork,
-    /// It asked too often.
+    /// It was rate-limited.
     RateLimited,
-    /// Whatever else.
+    /// Anything else.
     #[default]
     Other,
 }
@@ -150,23 +150,23 @@ impl fmt::Display for AgentState {
     }
 }
 
-/// Where a state is known from; the first outranks the others.
+/// Where a state comes from, in order of precedence.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// The agent, or somebody for it, said so (`agent:signal`).
+    /// A signal from the agent, or sent on its behalf (`agent:signal`).
     Signal,
     /// A native hook event of its host.
     Hook,
     /// A notification hook that calls `anyhook emit`.
     #[default]
     Notification,
-    /// The log its host writes.
+    /// The log file its host writes.
     Log,
-    /// What it shows on its screen, where nothing else tells of it.
+    /// What it shows on its screen, if there is no other source.
     Screen,
     /// Its process.
     Process,
@@ -186,40 +186,40 @@ impl Source {
     }
 }
 
-/// A process that cannot be taken for another one that later gets its number.
+/// A process, identified even if its pid is reused later.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessName {
-    /// Its number.
+    /// Its process id.
     pub pid: u32,
-    /// When it was started, in the system's own ticks since the machine was.
+    /// When it was started, in system clock ticks since boot.
     pub started: u64,
-    /// The namespace its number counts in, where the system has such.
+    /// The PID namespace, if the system has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
 }
 
-/// Which process did something, and which started it: kept where it matters who that was.
+/// The process that did something, and its ancestors, kept for auditing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallerProcess {
-    /// Its number.
+    /// Its process id.
     pub pid: u32,
-    /// The path of its program, where the system tells.
+    /// The path of its program, if available.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
-    /// The processes above it, nearest first; of a long chain the nearest.
+    /// Its ancestor processes, nearest first; a long chain is truncated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ancestors: Vec<Ancestor>,
 }
 
-/// A process above another.
+/// An ancestor process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ancestor {
-    /// Its number.
+    /// Its process id.
     pub pid: u32,
-    /// The name the system has of it.
+    /// Its process name.
     pub name: String,
 }
 

@@ -2,16 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Something that went past a guard, or changed one, or keeps one from guarding.
+/// Something that bypassed a guard, changed one, or keeps one from working.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Alarm {
-    /// What kind of thing it is.
+    /// The kind of alarm.
     pub kind: AlarmKind,
-    /// The hook it is about, if it is about one.
+    /// The hook it is about, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hook: Option<String>,
-    /// What happened, and what to do about it, for people.
+    /// What happened and what to do about it, as text.
     pub text: String,
 }
 
@@ -22,15 +22,15 @@ pub struct Alarm {
 pub enum AlarmKind {
     /// A call ran although it was denied.
     DeniedButRan,
-    /// A call ran, and no event asked about it before.
+    /// A call ran without an event beforehand.
     RanUnasked,
-    /// A guard is gone, weaker or different since its session began.
+    /// A guard was removed, weakened or changed during the session.
     GuardChanged,
-    /// An agent's settings no longer have our entries, since its session began.
+    /// anyhook's entries were removed from an agent's settings during the session.
     EntryRemoved,
-    /// Our own program is another one since the session began.
+    /// The anyhook program was replaced during the session.
     ProgramChanged,
-    /// Hooks are off: told when a session begins.
+    /// Hooks are off; reported when a session starts.
     HooksOff,
 }
 

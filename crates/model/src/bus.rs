@@ -12,17 +12,17 @@ use crate::id::RecordId;
 use crate::inquiry::{AgentQuestion, Claim, Inquiry, Resolution};
 use crate::json::{self, Object};
 
-/// What is told of an agent with everything it does.
+/// The part common to all reports about an agent.
 #[expect(clippy::struct_excessive_bools, reason = "each is a member of the event by itself")]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentReport {
     /// The agent's id.
     pub agent: String,
-    /// Where it is known from.
+    /// The source of the report.
     #[serde(default)]
     pub source: Source,
-    /// When it happened; when it was heard of, if nobody told.
+    /// When it happened; when it was received, if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub at: Option<Timestamp>,
@@ -32,54 +32,54 @@ pub struct AgentReport {
     /// Its session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The folder it works in.
+    /// Its working folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_dir: Option<String>,
     /// The project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// The tool it runs or asks about.
+    /// The tool it is running or asking about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// What it is about: a command, a path, a prompt; shortened.
+    /// What it is about: a command, a path or a prompt; shortened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
     /// The SHA-256 of the tool and its input, or the first half of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
-    /// The host's id of the subagent that does it, where it is not the agent itself.
+    /// The host's id of the subagent, if it was not the agent itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subagent: Option<String>,
-    /// Whether the call it names is over.
+    /// Whether the call has finished.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub call_ended: bool,
     /// Its process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<ProcessName>,
-    /// The log its host writes.
+    /// The log file its host writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
-    /// The journal's record that tells of it.
+    /// The journal record of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<RecordId>,
-    /// Whether the agent has only just started and has done nothing yet: no rest, then.
+    /// Whether the agent has only just started and done nothing yet, so it is not idle.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fresh: bool,
-    /// Whether a person broke its turn off, so that no prompt stands any more.
+    /// Whether the user interrupted its turn, so that no prompt is open any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub broken_off: bool,
-    /// Whether the agent's host asks for a permission by it, so that an answer can reach it.
+    /// Whether the agent's host asks for permission this way, so that an answer can reach it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asks: bool,
-    /// Whether it is only likely: a log that tells no more for a while.
+    /// Whether it is only inferred, from a log that has been quiet for a while.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub likely: bool,
-    /// The questions it asks the person on its screen, where they can be answered by keys.
+    /// The questions it asks on its screen, if they can be answered with key presses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<AgentQuestion>,
 }
 
-/// What is told of a pipeline with everything that happens to it.
+/// The part common to all reports about a pipeline.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PipelineReport {
@@ -94,7 +94,7 @@ pub struct PipelineReport {
     /// The agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The exit code of a command; none if it was ended.
+    /// The exit code of a command; none if it was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     /// The decision a step waits for.
@@ -103,11 +103,11 @@ pub struct PipelineReport {
     /// The folder of a workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
-    /// When a time that is waited for is there.
+    /// When the wait ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub until: Option<Timestamp>,
-    /// Why, in words.
+    /// The reason, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -146,13 +146,13 @@ pub struct AgentPrompt {
 pub struct AgentFailed {
     /// The agent.
     pub report: AgentReport,
-    /// Why.
+    /// The reason.
     pub kind: FailureKind,
-    /// In its own words.
+    /// A message in its own words.
     pub message: Option<String>,
 }
 
-/// Somebody gave an agent another name.
+/// An agent was renamed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentRenamed {
@@ -160,11 +160,11 @@ pub struct AgentRenamed {
     pub agent: String,
     /// The name.
     pub name: String,
-    /// Who.
+    /// Who did it.
     pub by: String,
 }
 
-/// What an agent says about its own work.
+/// What an agent reports about its own work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -172,7 +172,7 @@ pub enum SignalKind {
     /// It is done.
     #[default]
     Complete,
-    /// A person must look.
+    /// It needs a person.
     Escalate,
     /// It is not done yet.
     Continue,
@@ -194,9 +194,9 @@ impl SignalKind {
 pub struct AgentSignal {
     /// The agent.
     pub report: AgentReport,
-    /// How it stands.
+    /// The signal.
     pub kind: SignalKind,
-    /// In its own words.
+    /// A message in its own words.
     pub message: Option<String>,
 }
 

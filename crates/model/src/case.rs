@@ -16,17 +16,18 @@ pub struct Case {
     pub description: Option<String>,
     /// The event, in the open format; `work_dir` is the scratch project unless given.
     pub event: Object,
-    /// Files of the scratch project, laid out before the run.
+    /// Files of the scratch project, created before the run.
     #[serde(default)]
     pub files: BTreeMap<String, CaseFile>,
-    /// Added to the script's environment; `${PROJECT}` and `${NAME}` of ours are filled in.
+    /// Added to the script's environment; `${PROJECT}` and `${NAME}` from anyhook's own environment
+    /// are expanded.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// What is to come out.
+    /// The expected result.
     pub expect: Expectation,
 }
 
-/// A file of a scratch project: its text, or its text and whether it is a program.
+/// A file in a scratch project: its text, or its text and whether it is executable.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
@@ -37,7 +38,7 @@ pub enum CaseFile {
     Program {
         /// The text.
         content: String,
-        /// Whether it gets run bits.
+        /// Whether it is executable.
         #[serde(default)]
         executable: bool,
     },
@@ -48,26 +49,26 @@ pub enum CaseFile {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
-    /// What the hook says, or what becomes of it.
+    /// The hook's decision, or `skipped` or `failed`.
     pub decision: ExpectedDecision,
-    /// The reason, to the letter.
+    /// The exact reason.
     #[serde(default)]
     pub reason: Option<String>,
-    /// A part of the reason.
+    /// Text the reason must contain.
     #[serde(default)]
     pub reason_contains: Option<String>,
     /// The tool's whole input after the change.
     #[serde(default)]
     pub modified_input: Option<Object>,
-    /// The added context, to the letter.
+    /// The exact added context.
     #[serde(default)]
     pub additional_context: Option<String>,
-    /// Files of the scratch project after the run; null for one that is not there.
+    /// Files of the scratch project after the run; null for one that must not exist.
     #[serde(default)]
     pub files: BTreeMap<String, Option<String>>,
 }
 
-/// What the hook says, or what becomes of it.
+/// The hook's decision, or `skipped` or `failed`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -78,9 +79,9 @@ pub enum ExpectedDecision {
     Ask,
     /// It allows.
     Allow,
-    /// It runs and has no opinion.
+    /// It runs and makes no decision.
     None,
-    /// It does not run: its trigger or matcher does not match.
+    /// It does not run, because its trigger or matcher does not match.
     Skipped,
     /// It fails.
     Failed,

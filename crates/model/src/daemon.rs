@@ -46,172 +46,171 @@ impl Hello {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
-    /// How the daemon is.
+    /// The daemon's status.
     Status,
-    /// End in order.
+    /// Shut down cleanly.
     Stop,
     /// Every agent.
     Agents,
-    /// Every decision: those that are open, and those lately made.
+    /// Every decision: open and recently made ones.
     Decisions,
     /// Make a decision.
     Resolve(Resolve),
-    /// Say that a decision is somebody's to make.
+    /// Claim a decision.
     Claim(ClaimRequest),
-    /// Take that back.
+    /// Release a claimed decision.
     Release(ClaimRequest),
-    /// Every answer that stands for the rest of a session.
+    /// Every standing answer, valid for the rest of a session.
     Standing,
-    /// Take a standing answer back.
+    /// Revoke a standing answer.
     Revoke(ClaimRequest),
-    /// Give an agent another name.
+    /// Rename an agent.
     Rename {
-        /// The agent's id or name, or the beginning of it.
+        /// The agent's id or name, or a prefix of it.
         agent: String,
         /// The name.
         name: String,
-        /// Who wants it.
+        /// Who requested it.
         by: String,
     },
     /// Wait for a person's answer.
     Ask(Box<Ask>),
-    /// Every event from now on, after a number of [`Told::sequence`], or since a time.
+    /// Every event from now on, after a [`Told::sequence`] number, or since a time.
     Follow {
-        /// The number of the last event that is known.
+        /// The number of the last event already received.
         #[serde(default)]
         after: Option<u64>,
-        /// Recent events that were heard since then, as far as they are remembered. Ignored if
-        /// there is a number.
+        /// Recent events received since then, as far as they are kept. Ignored if `after` is given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
         since: Option<Timestamp>,
     },
-    /// The event that a record of the journal told, and whether it changed anything.
+    /// The event reported by a journal record, and whether it changed anything.
     EventOfRecord {
         /// The record's id.
         #[cfg_attr(feature = "schema", schemars(with = "String"))]
         record: RecordId,
     },
-    /// Every pipeline; long values of variables are cut short.
+    /// Every pipeline; long variable values are truncated.
     Pipelines,
     /// One pipeline.
     Pipeline {
-        /// Its id, or the beginning of it.
+        /// Its id, or a prefix of it.
         id: String,
     },
-    /// Begin a pipeline.
+    /// Start a pipeline.
     RunPipeline(Box<RunPipeline>),
-    /// End a pipeline before it is done.
+    /// Cancel a pipeline.
     CancelPipeline(PipelineRequest),
-    /// Take up a pipeline that failed or was cancelled.
+    /// Resume a pipeline that failed or was cancelled.
     ResumePipeline(PipelineRequest),
-    /// What happened to a pipeline.
+    /// A pipeline's log.
     PipelineLog {
-        /// Its id, or the beginning of it.
+        /// Its id, or a prefix of it.
         id: String,
-        /// The number of the last line that is known.
+        /// The number of the last line already received.
         #[serde(default)]
         after: u64,
     },
     /// Where an agent's session is.
     Session {
-        /// The agent's id, or the beginning of it.
+        /// The agent's id, or a prefix of it.
         agent: String,
     },
     /// Type something into an agent's session.
     Send(Box<Send>),
-    /// End an agent.
+    /// Stop an agent.
     Kill {
-        /// The agent's id, or the beginning of it.
+        /// The agent's id, or a prefix of it.
         agent: String,
-        /// Who wants it.
+        /// Who requested it.
         by: String,
     },
 }
 
-/// What is to become of a decision, beside its answer.
+/// A claim on a decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClaimRequest {
-    /// The decision's id, or the beginning of it.
+    /// The decision's id, or a prefix of it.
     pub id: String,
-    /// Who it is.
+    /// Who decides.
     pub by: String,
 }
 
-/// A pipeline that is to begin.
+/// A pipeline to start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunPipeline {
-    /// What is to be done.
+    /// What to do.
     pub plan: Plan,
-    /// The environment its commands and agents get; it may hold secrets, and is not stored with the
-    /// rest.
+    /// The environment of its commands and agents; it may contain secrets, and is not stored with
+    /// the rest.
     pub environment: BTreeMap<String, String>,
-    /// Who begins it.
+    /// Who starts it.
     pub by: String,
 }
 
-/// What is to become of a pipeline.
+/// A cancel or resume request for a pipeline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PipelineRequest {
-    /// Its id, or the beginning of it.
+    /// Its id, or a prefix of it.
     pub id: String,
-    /// The step to take it up at; where it stopped, if there is none.
+    /// The step to resume at; where it stopped, if absent.
     #[serde(default)]
     pub step: Option<String>,
-    /// The environment, where it is taken up.
+    /// The environment, if it is resumed.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
-    /// Who wants it.
+    /// Who requested it.
     pub by: String,
 }
 
-/// Something to type into an agent's session.
+/// Text to type into an agent's session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Send {
-    /// The agent's id, or the beginning of it.
+    /// The agent's id, or a prefix of it.
     pub agent: String,
     /// What to type.
     pub text: String,
-    /// Whether to type even if the agent is at a prompt, which would take it for an answer.
+    /// Whether to type even if the agent is at a prompt, which would treat it as an answer.
     #[serde(default)]
     pub force: bool,
-    /// Who types.
+    /// Who sends it.
     pub by: String,
 }
 
-/// A decision that a person makes.
+/// A decision made by a person.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Resolve {
-    /// The decision's id, or the beginning of it.
+    /// The decision's id, or a prefix of it.
     pub id: String,
-    /// The option: its number, or its name. Of a question, the answer: the numbers or texts of its
+    /// The option: its number or name. For a question, the answer: the numbers or texts of its
     /// options, or free text.
     pub choice: String,
-    /// The answers to further questions of the same decision, in order.
+    /// The answers to the remaining questions of the same decision, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub more: Vec<String>,
-    /// What the person says beside it.
+    /// A message from the person who decides.
     #[serde(default)]
     pub message: Option<String>,
-    /// Who it is.
+    /// Who decides.
     pub by: String,
-    /// Whether exactly the same call is allowed again for the rest of the agent's session.
+    /// Whether to allow exactly the same call for the rest of the agent's session.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub again: bool,
 }
 
-/// What a hook process wants to know from a person.
+/// A question from a hook process to a person.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ask {
-    /// What is asked. Asking again with the same id is asking on.
+    /// What is asked. Asking again with the same id continues the same inquiry.
     pub inquiry: Inquiry,
-    /// What is known of the agent.
+    /// What is known about the agent.
     pub report: AgentReport,
 }
 
@@ -220,7 +219,7 @@ pub struct Ask {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Response {
-    /// How the daemon is.
+    /// The daemon's status.
     Status(Box<DaemonStatus>),
     /// It is done.
     Done,
@@ -228,21 +227,21 @@ pub enum Response {
     Agents(Vec<AgentView>),
     /// Every decision.
     Decisions(Vec<DecisionView>),
-    /// A decision, as it is now.
+    /// A decision and its current state.
     Decision(Box<DecisionView>),
-    /// Every answer that stands.
+    /// Every standing answer.
     Standing(Vec<Standing>),
-    /// How a decision ended: the one that was made, or waited for.
+    /// How a decision ended: the one just made, or waited for.
     Resolved(Box<Resolution>),
     /// Something happened.
     Told(Box<Told>),
-    /// The event of a record; none if the daemon does not know it, or no longer.
+    /// The event of a record; none if the daemon does not have it, or no longer does.
     EventOfRecord(Option<Box<Told>>),
     /// Every pipeline.
     Pipelines(Vec<PipelineView>),
-    /// One pipeline: what was asked for, begun, cancelled or taken up.
+    /// One pipeline: requested, started, cancelled or resumed.
     Pipeline(Box<PipelineView>),
-    /// What happened to a pipeline.
+    /// A pipeline's log.
     PipelineLog(Vec<PipelineLine>),
     /// Where an agent's session is.
     Session(SessionView),
@@ -250,24 +249,25 @@ pub enum Response {
     Refused(Refusal),
 }
 
-/// Something that happened, and its place in the store.
+/// An event, and its position in the store.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Told {
-    /// Its number.
+    /// Its sequence number.
     pub sequence: u64,
-    /// Its place among those that share the number: what followed from an event has the event's.
+    /// Its position among events that share the number: consequences of an event have the event's
+    /// number.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub part: u32,
-    /// When the daemon heard of it.
+    /// When the daemon received it.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub heard: Timestamp,
     /// What happened.
     pub event: BusEvent,
-    /// Why it changed nothing, where another source knew better.
+    /// Why it changed nothing, if another source took precedence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped: Option<String>,
-    /// What is known of the agent or pipeline it is about.
+    /// What is known about the agent or pipeline it concerns.
     #[serde(default, skip_serializing_if = "Subject::is_empty")]
     pub subject: Subject,
 }
@@ -299,11 +299,11 @@ impl Told {
     }
 }
 
-/// The agent or pipeline that an event is about.
+/// The agent or pipeline an event is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Subject {
-    /// The name people know the agent by.
+    /// The agent's display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_name: Option<String>,
     /// The agent's host.
@@ -315,7 +315,7 @@ pub struct Subject {
     /// The id of the pipeline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pipeline: Option<String>,
-    /// The name people know the pipeline by.
+    /// The pipeline's display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pipeline_name: Option<String>,
 }
@@ -331,7 +331,7 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// Why something cannot be done.
+/// Why a request was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refusal {
@@ -344,34 +344,34 @@ pub struct Refusal {
     pub hint: Option<String>,
 }
 
-/// Kinds of refusals.
+/// The kinds of refusals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RefusalCode {
-    /// The other side speaks another version.
+    /// The other side uses a different protocol version.
     Version,
     /// The request cannot be read.
     BadRequest,
-    /// There is no such thing.
+    /// Not found.
     Unknown,
-    /// More than one thing goes by that name.
+    /// The name is ambiguous.
     Ambiguous,
     /// There is no such option.
     NoSuchChoice,
-    /// Somebody was first.
+    /// Someone else was first.
     AlreadyResolved,
-    /// An agent wants to answer what a person is asked.
+    /// An agent tried to answer a question meant for a person.
     NotAPerson,
     /// The store cannot be written.
     Store,
-    /// Too much waits already.
+    /// Too many requests are waiting already.
     Busy,
-    /// It cannot be done as things stand: a pipeline that is over, an agent at a prompt.
+    /// It cannot be done in the current state: the pipeline has ended, or the agent is at a prompt.
     NotNow,
 }
 
-/// How the daemon is.
+/// The daemon's status.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DaemonStatus {
@@ -379,30 +379,30 @@ pub struct DaemonStatus {
     pub pid: u32,
     /// The version of anyhook.
     pub version: String,
-    /// Since when it runs.
+    /// When it was started.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub since: Timestamp,
-    /// How many agents it knows that are not over.
+    /// The number of active agents.
     pub agents: usize,
-    /// How many decisions are open.
+    /// The number of open decisions.
     pub decisions: usize,
-    /// How many pipelines are not over.
+    /// The number of active pipelines.
     #[serde(default)]
     pub pipelines: usize,
     /// The number of the last stored event.
     pub events: u64,
     /// The store's size in bytes.
     pub store_bytes: u64,
-    /// Where it reads the journal.
+    /// The journal it reads.
     pub journal: Option<String>,
-    /// Log files that are watched, by host.
+    /// Watched log files, by host.
     pub logs: Vec<WatchedLogs>,
-    /// What is worth knowing: what was repaired, what cannot be watched, notices that failed.
+    /// Notes: what was repaired, what cannot be watched, notices that failed.
     pub notes: Vec<String>,
     /// Who started it.
     #[serde(default)]
     pub started_by: StartedBy,
-    /// When no daemon ran before this one.
+    /// When no daemon was running before this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub down: Option<Downtime>,
 }
@@ -441,17 +441,17 @@ impl StartedBy {
     }
 }
 
-/// A time in which no daemon ran.
+/// A period in which no daemon was running.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Downtime {
-    /// When the daemon before last gave a sign of life.
+    /// When the previous daemon was last alive.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub from: Timestamp,
-    /// When the next one was started.
+    /// When the next daemon started.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub to: Timestamp,
-    /// How the daemon before ended.
+    /// How the previous daemon ended.
     pub cause: DownCause,
 }
 
@@ -464,7 +464,7 @@ pub enum DownCause {
     Killed,
     /// A person stopped it.
     Stopped,
-    /// It ended in order: the system was shut down, or its socket was removed.
+    /// It exited cleanly: the system was shut down, or its socket was removed.
     Ended,
 }
 
@@ -478,40 +478,40 @@ pub struct WatchedLogs {
     pub files: usize,
 }
 
-/// An agent, as `anyhook agent list --json` tells it.
+/// An agent, as printed by `anyhook agent list --json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentView {
     /// Its id.
     pub id: String,
-    /// The name people know it by; its id, if there is none.
+    /// Its display name; its id if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// `working`, `idle`, `prompting`, `failed`, `exited` or `gone`.
     pub state: String,
-    /// At what prompt it is.
+    /// The kind of prompt it is waiting at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_type: Option<PromptType>,
     /// Why its turn failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<FailureKind>,
-    /// Where the state is known from.
+    /// Where the state comes from.
     pub source: Source,
-    /// Since when.
+    /// When this state began.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub since: Timestamp,
-    /// When it was last heard of.
+    /// When it was last seen.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub seen: Timestamp,
     /// Its host.
     pub host: Option<String>,
     /// Its session.
     pub session: Option<String>,
-    /// The folder it works in.
+    /// Its working folder.
     pub work_dir: Option<String>,
     /// The project.
     pub project: Option<String>,
-    /// The tool it runs or asks about.
+    /// The tool it is running or asking about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     /// What it is about.
@@ -520,19 +520,19 @@ pub struct AgentView {
     /// Its process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<ProcessName>,
-    /// The log its host writes.
+    /// The log file its host writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
     /// The open decision about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<RecordId>,
-    /// The pipeline it works for.
+    /// The pipeline it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pipeline: Option<RecordId>,
-    /// When no daemon ran, if that is news; only where one is shown.
+    /// When no daemon was running, if not yet reported; only present for a single agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub daemon_down: Option<Downtime>,
-    /// What its transcript tells of tokens and turns; told by `anyhook agent show`.
+    /// Tokens and turns according to its transcript; only in `anyhook agent show`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
 }
@@ -556,28 +556,28 @@ impl AgentView {
     }
 }
 
-/// A decision, as `anyhook decision list --json` tells it.
+/// A decision, as printed by `anyhook decision list --json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DecisionView {
     /// What is asked.
     pub inquiry: Inquiry,
-    /// What became of it; none while it is open.
+    /// How it ended; none while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<Resolution>,
-    /// The name people know the agent by.
+    /// The agent's display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_name: Option<String>,
-    /// The project of the agent.
+    /// The agent's project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// The pipeline of the agent.
+    /// The agent's pipeline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pipeline: Option<String>,
-    /// Who said that it is theirs to make.
+    /// Who claimed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed: Option<Claim>,
-    /// How long it has waited or had waited, in milliseconds.
+    /// How long it has been waiting, or had been, in milliseconds.
     #[serde(default)]
     pub waited_ms: u64,
 }
@@ -589,11 +589,12 @@ impl DecisionView {
     }
 }
 
-/// What agents used, as their own transcripts tell. What a host does not tell is absent.
+/// What agents used, according to their own transcripts. Values that a host does not report are
+/// absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Usage {
-    /// How often a person told it something.
+    /// How many prompts it received from a user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<u64>,
     /// Tokens sent to the model, without those read from or written to its cache.

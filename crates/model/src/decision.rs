@@ -4,16 +4,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::Object;
 
-/// What a hook, or all of them together, want to happen. No opinion is the absence of an effect.
+/// The decision of a hook, or of all hooks together. Absent if there is no opinion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
-    /// Go on, without asking.
+    /// Allow, without asking.
     Allow,
-    /// Ask the person.
+    /// Ask the user.
     Ask,
-    /// Do not.
+    /// Deny.
     Deny,
 }
 
@@ -38,7 +38,7 @@ impl Effect {
     }
 }
 
-/// What one hook said about one event. The default is to have no opinion.
+/// One hook's decision about one event. The default is no opinion.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Decision {
@@ -48,13 +48,13 @@ pub struct Decision {
     /// Why, for the model and the person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Fields to put into the tool's input; null removes one.
+    /// Fields to set in the tool's input; null removes a field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modified_input: Option<Object>,
     /// Text for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub additional_context: Option<String>,
-    /// Text for the journal alone.
+    /// Text for the journal only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
 }

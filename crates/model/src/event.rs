@@ -27,7 +27,7 @@ pub struct Event {
     pub native_name: Option<String>,
     /// The host's session, if it told.
     pub session: Option<String>,
-    /// Which agent of the session, where the host tells subagents apart.
+    /// Which agent of the session, if the host distinguishes subagents.
     pub agent: Option<String>,
     /// The id of a reason of ours that a prompt only repeats, if it ends with one.
     pub repeats: Option<String>,
@@ -89,9 +89,9 @@ pub enum Doubt {
 impl std::fmt::Display for Doubt {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(match self {
-            Self::Cut => "the agent's message was cut off",
+            Self::Cut => "the agent's message was truncated",
             Self::Unnamed => "the agent's message does not name the tool",
-            Self::UnknownEvent => "the agent's message is of an unknown event",
+            Self::UnknownEvent => "the agent's message has an unknown event type",
             Self::Folders => {
                 "the command changes its folder too often to tell which files it patches"
             }

@@ -7,17 +7,17 @@ use serde::Serialize;
 /// A path of a call in its forms. A pattern that matches one of them matches the call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FilePath {
-    /// Absolute, without `.`, `..`, `//` and a `/` at the end.
+    /// Absolute, without `.`, `..`, `//` or a trailing `/`.
     pub path: String,
-    /// As the call names it.
+    /// As given in the call.
     pub given: String,
-    /// From the project's folder on, if it is inside.
+    /// Relative to the project folder, if inside it.
     pub relative: Option<String>,
-    /// With links resolved; of what does not exist, as far as it does.
+    /// With links resolved; for a path that does not exist, as far as it does.
     pub real: String,
-    /// The real path from the project's real folder on, if it is inside.
+    /// The real path relative to the project's real folder, if inside it.
     pub real_relative: Option<String>,
-    /// How many names the file has, if it exists: more than one are hard links.
+    /// The file's link count, if it exists; more than 1 means hard links.
     pub links: Option<u64>,
     /// Its other names in the project, of a file with hard links.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -33,7 +33,7 @@ pub struct FilePath {
 pub struct OtherName {
     /// Absolute, with links resolved.
     pub path: String,
-    /// From the project's real folder on.
+    /// Relative to the project's real folder.
     pub relative: String,
 }
 

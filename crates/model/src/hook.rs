@@ -31,28 +31,28 @@ pub mod limits {
 pub struct HookDefinition {
     /// The hook's identifier.
     pub name: String,
-    /// What it is for.
+    /// A short description.
     pub description: String,
     /// The events it runs at.
     pub triggers: Vec<Trigger>,
-    /// Which tool calls it runs at.
+    /// Which tool calls trigger it.
     pub matcher: Matcher,
-    /// How long it may take, in milliseconds.
+    /// The timeout in milliseconds.
     pub timeout_ms: u64,
-    /// Whether it runs aside, unable to block.
+    /// Whether it runs in the background, where it cannot block.
     #[serde(rename = "async")]
     pub is_async: bool,
-    /// Its place in the order; high runs first.
+    /// Its priority; higher runs first.
     pub priority: u16,
-    /// What its failure means.
+    /// What happens when it fails.
     pub on_failure: FailMode,
-    /// Whether its decision counts.
+    /// Whether its decision is enforced.
     pub mode: Mode,
     /// The hosts it runs in; all if empty.
     pub hosts: Vec<String>,
-    /// What plain text on its standard output is.
+    /// How plain text on its stdout is used.
     pub stdout: StdoutUse,
-    /// What a guard gets of its caller's environment.
+    /// Which of its caller's environment variables a guard receives.
     #[serde(default, skip_serializing_if = "EnvAccess::is_default")]
     pub env: EnvAccess,
     /// The author's own notes.
@@ -84,7 +84,7 @@ impl HookDefinition {
         self.triggers.iter().find(|trigger| trigger.kind == *kind).map(|trigger| trigger.spelling)
     }
 
-    /// Tells whether a user's hook of this name may not be replaced by a project's.
+    /// Tells whether a user's hook of this name cannot be overridden by a project's.
     ///
     /// `metadata.locked` decides; without it, a guard (`on_failure: block`) is locked.
     pub fn is_locked(&self) -> bool {
@@ -115,7 +115,7 @@ impl<'de> Deserialize<'de> for Trigger {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
         let (kind, spelling) = EventKind::known(&name)
-            .ok_or_else(|| serde::de::Error::custom(format!("`{name}` is no event")))?;
+            .ok_or_else(|| serde::de::Error::custom(format!("`{name}` is not an event")))?;
         Ok(Self { kind, spelling })
     }
 }
@@ -124,10 +124,10 @@ impl<'de> Deserialize<'de> for Trigger {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Matcher {
-    /// Matches the whole tool name.
+    /// Must match the whole tool name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// Is found in one of the input's values.
+    /// Must be found in one of the input's values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
 }
@@ -139,31 +139,31 @@ impl Matcher {
     }
 }
 
-/// What the failure of a hook means.
+/// What happens when the hook fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum FailMode {
-    /// The operation goes on, with a warning in the journal.
+    /// The operation continues, with a warning in the journal.
     #[default]
     Allow,
     /// The operation is blocked.
     Block,
 }
 
-/// Whether a hook's decision counts.
+/// Whether the hook's decision is enforced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// It counts.
+    /// The decision is enforced.
     #[default]
     Enforce,
-    /// The hook runs and is journaled, and nothing it says counts.
+    /// The hook runs and is journaled, but its decision is ignored.
     Shadow,
 }
 
-/// What plain text on a hook's standard output is.
+/// How plain text on the hook's stdout is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -175,8 +175,8 @@ pub enum StdoutUse {
     Context,
 }
 
-/// What a guard (a hook with `on_failure: block`) gets of its caller's environment, beside what every
-/// guard gets.
+/// Which of its caller's environment variables a guard (a hook with `on_failure: block`) receives,
+/// in addition to those every guard receives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "Value"))]
 pub enum EnvAccess {
@@ -218,7 +218,7 @@ impl<'de> Deserialize<'de> for EnvAccess {
             list @ Value::Array(_) => {
                 serde_json::from_value(list).map(Self::Named).map_err(serde::de::Error::custom)
             }
-            _ => Err(serde::de::Error::custom("neither `inherit` nor a list of names")),
+            _ => Err(serde::de::Error::custom("expected `inherit` or a list of names")),
         }
     }
 }

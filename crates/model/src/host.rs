@@ -67,7 +67,7 @@ pub struct LateRefusal {
 pub struct Lost {
     /// The part, such as `ask` or `additional_context`.
     pub what: String,
-    /// What was said in its place.
+    /// What was sent instead.
     pub instead: String,
 }
 
@@ -78,7 +78,7 @@ pub enum DecodeError {
     #[error("the event is not JSON: {0}")]
     NotJson(String),
     /// The payload is JSON, but no object.
-    #[error("the event is not a JSON object but {0}")]
+    #[error("the event must be a JSON object, not {0}")]
     NotAnObject(&'static str),
     /// The payload does not tell which event it is.
     #[error("the event has no `event_type`")]
@@ -87,10 +87,10 @@ pub enum DecodeError {
     #[error("the event {0}")]
     NotTaken(String),
     /// `event_type` is no text.
-    #[error("`event_type` is not a string but {0}")]
+    #[error("`event_type` must be a string, not {0}")]
     EventTypeNotText(&'static str),
     /// The event has a name that nobody knows, and carries a tool call.
-    #[error("the event `{0}` is not known, and carries a tool call")]
+    #[error("the event `{0}` is unknown and carries a tool call")]
     UnknownEvent(String),
 }
 
@@ -145,7 +145,7 @@ pub trait Host: Sync {
         Object::new()
     }
 
-    /// Tells whether the host can have a person asked at this event.
+    /// Tells whether the host can ask the user at this event.
     fn can_ask(&self, event: &Event) -> bool {
         let _ = event;
         true

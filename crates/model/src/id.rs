@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The id of one dispatch: short enough to be read aloud, looked up by `anyhook log show ID`.
+/// The id of one dispatch: short enough to read aloud; look it up with `anyhook log show ID`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]

@@ -12,60 +12,60 @@ pub const ANSWER: &str = "answer";
 /// The choice not to answer them.
 pub const DECLINE: &str = "decline";
 
-/// What kind of decision it is.
+/// The kind of decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum InquiryKind {
-    /// The agent's host asks for a permission, and a hook process waits with its reply.
+    /// The agent's host asks for permission, and a hook process waits for the answer.
     Permission,
-    /// A hook said `ask`, and its process waits with its reply.
+    /// A hook decided `ask`, and the hook process waits for the answer.
     Ask,
-    /// The agent asks the person questions, and a hook process waits with its reply.
+    /// The agent asks the user questions, and a hook process waits for the answers.
     Question,
-    /// The agent itself asked for a person.
+    /// The agent itself asked for help.
     Escalation,
-    /// A workflow is at a gate, and whoever runs it waits for the answer. It is about a stage, not
-    /// about an agent.
+    /// A workflow is at a gate, and its runner waits for the answer. It is about a stage, not an
+    /// agent.
     Gate,
 }
 
-/// Something that waits for a person's decision.
+/// A question that waits for a person's decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Inquiry {
-    /// Its id: short, as those of records.
+    /// Its id: short, like record ids.
     pub id: RecordId,
-    /// What kind it is.
+    /// Its kind.
     pub kind: InquiryKind,
-    /// The agent it is about; of a gate, `workflow/STAGE`.
+    /// The agent it is about; for a gate, `workflow/STAGE`.
     pub agent: String,
-    /// What is asked, in a sentence.
+    /// The question, in one sentence.
     pub question: String,
-    /// The tool, where it is about a call.
+    /// The tool, if it is about a call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// What the call is about: a command, a path; shortened.
+    /// What the call is about: a command or a path; shortened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
-    /// The SHA-256 of the tool and its input: an answer counts for this call alone.
+    /// The SHA-256 of the tool and its input: an answer is valid for this call only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// What can be chosen, numbered from 1.
+    /// The options, numbered from 1.
     pub options: Vec<Choice>,
-    /// The questions that the agent asks, in its own words.
+    /// The agent's questions, in its own words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<AgentQuestion>,
-    /// When it was made.
+    /// When it was created.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub created: Timestamp,
-    /// When nobody waits for the answer any more.
+    /// When the wait for an answer ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub until: Option<Timestamp>,
 }
 
-/// Something that can be chosen.
+/// An option.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Choice {
@@ -82,22 +82,22 @@ impl Choice {
     }
 }
 
-/// A question that an agent asks the person.
+/// A question an agent asks the user.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentQuestion {
     /// The question.
     pub text: String,
-    /// What it is about, in a word or two.
+    /// A short label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header: Option<String>,
-    /// The answers that the agent offers.
+    /// The answers the agent offers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<Choice>,
-    /// Whether several of them may be chosen.
+    /// Whether more than one can be chosen.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub multiple: bool,
-    /// Whether the person may answer in their own words.
+    /// Whether a free-text answer is allowed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub free_text: bool,
 }
@@ -108,7 +108,7 @@ pub struct AgentQuestion {
 pub struct QuestionAnswer {
     /// The question.
     pub question: String,
-    /// What was chosen, or said.
+    /// What was chosen or typed.
     pub answer: Vec<String>,
 }
 
@@ -117,15 +117,15 @@ pub struct QuestionAnswer {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// Somebody chose.
+    /// An option was chosen.
     Chosen,
-    /// It needs no answer any more: the agent went on, or whoever waited is gone.
+    /// It needs no answer any more: the agent continued, or the waiting process is gone.
     Dismissed,
     /// Nobody answered in time.
     Expired,
 }
 
-/// What became of an inquiry. The first one counts.
+/// How an inquiry ended. The first resolution wins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Resolution {
@@ -135,48 +135,48 @@ pub struct Resolution {
     pub agent: String,
     /// How it ended.
     pub ending: Ending,
-    /// The name of what was chosen.
+    /// The name of the chosen option.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice: Option<String>,
-    /// What the person said beside it.
+    /// The message of the person who decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// The answers to the agent's questions, one for each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<QuestionAnswer>,
-    /// Who chose, as they say, or what dismissed it.
+    /// Who decided, as claimed, or what dismissed it.
     pub by: String,
-    /// The process that chose, as the daemon saw it, whatever `by` says.
+    /// The process that decided, as the daemon saw it, regardless of `by`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<CallerProcess>,
-    /// When.
+    /// When it happened.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub at: Timestamp,
-    /// The digest of the inquiry, so that whoever waits can see that it is about its call.
+    /// The inquiry's digest, so that a waiting process can verify that it is about its call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// When it was asked: the time between is how long it waited.
+    /// When it was asked; the difference to `at` is the waiting time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub asked: Option<Timestamp>,
-    /// The name people knew the agent by.
+    /// The agent's display name at the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_name: Option<String>,
-    /// The pipeline whose agent it was about.
+    /// The pipeline of the agent it was about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pipeline: Option<String>,
-    /// Who had claimed it, where somebody else answered.
+    /// Who had claimed it, if someone else answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed_by: Option<String>,
-    /// Whether the same call is allowed again without asking, until the agent's session ends.
+    /// Whether the same call is allowed without asking until the agent's session ends.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub again: bool,
-    /// The decision that this answer follows from: a person allowed the same call before.
+    /// The decision this answer follows from: a person allowed the same call before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follows: Option<RecordId>,
 }
 
-/// Somebody said that a decision is theirs to make, or no longer, or took a standing answer back.
+/// A decision was claimed or released, or a standing answer was revoked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Claim {
@@ -184,18 +184,18 @@ pub struct Claim {
     pub id: RecordId,
     /// The agent it is about.
     pub agent: String,
-    /// Who, as they say.
+    /// Who, as claimed.
     pub by: String,
-    /// When.
+    /// When it happened.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub at: Timestamp,
-    /// The process, as the daemon saw it, whatever `by` says.
+    /// The process, as the daemon saw it, regardless of `by`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<CallerProcess>,
 }
 
-/// An answer that stands for the rest of an agent's session: exactly the same call is allowed
-/// without asking.
+/// A standing answer for the rest of an agent's session: exactly the same call is allowed without
+/// asking.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Standing {
@@ -220,10 +220,10 @@ pub struct Standing {
     pub digest: String,
     /// Who allowed it.
     pub by: String,
-    /// Since when.
+    /// When this state began.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub since: Timestamp,
-    /// How often it has answered.
+    /// How often it has been used.
     #[serde(default)]
     pub used: u64,
 }

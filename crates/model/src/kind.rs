@@ -293,7 +293,7 @@ impl schemars::JsonSchema for EventKind {
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
             "type": "string",
-            "description": "The event's name. Either spelling of the specifications is read; the canonical one is written. An unknown name is kept as it came.",
+            "description": "The event's name. Either spelling of the specifications is accepted; the canonical one is written. An unknown name is kept as is.",
             "examples": Self::all_names().collect::<Vec<_>>(),
         })
     }

@@ -15,17 +15,17 @@ pub const NOTICE_VERSION: u32 = 1;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NoticeKind {
-    /// Something waits for a person's decision, who can make it right away.
+    /// A decision is waiting and can be made right away.
     Decision,
     /// An agent shows a prompt and waits.
     Prompt,
-    /// An agent is done, and it is the person's turn.
+    /// An agent is done and waits for the user.
     Idle,
     /// An agent's turn failed.
     Failed,
     /// An agent's process vanished.
     Gone,
-    /// A pipeline begins or ends, and its runbook wants it told.
+    /// A pipeline starts or ends, and its runbook asks for a notification.
     Pipeline,
     /// A guard was bypassed, changed or is off.
     Alarm,
@@ -52,23 +52,23 @@ impl NoticeKind {
 pub struct Notice {
     /// The format's version.
     pub v: u32,
-    /// Its id: the same thing has the same id, however often it is noticed.
+    /// Its id: the same condition always has the same id.
     pub id: String,
     /// What it is about.
     pub kind: NoticeKind,
     /// The agent.
     pub agent: String,
-    /// What it says, in a line.
+    /// The message, in one line.
     pub title: String,
-    /// More of it, and what to do.
+    /// Details, and what to do.
     pub body: String,
     /// The decision it asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<RecordId>,
-    /// What can be chosen.
+    /// The options.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<NoticeOption>,
-    /// When nobody waits for the answer any more.
+    /// When the wait for an answer ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub until: Option<Timestamp>,
@@ -78,12 +78,12 @@ pub struct Notice {
     /// The project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// When it came up.
+    /// When it occurred.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub at: Timestamp,
 }
 
-/// Something that can be chosen, as `anyhook decision resolve ID NUMBER` takes it.
+/// An option, as accepted by `anyhook decision resolve ID NUMBER`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NoticeOption {
@@ -198,7 +198,7 @@ pub struct NoticeOutcome {
     pub v: u32,
     /// The notice.
     pub id: String,
-    /// How far it is.
+    /// Its state.
     pub state: NoticeState,
     /// What it is about; not known if not even that was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -254,7 +254,7 @@ mod tests {
         let value = json!({"v": 1, "id": "x", "state": "tried", "kind": "gone",
             "ways": [{"way": "desktop", "result": "absent", "why": "no desktop bus"},
                 {"way": "bell", "result": "delivered"}],
-            "answer": {"number": 2, "failure": "it is over"}});
+            "answer": {"number": 2, "failure": "already finished"}});
         let outcome: NoticeOutcome = serde_json::from_value(value.clone()).unwrap();
         assert_eq!(serde_json::to_value(&outcome).unwrap(), value);
         assert!(outcome.is_delivered());

@@ -106,7 +106,7 @@ impl Host for OpenFormat {
     fn refuse(&self, error: &DecodeError, guarded: bool) -> Reply {
         if guarded {
             let reason = format!(
-                "{error}\nA hook with on_failure: block is installed and could not see the call."
+                "{error}\nA hook with on_failure: block is installed and could not check the call."
             );
             let verdict =
                 Verdict { effect: Some(Effect::Deny), reason: Some(reason), ..Verdict::default() };
@@ -117,12 +117,12 @@ impl Host for OpenFormat {
         }
         let hint = match error {
             DecodeError::NotJson(_) | DecodeError::NotAnObject(_) | DecodeError::NotTaken(_) => {
-                "send one event as a JSON object on standard input"
+                "send one event as a JSON object on stdin"
             }
             DecodeError::NoEventType
             | DecodeError::EventTypeNotText(_)
             | DecodeError::UnknownEvent(_) => {
-                "name the event, such as {\"event_type\": \"before_tool\"}"
+                "name the event, for example {\"event_type\": \"before_tool\"}"
             }
         };
         Reply {
@@ -162,7 +162,7 @@ fn take_tool(fields: &mut Object, repaired: bool) -> ToolCall {
         use_id: take_text(fields, "tool_use_id"),
         files: json::remove(fields, "files").unwrap_or_default(),
         native,
-        fixed: repaired.then_some("it could not be read exactly"),
+        fixed: repaired.then_some("it could not be parsed exactly"),
     }
 }
 
@@ -264,10 +264,10 @@ mod tests {
         };
         for (payload, words) in [
             ("", "not JSON"),
-            ("[1]", "not a JSON object but an array"),
+            ("[1]", "must be a JSON object, not an array"),
             ("{}", "no `event_type`"),
             (r#"{"event_type": ""}"#, "no `event_type`"),
-            (r#"{"event_type": 3}"#, "not a string but a number"),
+            (r#"{"event_type": 3}"#, "must be a string, not a number"),
         ] {
             let reply = refuse(payload);
             assert_eq!(reply.exit_code, exit_code::UNUSABLE_INPUT);

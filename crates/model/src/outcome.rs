@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How the run of one hook ended. Every way is data; none is an error of the engine.
+/// How the run of one hook ended. Each outcome is data; none is an engine error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -13,19 +13,20 @@ pub enum Outcome {
     Exited(i32),
     /// It exited with this code and left a child behind that holds its output open.
     Leaked(i32),
-    /// A signal ended it.
+    /// It was killed by a signal.
     Killed(i32),
-    /// It took longer than it may; it and all its descendants were ended after so many milliseconds.
+    /// It timed out; it and all its descendants were killed after this many milliseconds.
     TimedOut(u64),
-    /// A signal asked anyhook to end: it and all its descendants were ended, or it was not started.
+    /// anyhook received a signal: the hook and all its descendants were killed, or it was not
+    /// started.
     Interrupted(i32),
-    /// It could not be started, or it was not: why.
+    /// It was not started, and why.
     NotStarted(String),
-    /// Whoever asked for it no longer wants the answer.
+    /// The caller no longer wants the answer.
     Cancelled,
-    /// It is a function of the program, and came back.
+    /// It is a function of the program, and it returned.
     Returned,
-    /// It was started and runs on by itself; its outcome is journaled later.
+    /// It was started and runs in the background; its outcome is journaled later.
     Detached,
 }
 
@@ -44,15 +45,15 @@ impl fmt::Display for Outcome {
         match self {
             Self::Exited(code) => write!(formatter, "exit {code}"),
             Self::Leaked(code) => write!(formatter, "exit {code}, left a child behind"),
-            Self::Killed(signal) => write!(formatter, "ended by signal {signal}"),
+            Self::Killed(signal) => write!(formatter, "killed by signal {signal}"),
             Self::TimedOut(limit) => write!(formatter, "timed out after {limit} ms"),
             Self::Interrupted(signal) => {
-                write!(formatter, "interrupted: anyhook was asked to end by signal {signal}")
+                write!(formatter, "interrupted: anyhook received signal {signal}")
             }
             Self::NotStarted(why) => write!(formatter, "not started: {why}"),
             Self::Cancelled => formatter.write_str("cancelled"),
             Self::Returned => formatter.write_str("returned"),
-            Self::Detached => formatter.write_str("runs on by itself"),
+            Self::Detached => formatter.write_str("runs in the background"),
         }
     }
 }

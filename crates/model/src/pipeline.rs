@@ -17,7 +17,7 @@ pub const PIPELINE_VERSION: u32 = 1;
 /// A step may be entered so often.
 pub const ENTRY_LIMIT: u32 = 5;
 
-/// What is to be done: a pipeline of a runbook, in which nothing is left to be filled in.
+/// A pipeline of a runbook with all values filled in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
@@ -27,7 +27,7 @@ pub struct Plan {
     pub id: RecordId,
     /// The pipeline's name in its runbook.
     pub name: String,
-    /// The name people know this run by.
+    /// The display name of this run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_name: Option<String>,
     /// The runbook's file.
@@ -36,23 +36,23 @@ pub struct Plan {
     pub digest: String,
     /// The project it was started for.
     pub project: String,
-    /// The values its variables have, for people.
+    /// The values of its variables, for display.
     #[serde(default)]
     pub variables: BTreeMap<String, String>,
-    /// Where its steps work.
+    /// Where its steps run.
     pub workspace: Workspace,
-    /// Its steps; it begins with the first.
+    /// Its steps; the first one runs first.
     pub steps: Vec<Step>,
-    /// What a person is told of it.
+    /// The notifications about it.
     #[serde(default)]
     pub notify: Notify,
-    /// The step that is taken when all is done.
+    /// The step to run when everything is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_done: Option<String>,
-    /// The step that is taken when a step failed that names no other.
+    /// The step to run when a step fails that has no `on_fail` of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_fail: Option<String>,
-    /// The step that is taken when a person cancels it.
+    /// The step to run when it is cancelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_cancel: Option<String>,
 }
@@ -64,21 +64,22 @@ impl Plan {
     }
 }
 
-/// Where steps work.
+/// Where steps run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Workspace {
     /// What it is.
     pub kind: WorkspaceKind,
-    /// Its folder; the project itself where there is no other.
+    /// Its folder; the project itself if it has none.
     pub root: String,
-    /// Whether it stays when the pipeline is completed. It stays in any case when it is not.
+    /// Whether it is kept when the pipeline completes. If the pipeline does not complete, it is
+    /// always kept.
     #[serde(default)]
     pub keep: bool,
-    /// The branch of a worktree, which is made for it.
+    /// The branch that is created for a worktree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// What the branch begins at.
+    /// The commit or branch to start from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
 }
@@ -91,9 +92,9 @@ pub enum WorkspaceKind {
     /// The project's own folder.
     #[default]
     None,
-    /// A folder of its own, empty.
+    /// A separate, empty folder.
     Folder,
-    /// A worktree of the project's repository, on a branch of its own.
+    /// A worktree of the project's repository, on its own branch.
     Worktree,
 }
 
@@ -103,15 +104,15 @@ pub enum WorkspaceKind {
 pub struct Step {
     /// Its name.
     pub name: String,
-    /// What is done.
+    /// What to do.
     pub work: Work,
-    /// The next step; the pipeline is done if there is none.
+    /// The next step; if absent, the pipeline is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_done: Option<String>,
-    /// The step that is taken if it fails; the pipeline's, or none.
+    /// The step to run if it fails; the pipeline's, or none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_fail: Option<String>,
-    /// The step that is taken if it is cancelled; the pipeline's, or none.
+    /// The step to run if it is cancelled; the pipeline's, or none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_cancel: Option<String>,
 }
@@ -123,7 +124,7 @@ pub struct Step {
 pub enum Work {
     /// Runs a command.
     Shell(Shell),
-    /// Has an agent work.
+    /// Runs an agent.
     Agent(Box<AgentPlan>),
 }
 
@@ -133,15 +134,15 @@ pub enum Work {
 pub struct Shell {
     /// The command.
     pub run: Command,
-    /// How long it may take, in milliseconds; as long as it wants if there is none.
+    /// The timeout in milliseconds; none if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
 }
 
 /// A command for `sh -c`.
 ///
-/// Values are not part of its text: it reads them from variables of its environment, so that no
-/// value is ever taken for a command.
+/// Values are not part of its text: it reads them from environment variables, so that no value is
+/// ever executed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Command {
@@ -152,68 +153,68 @@ pub struct Command {
     pub values: BTreeMap<String, String>,
 }
 
-/// An agent and how it is looked after.
+/// An agent and how it is supervised.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentPlan {
     /// Its name in the runbook.
     pub name: String,
-    /// Its host, if it is one that is known.
+    /// Its host, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// How it is started; further arguments come after it (`"$@"`).
+    /// How it is started; further arguments follow (`"$@"`).
     pub run: Command,
-    /// What it is told to do.
+    /// Its prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
-    /// Whether `run` has a place for the prompt itself (`${prompt}`, the variable
-    /// `ANYHOOK_PROMPT`), so that it is not given as an argument.
+    /// Whether `run` contains the prompt itself (`${prompt}`, the variable `ANYHOOK_PROMPT`), so
+    /// that it is not passed as an argument.
     #[serde(default)]
     pub places_prompt: bool,
-    /// Variables of its environment.
+    /// Its environment variables.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// The folder it works in.
+    /// Its working folder.
     pub cwd: String,
-    /// What is done when it is idle, asks, dies, fails or stops. Gates read values from the
-    /// variables in `gate_values`.
+    /// What to do when it is idle, asks, dies, fails or stops. Gates read values from the variables
+    /// in `gate_values`.
     #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value"))]
     pub reactions: Reactions,
-    /// The values that gates read.
+    /// The values used by gates.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub gate_values: BTreeMap<String, String>,
 }
 
-/// What a person is told of a pipeline: the text, by moment.
+/// The notifications about a pipeline: the text for each moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Notify {
-    /// When it begins.
+    /// When it starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_start: Option<String>,
-    /// When it is completed.
+    /// When it completes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_done: Option<String>,
-    /// When it failed.
+    /// When it fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_fail: Option<String>,
-    /// When it was cancelled.
+    /// When it is cancelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_cancel: Option<String>,
 }
 
-/// How far a pipeline is.
+/// The phase of a pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// A step is worked on.
+    /// A step is running.
     Running,
     /// It waits for a person.
     Waiting,
     /// It is done.
     Completed,
-    /// A step failed, and no other took its place.
+    /// A step failed, and none was left to handle it.
     Failed,
     /// A person cancelled it.
     Cancelled,
@@ -237,7 +238,7 @@ impl Phase {
     }
 }
 
-/// A pipeline, as `anyhook pipeline list --json` tells it.
+/// A pipeline, as printed by `anyhook pipeline list --json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PipelineView {
@@ -247,47 +248,47 @@ pub struct PipelineView {
     pub id: RecordId,
     /// Its name in the runbook.
     pub name: String,
-    /// The name people know this run by; its id, if there is none.
+    /// The display name of this run; its id if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_name: Option<String>,
     /// The runbook's file.
     pub runbook: String,
     /// The project.
     pub project: String,
-    /// How far it is.
+    /// Its phase.
     pub phase: Phase,
-    /// Why: what failed, who cancelled it, what it waits for.
+    /// The reason: what failed, who cancelled it, what it waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// The step it is at, or was last.
+    /// The current or last step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
-    /// The agent that works on it.
+    /// The agent working on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// The decision it waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<RecordId>,
-    /// When it was made.
+    /// When it was created.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub created: Timestamp,
-    /// When it was over.
+    /// When it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub ended: Option<Timestamp>,
-    /// The values its variables have.
+    /// The values of its variables.
     #[serde(default)]
     pub variables: BTreeMap<String, String>,
-    /// Where its steps work.
+    /// Where its steps run.
     pub workspace: Workspace,
     /// Its steps in order.
     pub steps: Vec<String>,
-    /// Every visit of a step, the present one last.
+    /// Every visit of a step, the current one last.
     pub visits: Vec<VisitView>,
-    /// When no daemon ran, if that is news; only where one is shown.
+    /// When no daemon was running, if not yet reported; only present for a single agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub daemon_down: Option<crate::daemon::Downtime>,
-    /// What the transcripts of its agents tell of tokens and turns; told by `anyhook pipeline show`.
+    /// Tokens and turns according to its agents' transcripts; only in `anyhook pipeline show`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
 }
@@ -299,12 +300,12 @@ impl PipelineView {
     }
 }
 
-/// How a visit of a step stands.
+/// The state of a visit of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum VisitState {
-    /// It is worked on.
+    /// It is running.
     Running,
     /// It waits for a person.
     Waiting,
@@ -337,12 +338,12 @@ pub struct VisitView {
     pub number: u32,
     /// The step.
     pub step: String,
-    /// How it stands.
+    /// Its state.
     pub state: VisitState,
-    /// Why it ended so, or what it waits for.
+    /// Why it ended this way, or what it waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// When it began.
+    /// When it started.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub began: Timestamp,
     /// When it ended.
@@ -352,18 +353,18 @@ pub struct VisitView {
     /// The agent that works or worked on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The file with what it printed, or last showed.
+    /// The file with its output, or its last screen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
 }
 
-/// A line of what happened to a pipeline.
+/// A line of a pipeline's log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PipelineLine {
     /// Its number, from 1.
     pub number: u64,
-    /// When.
+    /// When it happened.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub at: Timestamp,
     /// At which step.
@@ -372,7 +373,7 @@ pub struct PipelineLine {
     /// At which visit, by its number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visit: Option<u32>,
-    /// What, in words.
+    /// What happened, as text.
     pub text: String,
 }
 
@@ -384,6 +385,6 @@ pub struct SessionView {
     pub agent: String,
     /// Its name.
     pub name: String,
-    /// The folder that holds what is needed to reach it.
+    /// The folder with what is needed to connect to it.
     pub folder: String,
 }

@@ -137,11 +137,11 @@ impl Attempts {
 pub struct Action {
     /// What.
     pub verb: Verb,
-    /// What is said: typed, asked, or given as the reason.
+    /// The text: typed, asked, or given as the reason.
     pub message: Option<String>,
     /// Whether the message comes after what would be said without it, not in its place.
     pub append: bool,
-    /// The command of a gate.
+    /// The gate's command.
     pub run: Option<String>,
     /// How often; see [`Self::attempts`].
     pub attempts: Option<Attempts>,
@@ -193,7 +193,7 @@ impl Action {
 pub struct ErrorRule {
     /// The kind; any, if none is said.
     pub kind: Option<FailureKind>,
-    /// What is to be done.
+    /// What to do.
     pub action: Action,
 }
 

@@ -38,7 +38,7 @@ pub struct Record {
     /// The dispatch that started the hook whose outcome this is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<RecordId>,
-    /// The first record of the same payload, where a payload is several events.
+    /// The first record of the same payload, if a payload contains several events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub with: Option<RecordId>,
     /// When the dispatch began.
@@ -48,54 +48,54 @@ pub struct Record {
     pub host: String,
     /// The event.
     pub event: EventKind,
-    /// The host's own name of the event.
+    /// The host's own name for the event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native_name: Option<String>,
     /// The session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// Which agent of the session, where the host tells subagents apart.
+    /// Which agent of the session, if the host distinguishes subagents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The id the agent was given by whoever started it (`ANYHOOK_AGENT_ID`).
+    /// The id given to the agent when it was started (`ANYHOOK_AGENT_ID`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
-    /// The agent's process, where a session or a turn begins.
+    /// The agent's process, at the start of a session or turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<ProcessName>,
-    /// The folder the agent worked in.
+    /// The agent's working folder.
     pub work_dir: String,
-    /// The project root the hooks were taken from.
+    /// The project root the hooks came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project_dir: Option<String>,
     /// The tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// The tool call: the host's id of it, else a digest of the tool and its input.
+    /// The tool call: the host's id for it, or a digest of the tool and its input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
-    /// The digest of the tool and its input, where the call has an id of its own.
+    /// The digest of the tool and its input, if the call has its own id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_digest: Option<String>,
-    /// What the event was about: a command, a path, a prompt; shortened.
+    /// What the event was about: a command, a path or a prompt; shortened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
     /// What the host sent, on the first record of a payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Payload>,
-    /// Fields of the event that we counted, because the host does not.
+    /// Fields of the event that anyhook counted, because the host does not.
     #[serde(default, skip_serializing_if = "Object::is_empty")]
     pub counted: Object,
-    /// The hooks that were due, in the order they ran.
+    /// The hooks that matched, in the order they ran.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<RunRecord>,
-    /// Hooks that were left out, and why; hooks of other events are only counted.
+    /// Skipped hooks, and why; hooks for other events are only counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
-    /// How many more hooks were left out whose matcher does not match.
+    /// How many more hooks were skipped because their matcher does not match.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more_skipped: usize,
-    /// How many installed hooks wait for other events.
+    /// How many installed hooks listen for other events.
     #[serde(default)]
     pub other_events: usize,
     /// The verdict of a dispatch.
@@ -104,25 +104,25 @@ pub struct Record {
     /// What a person answered while the agent waited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered: Option<Resolution>,
-    /// What the host could not be told.
+    /// What could not be passed to the host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<Lost>,
-    /// What the host was told, on the first record of a payload.
+    /// The reply to the host, on the first record of a payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<ReplyRecord>,
-    /// The denial that the host ignored: the call it denied has run nevertheless.
+    /// The denial that the host ignored: the denied call ran anyway.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub denied_by: Option<RecordId>,
-    /// What a person was told, or has to be, beside what the hooks said.
+    /// Alarms raised in addition to the hooks' results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alarms: Vec<Alarm>,
-    /// Texts too long for a line, kept in files of their own.
+    /// Texts too long for a line, stored in separate files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub long: Vec<LongText>,
-    /// The kinds of secrets that were taken out of this record and its files.
+    /// The kinds of secrets that were redacted from this record and its files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<String>,
-    /// How long it all took, in microseconds.
+    /// The total duration, in microseconds.
     pub took_us: u64,
 }
 
@@ -178,7 +178,7 @@ impl Record {
 
 // JSON where possible, because people look into records with `jq`; a string otherwise, because a
 // hostile payload must not make a record unreadable.
-/// What a host sent, as it came. In a record it is JSON, or a string if it cannot be read as such.
+/// What a host sent, unchanged. In a record it is JSON, or a string if it is not valid JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(with = "Value"))]
@@ -239,25 +239,25 @@ impl<'de> Deserialize<'de> for Payload {
     }
 }
 
-/// What the host was told.
+/// The reply to the host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReplyRecord {
     /// The exit code.
     pub exit_code: u8,
-    /// What stood on standard output.
+    /// What was written to stdout.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stdout: String,
-    /// What stood on standard error.
+    /// What was written to stderr.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
 }
 
-/// A text that is kept in a file of its own, named by its content.
+/// A text stored in a separate file, named after its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LongText {
-    /// Where in the record its beginning stands, as a JSON pointer.
+    /// Where its beginning is in the record, as a JSON pointer.
     pub at: String,
     /// The SHA-256 of the text.
     pub sha256: String,
@@ -265,7 +265,7 @@ pub struct LongText {
     pub bytes: u64,
 }
 
-/// What became of one hook in a dispatch.
+/// The result of one hook in a dispatch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunRecord {
@@ -273,25 +273,25 @@ pub struct RunRecord {
     pub hook: String,
     /// Where its folder is.
     pub folder: String,
-    /// Whether it only ran to be watched.
+    /// Whether it ran in shadow mode.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shadow: bool,
-    /// How the run ended; absent if it never came to run.
+    /// How the run ended; absent if it never ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
-    /// What it said.
+    /// Its decision.
     #[serde(default, skip_serializing_if = "Decision::is_silent")]
     pub decision: Decision,
     /// What went wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// What is worth knowing beside that.
+    /// Additional notes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// Its standard output; the beginning of a long one.
+    /// Its stdout; truncated if long.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stdout: String,
-    /// Its standard error; the beginning of a long one.
+    /// Its stderr; truncated if long.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
     /// How long it took, in microseconds.
@@ -303,16 +303,16 @@ fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
-/// A hook that was left out.
+/// A skipped hook.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Skipped {
     /// The hook's name.
     pub hook: String,
-    /// Where its folder is; not told where only its matcher does not match.
+    /// Its folder; absent if it was only skipped by its matcher.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub folder: String,
-    /// Why it was left out.
+    /// Why it was skipped.
     pub why: SkipReason,
 }
 
@@ -325,26 +325,26 @@ impl Skipped {
     }
 }
 
-/// Why a hook was left out.
+/// Why a hook was skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SkipReason {
     /// It cannot run: what is wrong with it.
     Unusable(String),
-    /// It waits for other events.
+    /// It listens for other events.
     OtherEvent,
     /// Its `matcher.tool` does not match.
     Tool,
     /// Its `matcher.pattern` is in none of the input's values.
     Pattern,
-    /// A project's hook that nobody has trusted yet.
+    /// A project hook that is not trusted yet.
     Untrusted,
-    /// It is meant for other hosts.
+    /// It is for other hosts only.
     Host,
-    /// A project's hook of the same name, in this folder, takes its place.
+    /// A project hook of the same name, in this folder, overrides it.
     Replaced(String),
-    /// A hook of the same name in this folder may not be replaced.
+    /// A hook of the same name in this folder cannot be overridden.
     Dropped(String),
 }
 
@@ -359,13 +359,13 @@ impl fmt::Display for SkipReason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unusable(why) => write!(formatter, "unusable: {why}"),
-            Self::OtherEvent => formatter.write_str("waits for other events"),
+            Self::OtherEvent => formatter.write_str("listens for other events"),
             Self::Tool => formatter.write_str("matcher.tool does not match"),
             Self::Pattern => formatter.write_str("matcher.pattern does not match"),
             Self::Untrusted => formatter.write_str("not trusted (anyhook trust)"),
-            Self::Host => formatter.write_str("meant for other hosts"),
-            Self::Replaced(folder) => write!(formatter, "replaced by {folder}"),
-            Self::Dropped(folder) => write!(formatter, "dropped: {folder} may not be replaced"),
+            Self::Host => formatter.write_str("for other hosts only"),
+            Self::Replaced(folder) => write!(formatter, "overridden by {folder}"),
+            Self::Dropped(folder) => write!(formatter, "dropped: {folder} cannot be overridden"),
         }
     }
 }

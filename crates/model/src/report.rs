@@ -22,7 +22,7 @@ pub use stats::StatsReport;
 pub struct ListReport {
     /// The installed hooks, in the order they run.
     pub hooks: Vec<ListedHook>,
-    /// Folders and settings that could not be read or do not count, and why.
+    /// Folders and settings that could not be read or are ignored, and why.
     pub notes: Vec<String>,
 }
 
@@ -36,13 +36,13 @@ pub struct ListedHook {
     pub level: String,
     /// Where its folder is.
     pub folder: String,
-    /// What its HOOK.md says, with defaults filled in.
+    /// The contents of its HOOK.md, with defaults filled in.
     pub definition: HookDefinition,
     /// `not_needed`, `trusted`, `changed` or `never`.
     pub trust: String,
     /// Whether it can run.
     pub usable: bool,
-    /// Why it is left out at every event, if it is.
+    /// Why it is always skipped, if it is.
     pub left_out: Option<SkipReason>,
     /// Every finding.
     pub problems: Vec<Finding>,
@@ -52,13 +52,13 @@ pub struct ListedHook {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckReport {
-    /// The hooks that were looked at.
+    /// The hooks that were checked.
     pub hooks: Vec<CheckedHook>,
-    /// Folders and settings that could not be read or do not count, and why.
+    /// Folders and settings that could not be read or are ignored, and why.
     pub notes: Vec<String>,
 }
 
-/// A hook that was looked at.
+/// A hook that was checked.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckedHook {
@@ -68,7 +68,7 @@ pub struct CheckedHook {
     pub folder: String,
     /// Whether it can run.
     pub usable: bool,
-    /// Every finding, in the order of the file.
+    /// Every finding, in file order.
     pub problems: Vec<Finding>,
 }
 
@@ -99,9 +99,9 @@ pub struct Finding {
 pub struct PlanReport {
     /// The event.
     pub event: EventKind,
-    /// The project root the hooks are taken from.
+    /// The project root the hooks come from.
     pub project: Option<String>,
-    /// Every installed hook: first those that would run, in order.
+    /// Every installed hook; those that would run come first, in order.
     pub hooks: Vec<PlannedHook>,
 }
 
@@ -117,11 +117,11 @@ pub struct PlannedHook {
     pub folder: String,
     /// Its priority.
     pub priority: u16,
-    /// Whether its turn would come.
+    /// Whether it would run.
     pub runs: bool,
-    /// The event in the hook's own spelling, if its turn would come.
+    /// The event in the hook's own spelling, if it would run.
     pub event: Option<String>,
-    /// Why its turn would not come.
+    /// Why it would not run.
     pub why: Option<SkipReason>,
     /// Why it would fail without being run.
     pub fails: Option<String>,
@@ -133,23 +133,23 @@ pub struct PlannedHook {
 pub struct TestedCase {
     /// The hook's name.
     pub hook: String,
-    /// The case's file, without its ending.
+    /// The case's file name, without extension.
     pub case: String,
     /// What the case shows.
     pub description: Option<String>,
-    /// Whether all is as expected.
+    /// Whether everything is as expected.
     pub passed: bool,
-    /// What is not.
+    /// What is not as expected.
     pub faults: Vec<String>,
 }
 
-/// `anyhook prompt --json`: one of these for each hook in force
+/// `anyhook prompt --json`: one of these for each active hook
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PromptedHook {
     /// The hook's name.
     pub name: String,
-    /// What it is for.
+    /// A short description.
     pub description: String,
     /// The events it runs at, in its own spelling.
     pub trigger: Vec<String>,
@@ -163,25 +163,25 @@ pub struct PromptedHook {
 pub struct HostReport {
     /// The name used on the command line.
     pub id: String,
-    /// The name people know it by.
+    /// Its display name.
     pub title: String,
     /// Where its program is, if it is on the `PATH`.
     pub program: Option<String>,
-    /// The version it says it is.
+    /// The version it reports.
     pub version: Option<String>,
-    /// The version everything was tried with.
+    /// The version anyhook was tested with.
     pub tried_version: String,
-    /// Whether it calls us, by the user's settings or the project's.
+    /// Whether anyhook is installed in the user's or the project's settings.
     pub wired: bool,
-    /// What keeps it from calling us in this project although it is wired in.
+    /// What keeps it from calling anyhook in this project although anyhook is installed.
     pub obstacles: Vec<HostObstacle>,
     /// What it can do at each event.
     pub capabilities: Vec<HostCapability>,
-    /// How it differs from what one would think.
+    /// How it differs from what you would expect.
     pub quirks: Vec<HostQuirk>,
 }
 
-/// What keeps an agent from calling us.
+/// Something that keeps an agent from calling anyhook.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostObstacle {
@@ -191,26 +191,26 @@ pub struct HostObstacle {
     pub way_out: String,
 }
 
-/// What an agent lets a hook do at one event.
+/// What an agent lets a hook do at an event.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(clippy::struct_excessive_bools, reason = "four columns of a table, each a yes or no")]
 pub struct HostCapability {
     /// The event.
     pub event: EventKind,
-    /// The agent's own name of it; null if it has none.
+    /// The agent's own name for it; null if it has none.
     pub native: Option<String>,
     /// A hook can block.
     pub block: bool,
     /// A hook can change the tool's input.
     pub modify: bool,
-    /// A hook can tell the model something.
+    /// A hook can add context for the model.
     pub context: bool,
-    /// A hook can have a person asked.
+    /// A hook can ask the user.
     pub ask: bool,
 }
 
-/// A way in which an agent differs from what one would think.
+/// A way in which an agent differs from what you would expect.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostQuirk {
@@ -222,7 +222,7 @@ pub struct HostQuirk {
     pub behaviour: String,
     /// What anyhook does about it.
     pub mitigation: String,
-    /// How it is known: `run`, `docs` or `source`.
+    /// The evidence: `run`, `docs` or `source`.
     pub evidence: String,
 }
 
@@ -230,11 +230,11 @@ pub struct HostQuirk {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DoctorReport {
-    /// Everything that was looked at.
+    /// Everything that was checked.
     pub findings: Vec<DoctorFinding>,
 }
 
-/// One thing `doctor` looked at.
+/// One thing `doctor` checked.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DoctorFinding {
@@ -244,7 +244,7 @@ pub struct DoctorFinding {
     pub severity: String,
     /// What was found.
     pub message: String,
-    /// How to put it right.
+    /// How to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -253,31 +253,31 @@ pub struct DoctorFinding {
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VerifyReport {
-    /// Whether every record that was written is as it was written.
+    /// Whether every record is intact.
     pub whole: bool,
-    /// How many segments there are, the open one included.
+    /// The number of segments, including the open one.
     pub segments: usize,
     /// How many of them are sealed.
     pub sealed: usize,
-    /// How many segments were dropped, by age or for room.
+    /// The number of segments dropped because of age or size limits.
     pub dropped: usize,
     /// How many records were read.
     pub records: u64,
-    /// How many of them are of the first form, which has no checksums.
+    /// How many of them are in the first format, which has no checksums.
     pub unchecked: u64,
-    /// How many lines end early, because a writer was stopped: those were never records.
+    /// The number of truncated lines, where a writer was interrupted; they never were records.
     pub torn: u64,
-    /// How many records had secrets taken out.
+    /// The number of records with redacted secrets.
     pub redacted: u64,
-    /// What is broken, the oldest first.
+    /// What is damaged, the oldest first.
     pub broken: Vec<BrokenPlace>,
     /// Calls that ran although they were denied.
     pub denied_but_ran: Vec<RanAnyway>,
-    /// Indexes of hooks that do not agree with the hooks on disk.
+    /// Hook indexes that do not match the hooks on disk.
     pub indexes: Vec<String>,
 }
 
-/// Something in the journal that is not as it was written.
+/// Something in the journal that is damaged.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BrokenPlace {
@@ -285,7 +285,7 @@ pub struct BrokenPlace {
     pub file: String,
     /// The line, from 1.
     pub line: Option<u64>,
-    /// The byte the line begins at.
+    /// The byte offset at which the line starts.
     pub offset: Option<u64>,
     /// What is wrong.
     pub why: String,
@@ -297,7 +297,7 @@ pub struct BrokenPlace {
 pub struct RanAnyway {
     /// The record of the denial.
     pub denied: RecordId,
-    /// The record that shows that it ran.
+    /// The record showing that it ran.
     pub ran: RecordId,
     /// When it was seen to have run.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
@@ -331,44 +331,44 @@ impl RanAnyway {
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReplayReport {
-    /// The hooks that were tried.
+    /// The hooks that were replayed.
     pub hooks: Vec<String>,
-    /// Whether they had no network.
+    /// Whether network access was disabled.
     pub network_cut: bool,
-    /// Whether they could change no file but in their scratch folders.
+    /// Whether they could only change files in their scratch folders.
     pub files_protected: bool,
-    /// How many events of the past there were.
+    /// The number of past events.
     pub events: usize,
-    /// At how many of them any of the hooks was due.
+    /// How many of them matched one of the hooks.
     pub due: usize,
-    /// At how many of those nothing changes.
+    /// How many of those are unchanged.
     pub same: usize,
-    /// Events that went on, and that would be blocked.
+    /// Events that were allowed and would now be blocked.
     pub new_blocks: Vec<ReplayedEvent>,
-    /// Events that these hooks blocked, and that would go on.
+    /// Events that these hooks blocked and that would now be allowed.
     pub new_allows: Vec<ReplayedEvent>,
-    /// Events at which they would say something else.
+    /// Events with a different decision.
     pub differences: Vec<ReplayedEvent>,
-    /// Events that had secrets taken out: what is left of them may be judged differently, so that
-    /// they count neither as equal nor as different.
+    /// Events with redacted secrets: the rest may be judged differently, so they count neither as
+    /// unchanged nor as different.
     pub redacted: Vec<ReplayedEvent>,
-    /// Events at which a hook failed, here and now.
+    /// Events at which a hook failed during the replay.
     pub failed: Vec<ReplayedEvent>,
-    /// How many events could not be had again.
+    /// The number of events that could not be reconstructed.
     pub gone: usize,
     /// What could not be read, and why.
     pub problems: Vec<String>,
-    /// What the hooks cost.
+    /// The hooks' run time.
     pub cost: ReplayCost,
 }
 
-/// An event of the past, and what hooks would say to it now.
+/// A past event, and how the hooks would decide now.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReplayedEvent {
-    /// The record's id; the line of a transcript.
+    /// The record's id, or the line of a transcript.
     pub id: String,
-    /// When it was.
+    /// When it happened.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub at: Timestamp,
     /// The host.
@@ -379,26 +379,27 @@ pub struct ReplayedEvent {
     pub tool: Option<String>,
     /// What it was about.
     pub about: Option<String>,
-    /// What was said: `deny`, `ask`, `allow`, `none`; null in a transcript, which does not tell.
+    /// The decision then: `deny`, `ask`, `allow` or `none`; null for a transcript, which does not
+    /// record it.
     pub then: Option<String>,
-    /// What would be said.
+    /// The decision now.
     pub now: String,
-    /// Who would say it.
+    /// The hook that would decide.
     pub by: Option<String>,
-    /// Why; or what differs; or how it failed.
+    /// The reason, the difference, or how it failed.
     pub reason: Option<String>,
 }
 
-/// What hooks cost in a replay, in microseconds.
+/// The hooks' run time in a replay, in microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReplayCost {
     /// How many runs there were.
     pub runs: usize,
-    /// Half of them took no longer.
+    /// The median.
     pub p50_us: u64,
-    /// 95 of 100 took no longer.
+    /// The 95th percentile.
     pub p95_us: u64,
-    /// All of them together.
+    /// The total.
     pub total_us: u64,
 }

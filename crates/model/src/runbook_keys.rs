@@ -50,8 +50,8 @@ use RunbookValue::{
 
 /// Of the whole.
 pub const RUNBOOK: &[RunbookKey] = &[
-    key("pipeline", Named(&Defined("pipeline"))).about("The pipelines by name."),
-    key("agent", Named(&Defined("agent"))).about("The agents by name."),
+    key("pipeline", Named(&Defined("pipeline"))).about("The pipelines, by name."),
+    key("agent", Named(&Defined("agent"))).about("The agents, by name."),
 ];
 /// Of the whole, of versions to come.
 pub const LATER: &[&str] = &["queue", "worker", "cron"];
@@ -59,37 +59,38 @@ pub const LATER: &[&str] = &["queue", "worker", "cron"];
 pub const DEFINED: &[(&str, RunbookValue)] = &[
     ("pipeline", Object("A pipeline.", PIPELINE)),
     ("step", Object("A step.", STEP)),
-    ("agent", Object("An agent and how it is looked after.", AGENT)),
+    ("agent", Object("An agent and how it is supervised.", AGENT)),
     ("next", Either(&[Name, Object("A step.", NEXT)])),
 ];
 /// What a step's successor is, in words.
-pub const NEXT_ABOUT: &str = "A step: its name, or an object with it.";
+pub const NEXT_ABOUT: &str = "A step: its name, or an object with its name.";
 /// Of a pipeline.
 pub const PIPELINE: &[RunbookKey] = &[
-    key("vars", Named(&Either(&[Text, Object("A value that is given.", VARIABLE)])))
-        .about("The values it takes: a default, or more about it."),
-    key("locals", Named(&Text)).about("The texts it makes of them."),
-    key("workspace", Either(&[Words(WORKSPACE_KINDS), Object("Where it works.", WORKSPACE)])),
-    key("notify", Object("What a person is told.", NOTIFY)),
-    key("step", List(&Defined("step"))).about("Its steps; it begins with the first.").required(),
+    key("vars", Named(&Either(&[Text, Object("A variable.", VARIABLE)])))
+        .about("Its variables: a default value, or an object with details."),
+    key("locals", Named(&Text)).about("Strings derived from the variables."),
+    key("workspace", Either(&[Words(WORKSPACE_KINDS), Object("Where it runs.", WORKSPACE)])),
+    key("notify", Object("The notifications it sends.", NOTIFY)),
+    key("step", List(&Defined("step"))).about("Its steps; the first one runs first.").required(),
     key("on_done", Defined("next")),
     key("on_fail", Defined("next")),
     key("on_cancel", Defined("next")),
 ];
 /// Of a variable.
 pub const VARIABLE: &[RunbookKey] = &[
-    key("default", Text).about("What it is if it is not given."),
-    key("required", Flag(None)).about("Whether it must be given; so it is without a default."),
-    key("description", Text).about("What it is for."),
+    key("default", Text).about("The default value."),
+    key("required", Flag(None))
+        .about("Whether it is required; the default is true if there is no default value."),
+    key("description", Text).about("A short description."),
 ];
 const WORKSPACE_KINDS: &[&str] = &["none", "folder", "worktree"];
 /// Of a workspace.
 pub const WORKSPACE: &[RunbookKey] = &[
     key("kind", Words(WORKSPACE_KINDS)).required(),
     key("path", Text).about("Its folder, relative to the project."),
-    key("branch", Text).about("The branch of a worktree, which is made for it."),
-    key("base", Text).about("What the branch begins at."),
-    key("keep", Flag(Some(true))).about("Whether it stays when all is done."),
+    key("branch", Text).about("The branch that is created for a worktree."),
+    key("base", Text).about("The commit or branch to start from."),
+    key("keep", Flag(Some(true))).about("Whether to keep it after the pipeline completes."),
 ];
 /// Of what a person is told.
 pub const NOTIFY: &[RunbookKey] =
@@ -100,7 +101,7 @@ pub const STEP: &[RunbookKey] = &[
     key("run", Either(&[Text, Object("An agent.", RUN)]))
         .about("A command for `sh`, or an agent.")
         .required(),
-    key("timeout", Text).about("How long the command may take, such as \"10m\"."),
+    key("timeout", Text).about("The command's timeout, such as \"10m\"."),
     key("on_done", Defined("next")),
     key("on_fail", Defined("next")),
     key("on_cancel", Defined("next")),
@@ -112,16 +113,15 @@ pub const NEXT: &[RunbookKey] = &[key("step", Name).required()];
 /// Of an agent.
 pub const AGENT: &[RunbookKey] = &[
     key("run", Text)
-        .about("The command that starts it; `${prompt}` is where its prompt goes.")
+        .about("The command that starts it; `${prompt}` is replaced with its prompt.")
         .required(),
-    key("prompt", Text).about("What it is told to do."),
-    key("prompt_file", Text)
-        .about("The file that has what it is told to do, relative to the runbook's folder."),
-    key("env", Environment).about("Variables of its environment."),
+    key("prompt", Text).about("Its prompt."),
+    key("prompt_file", Text).about("The file with its prompt, relative to the runbook's folder."),
+    key("env", Environment).about("Its environment variables."),
     key("cwd", Text).about("The folder it works in, relative to the workspace."),
     key("host", Text)
-        .about("Which agent it is, such as `claude-code`, if its command does not tell."),
-    key("session", Retired("pty")).about("Not needed: there is one kind of session."),
+        .about("Which agent it is, such as `claude-code`, if this is not clear from its command."),
+    key("session", Retired("pty")).about("Not needed: there is only one kind of session."),
     key(Trigger::OnIdle.name(), Reaction(Trigger::OnIdle)),
     key(Trigger::OnPrompt.name(), Reaction(Trigger::OnPrompt)),
     key(Trigger::OnDead.name(), Reaction(Trigger::OnDead)),

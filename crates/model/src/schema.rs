@@ -126,83 +126,83 @@ mod generated {
     /// Returns every schema's name and text, as they are to be committed.
     pub fn generate() -> Vec<(&'static str, String)> {
         let commands = [
-            of::<CheckReport>("check", "Findings in hooks", "As `anyhook check --json` prints it."),
-            of::<DoctorReport>("doctor", "What is wrong", "As `anyhook doctor --json` prints it."),
-            of::<Vec<HostReport>>("hosts", "The agents", "As `anyhook hosts --json` prints it."),
-            of::<ListReport>("list", "The installed hooks", "As `anyhook list --json` prints it."),
+            of::<CheckReport>(
+                "check",
+                "Hook check findings",
+                "The output of `anyhook check --json`.",
+            ),
+            of::<DoctorReport>("doctor", "Diagnosis", "The output of `anyhook doctor --json`."),
+            of::<Vec<HostReport>>(
+                "hosts",
+                "Supported agents",
+                "The output of `anyhook hosts --json`.",
+            ),
+            of::<ListReport>("list", "Installed hooks", "The output of `anyhook list --json`."),
             of::<Vec<ListedPack>>(
                 "packs",
-                "The packs",
-                "As `anyhook packs --json` prints it; `anyhook packs NAME --json` prints one of them.",
+                "Packs",
+                "The output of `anyhook packs --json`; `anyhook packs NAME --json` prints a single entry.",
             ),
             of::<PlanReport>(
                 "plan",
-                "Who would run at an event",
-                "As `anyhook explain --json` and `anyhook run --dry-run --json` print it.",
+                "Hooks that would run for an event",
+                "The output of `anyhook explain --json` and `anyhook run --dry-run --json`.",
             ),
             of::<Vec<PromptedHook>>(
                 "prompt",
-                "The hooks in force",
-                "As `anyhook prompt --json` prints it.",
+                "Active hooks",
+                "The output of `anyhook prompt --json`.",
             ),
             of::<ReplayReport>(
                 "replay",
-                "What hooks would have said",
-                "As `anyhook replay --json` prints it.",
+                "Replay results",
+                "The output of `anyhook replay --json`.",
             ),
             of::<Answer>(
                 "serve-answer",
-                "A line that `serve` writes",
-                "One line of `anyhook serve --stdio` after the first, which is {\"anyhook\": VERSION, \"protocol\": 1}.",
+                "A response line of `serve`",
+                "One output line of `anyhook serve --stdio`, after the greeting {\"anyhook\": VERSION, \"protocol\": 1}.",
             ),
             of::<Request>(
                 "serve-request",
-                "A line that `serve` reads",
-                "One line to `anyhook serve --stdio`.",
+                "A request line of `serve`",
+                "One input line of `anyhook serve --stdio`.",
             ),
             of::<StatsReport>(
                 "stats",
-                "The journal summed up",
-                "As `anyhook stats --json` prints it.",
+                "Journal statistics",
+                "The output of `anyhook stats --json`.",
             ),
-            of::<Vec<TestedCase>>(
-                "test",
-                "What became of test cases",
-                "As `anyhook test --json` prints it.",
-            ),
+            of::<Vec<TestedCase>>("test", "Test results", "The output of `anyhook test --json`."),
             of::<VerifyReport>(
                 "verify",
-                "Whether the journal is whole",
-                "As `anyhook verify --json` prints it.",
+                "Journal integrity",
+                "The output of `anyhook verify --json`.",
             ),
-            of::<Verdict>(
-                "verdict",
-                "What all hooks say together",
-                "As `anyhook run --json` prints it.",
-            ),
+            of::<Verdict>("verdict", "The combined verdict", "The output of `anyhook run --json`."),
         ];
         let files = [
             of::<Case>(
                 "case",
-                "A test case of a hook",
-                "One file of a hook's tests/ folder, run by `anyhook test`.",
+                "A hook test case",
+                "A file in a hook's tests/ folder, run by `anyhook test`.",
             ),
             ("event", event()),
             ("front-matter", text(&front_matter::schema())),
             of::<Notice>(
                 "notice",
-                "A notice to a person",
-                "What a `[notify]` command gets on standard input and a webhook as its body.",
+                "A notification",
+                "What a `[notify]` command receives on stdin, and a webhook as its request body.",
             ),
             of::<Decision>(
                 "output",
-                "What a hook prints",
-                "A JSON object on a hook's standard output, at the beginning of a line, when it exits 0. `block` is read as `deny`, in any case; null is as good as absent.",
+                "Hook output",
+                "A JSON object on the hook's stdout, at the start of a line, when the hook exits with 0. `block` means `deny`, in any letter case; null is the same as absent.",
             ),
             of::<Record>(
                 "record",
-                "A record of the journal",
-                "One line of a journal file; `anyhook log --json` prints the same.",
+                "A journal record",
+                "One line of a journal file, also printed by `anyhook log --json`.",
             ),
         ];
         files
@@ -222,7 +222,7 @@ mod generated {
             of::<AddReport>("add", "What was added", "As `anyhook add --json` prints it."),
             of::<EmitReport>(
                 "emit",
-                "What was told of an agent",
+                "What was reported about an agent",
                 "As `anyhook emit --json` prints it.",
             ),
             of::<InstallReport>(
@@ -266,18 +266,18 @@ mod generated {
             ("runbook", text(&runbook::schema())),
             of::<RunbookCheckReport>(
                 "runbook-check",
-                "Findings in runbooks",
-                "As `anyhook runbook check --json` prints it.",
+                "Runbook check findings",
+                "The output of `anyhook runbook check --json`.",
             ),
             of::<RunbookListReport>(
                 "runbook-list",
-                "The pipelines of all runbooks",
-                "As `anyhook runbook list --json` prints it.",
+                "Pipelines of all runbooks",
+                "The output of `anyhook runbook list --json`.",
             ),
             of::<ShownPipeline>(
                 "runbook-show",
                 "A pipeline of a runbook",
-                "As `anyhook runbook show --json` prints it.",
+                "The output of `anyhook runbook show --json`.",
             ),
         ]
     }
@@ -287,38 +287,38 @@ mod generated {
         [
             of::<WorkflowCheckReport>(
                 "workflow-check",
-                "Findings in a workflow's file",
-                "As `anyhook workflow check --json` prints it.",
+                "Workflow check findings",
+                "The output of `anyhook workflow check --json`.",
             ),
             of::<WorkflowContextReport>(
                 "workflow-context",
-                "What an agent of a workflow is given",
-                "As `anyhook workflow context --json` prints it.",
+                "The context of a workflow agent",
+                "The output of `anyhook workflow context --json`.",
             ),
             of::<WorkflowHistoryReport>(
                 "workflow-history",
-                "What happened to a workflow",
-                "As `anyhook workflow history --json` prints it.",
+                "Workflow history",
+                "The output of `anyhook workflow history --json`.",
             ),
             of::<WorkflowListReport>(
                 "workflow-list",
-                "The workflows of a user",
-                "As `anyhook workflow list --json` prints it.",
+                "A user's workflows",
+                "The output of `anyhook workflow list --json`.",
             ),
             of::<WorkflowNextReport>(
                 "workflow-next",
-                "Who is to work now",
-                "As `anyhook workflow next --json` prints it.",
+                "Next steps of a workflow",
+                "The output of `anyhook workflow next --json`.",
             ),
             of::<WorkflowReport>(
                 "workflow-status",
-                "Where a workflow is",
-                "As `anyhook workflow status --json` prints it, and `init`, `complete`, `approve`, `reject`, `reset` and `run` with `--json`.",
+                "Workflow status",
+                "The output of `anyhook workflow status --json`, and of `init`, `complete`, `approve`, `reject`, `reset` and `run` with `--json`.",
             ),
             of::<ValidateReport>(
                 "workflow-validate",
-                "What is wrong with artifacts",
-                "As `anyhook workflow validate --json` prints it.",
+                "Artifact validation results",
+                "The output of `anyhook workflow validate --json`.",
             ),
         ]
     }
@@ -328,33 +328,33 @@ mod generated {
         [
             of::<Vec<AgentView>>(
                 "agents",
-                "What every agent does",
-                "As `anyhook agent list --json` prints it; `anyhook agent show --json` prints one of them.",
+                "Agent states",
+                "The output of `anyhook agent list --json`; `anyhook agent show --json` prints a single entry.",
             ),
             of::<daemon::Request>(
                 "daemon-request",
-                "What a client says to the daemon",
-                "One frame to the daemon's socket, after the greeting.",
+                "A request to the daemon",
+                "One frame sent to the daemon's socket, after the greeting.",
             ),
             of::<Response>(
                 "daemon-response",
-                "What the daemon answers",
-                "One frame from the daemon's socket, after the greeting.",
+                "A response of the daemon",
+                "One frame received from the daemon's socket, after the greeting.",
             ),
             of::<Option<DaemonStatus>>(
                 "daemon-status",
-                "How the daemon is",
-                "As `anyhook daemon status --json` prints it: null if it does not run.",
+                "Daemon status",
+                "The output of `anyhook daemon status --json`; null if the daemon is not running.",
             ),
             of::<Vec<DecisionView>>(
                 "decisions",
-                "What waits for a person",
-                "As `anyhook decision list --json` prints it; `anyhook decision show --json` prints one of them, and `anyhook decision resolve --json` the `resolution` of one.",
+                "Decisions",
+                "The output of `anyhook decision list --json`; `anyhook decision show --json` prints a single entry, and `anyhook decision resolve --json` its `resolution`.",
             ),
             of::<BusEvent>(
                 "happening",
-                "Something that happened",
-                "What the daemon tells those who follow it. The members of a type that is not listed here are not known.",
+                "An event of the daemon",
+                "What the daemon sends to subscribers. The members of a type that is not listed here are unspecified.",
             ),
         ]
     }
@@ -365,22 +365,22 @@ mod generated {
             of::<PipelineView>(
                 "pipeline",
                 "A pipeline",
-                "As `anyhook pipeline show --json` prints it; `run`, `cancel` and `resume` with `--json` print the same.",
+                "The output of `anyhook pipeline show --json`, and of `run`, `cancel` and `resume` with `--json`.",
             ),
             of::<PipelineLine>(
                 "pipeline-line",
-                "What happened to a pipeline",
+                "A pipeline log line",
                 "One line of `anyhook pipeline logs --json`.",
             ),
             of::<Plan>(
                 "pipeline-plan",
-                "What a pipeline is to do",
-                "As `anyhook pipeline run --dry-run` prints it: every value is filled in.",
+                "A pipeline plan",
+                "The output of `anyhook pipeline run --dry-run`, with every value filled in.",
             ),
             of::<Vec<PipelineView>>(
                 "pipelines",
                 "Pipelines",
-                "As `anyhook pipeline list --json` and `anyhook pipeline wait --json` print them.",
+                "The output of `anyhook pipeline list --json` and `anyhook pipeline wait --json`.",
             ),
         ]
     }
@@ -418,7 +418,7 @@ mod generated {
 
     /// Returns the members that one type has beside `type`.
     fn members(name: &str, generator: &mut SchemaGenerator) -> Value {
-        let message = json!({"type": "string", "description": "In its own words."});
+        let message = json!({"type": "string", "description": "A message in its own words."});
         let own = match name {
             "decision:created" => return generator.subschema_for::<Inquiry>().into(),
             "decision:resolved" => return generator.subschema_for::<Resolution>().into(),
@@ -481,7 +481,7 @@ mod generated {
         text(&json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": "An event",
-            "description": "What a script gets on standard input and what `anyhook hook agent-hooks` takes (there only event_type is required). What a host does not tell is null.",
+            "description": "What a script receives on stdin, and what `anyhook hook agent-hooks` accepts (where only event_type is required). Fields that a host does not report are null.",
             "type": "object",
             "required": ["event_type"],
             "properties": {
@@ -501,28 +501,28 @@ mod generated {
         let or_null = |about: &str| json!({"type": ["string", "null"], "description": about});
         json!({
             "type": "array",
-            "description": "The forms of each file; there if `files` is.",
+            "description": "The paths of each file; present if `files` is.",
             "items": {
                 "type": "object",
                 "properties": {
-                    "path": text("Absolute, without `.`, `..`, `//` and a `/` at the end."),
-                    "given": text("As the call names it."),
-                    "relative": or_null("From the project's folder on, if it is inside."),
-                    "real": text("With links resolved; of what does not exist, as far as it does."),
-                    "real_relative": or_null("The real path from the project's real folder on, if it is inside."),
-                    "links": {"type": ["integer", "null"], "description": "How many names the file has, if it exists: more than one are hard links."},
+                    "path": text("Absolute, without `.`, `..`, `//` or a trailing `/`."),
+                    "given": text("As given in the call."),
+                    "relative": or_null("Relative to the project folder, if inside it."),
+                    "real": text("With links resolved; for a path that does not exist, as far as it does."),
+                    "real_relative": or_null("The real path relative to the project's real folder, if inside it."),
+                    "links": {"type": ["integer", "null"], "description": "The file's link count, if it exists; more than 1 means hard links."},
                     "other_names": {
                         "type": "array",
-                        "description": "The other names in the project of a file with hard links.",
+                        "description": "For a file with hard links: its other names in the project.",
                         "items": {
                             "type": "object",
                             "properties": {
                                 "path": text("Absolute, with links resolved."),
-                                "relative": text("From the project's real folder on."),
+                                "relative": text("Relative to the project's real folder."),
                             },
                         },
                     },
-                    "unknown_names": {"type": "integer", "description": "How many names of a file with hard links were not found; not there if all were."},
+                    "unknown_names": {"type": "integer", "description": "For a file with hard links: how many of its names were not found; absent if all were."},
                 },
             },
         })
@@ -535,7 +535,7 @@ mod generated {
                 json!({"type": ["object", "null"], "description": "The tool's input with canonical field names."})
             }
             "files" => {
-                json!({"type": ["array", "null"], "items": {"type": "string"}, "description": "Every file the call would touch, as far as that is certain: absolute and normalised, each followed by its real path where links lead elsewhere."})
+                json!({"type": ["array", "null"], "items": {"type": "string"}, "description": "Every file the call would touch, as far as is certain: absolute and normalized, each followed by its real path if links lead elsewhere."})
             }
             "native" => {
                 json!({"type": ["object", "null"], "description": "The host's own tool_name and tool_input."})

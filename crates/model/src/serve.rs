@@ -64,7 +64,7 @@ impl schemars::JsonSchema for Id {
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
-            "description": "The caller's name for a request; comes back as it was sent.",
+            "description": "The caller's id for a request; returned unchanged.",
             "type": ["number", "string"],
         })
     }
@@ -83,7 +83,7 @@ impl schemars::JsonSchema for Id {
 )))]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// The caller's name for this request.
+    /// The caller's id for this request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<Id>,
     /// An event of the open format (schema `event`; only `event_type` is required).
@@ -95,17 +95,19 @@ pub struct Request {
     /// What that agent sent: an object, or its text as a string.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Value>,
-    /// Answer within so many milliseconds of reading this line; hooks not done by then fail.
+    /// Answer within this many milliseconds of reading the line; hooks that are not done by then
+    /// fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_ms: Option<u64>,
-    /// The folder the agent works in, absolute, where the event does not say; else the one anyhook
-    /// was started in.
+    /// The agent's working folder, absolute, if the event does not contain it; defaults to the
+    /// folder anyhook was started in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_dir: Option<String>,
-    /// The project's folder, absolute; else what the agent's variables tell, else the repository.
+    /// The project folder, absolute; defaults to the agent's environment variables, then the
+    /// repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project_dir: Option<String>,
-    /// The request whose answer is no longer wanted.
+    /// The request to cancel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancel: Option<Id>,
 }
@@ -120,18 +122,18 @@ pub struct Request {
     {"required": ["error"]},
 ])))]
 pub struct Answer {
-    /// The request's id; null where a line had none that could be read.
+    /// The request's id; null if the line had no readable id.
     pub id: Option<Id>,
-    /// What all hooks say to the event.
+    /// The combined verdict of all hooks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Said>,
-    /// What the agent is to be told, for its own payload.
+    /// The reply for the agent, if the request had its own payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<NativeReply>,
-    /// What a person should know although it decides nothing.
+    /// Warnings for the user that do not affect the decision.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<String>,
-    /// True where the caller gave up waiting.
+    /// True if the caller cancelled the request.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cancelled: bool,
     /// Why there is no answer.
@@ -139,16 +141,16 @@ pub struct Answer {
     pub error: Option<Fault>,
 }
 
-/// A verdict in the words of the open format: what `anyhook hook agent-hooks` prints.
+/// A verdict in the open format, as printed by `anyhook hook agent-hooks`.
 ///
-/// All of it is absent when nobody has an opinion, which is not `allow`.
+/// Everything is absent if no hook has an opinion, which is not the same as `allow`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Said {
-    /// What is to happen.
+    /// The decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<Effect>,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The tool's whole input after all changes, if there were any.
@@ -177,15 +179,15 @@ impl From<&Verdict> for Said {
     }
 }
 
-/// What an agent's program would have got from `anyhook hook`.
+/// What an agent's program would have received from `anyhook hook`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NativeReply {
     /// The exit code.
     pub exit_code: u8,
-    /// What would stand on standard output.
+    /// What would be written to stdout.
     pub stdout: String,
-    /// What would stand on standard error.
+    /// What would be written to stderr.
     pub stderr: String,
 }
 
@@ -193,16 +195,16 @@ pub struct NativeReply {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fault {
-    /// Which kind of trouble, for programs.
+    /// The kind of error, for programs.
     pub code: FaultCode,
-    /// What is wrong, for people.
+    /// What is wrong, as text.
     pub message: String,
     /// The next step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
-/// The kinds of trouble.
+/// The kinds of errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -211,14 +213,14 @@ pub enum FaultCode {
     NotJson,
     /// The line is JSON, but none of the three forms.
     NotARequest,
-    /// The event does not say what it is.
+    /// The event has no type.
     NotAnEvent,
-    /// Nobody knows the host.
+    /// The host is unknown.
     UnknownHost,
     /// The id is that of a request still in flight.
     DuplicateId,
     /// The line is longer than 64 MiB.
     TooLarge,
-    /// Our own fault, to be reported.
+    /// An internal error; please report it.
     Fault,
 }

@@ -47,7 +47,7 @@ pub const TOOLS: &[CanonicalTool] = &[
     },
     CanonicalTool {
         name: "WriteFile",
-        what: "writes a whole file, new or not",
+        what: "writes a whole file, new or existing",
         fields: &["path", "content"],
         paths: agent_names::FILE_FIELDS,
         names: agent_names::WRITE_FILE.whole,
@@ -95,7 +95,7 @@ pub const TOOLS: &[CanonicalTool] = &[
     },
     CanonicalTool {
         name: "FetchURL",
-        what: "fetches a page",
+        what: "fetches a web page",
         fields: &["url", "prompt"],
         paths: &[],
         names: agent_names::FETCH_URL.whole,
@@ -119,7 +119,7 @@ pub const TOOLS: &[CanonicalTool] = &[
     },
     CanonicalTool {
         name: "Todo",
-        what: "keeps the list of tasks",
+        what: "updates the task list",
         fields: &["todos"],
         paths: &[],
         names: agent_names::TODO.whole,
@@ -127,7 +127,7 @@ pub const TOOLS: &[CanonicalTool] = &[
     },
     CanonicalTool {
         name: "Mcp",
-        what: "calls a tool of an MCP server; `mcp.server` and `mcp.tool` say which",
+        what: "calls an MCP tool; `mcp.server` and `mcp.tool` say which one",
         fields: &[],
         paths: &[],
         names: &[],

@@ -7,17 +7,17 @@ use crate::decision::Effect;
 use crate::id::RecordId;
 use crate::json::Object;
 
-/// What all hooks say together, naming who decided and who failed.
+/// The combined verdict of all hooks, with the deciding hook and the failed ones.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verdict {
     /// The journal record that explains this verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<RecordId>,
-    /// What is to happen; absent when nobody has an opinion, which is not `allow`.
+    /// The decision; absent if no hook has an opinion, which is not the same as `allow`.
     #[serde(rename = "decision", default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<Effect>,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The hook that decided.
@@ -26,19 +26,19 @@ pub struct Verdict {
     /// The tool's whole input after all changes, if there were any.
     #[serde(rename = "modified_input", default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Object>,
-    /// The same in the host's own words, where the host has its own.
+    /// The same with the host's own field names, if they differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native_input: Option<Value>,
-    /// Text for the model, from all hooks in order.
+    /// Text for the model, from all hooks, in order.
     #[serde(rename = "additional_context", default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
     /// Hooks that failed, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<Failure>,
-    /// Whether a stop gate blocked so often in this turn that the stop passes nevertheless.
+    /// Whether a stop gate blocked so often in this turn that the stop is allowed anyway.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub capped: bool,
-    /// What a person should know although it decides nothing.
+    /// Warnings for the user that do not affect the decision.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }

@@ -49,7 +49,7 @@ pub fn test(engine: &Engine, hook: &Hook, path: &Path) -> Result<TestedCase, Rep
         Ok(case) => case,
         Err(error) => {
             tested.faults.push(format!("not a test case: {error}"));
-            tested.faults.push("hint: `anyhook schema case` says what one holds".to_owned());
+            tested.faults.push("hint: `anyhook schema case` describes one".to_owned());
             return Ok(tested);
         }
     };

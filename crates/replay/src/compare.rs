@@ -125,9 +125,9 @@ fn change(record: Option<&Record>, finished: &Finished, names: &HashSet<String>)
         (false, true) => Change::NewBlock,
         (true, false) if by_us => Change::NewAllow,
         (true, true) if by_us => match (&record.verdict, now) {
-            (then, now) if then.by != now.by => Change::Other("another hook would block it"),
+            (then, now) if then.by != now.by => Change::Other("a different hook would block it"),
             (then, now) if then.reason != now.reason => {
-                Change::Other("would be blocked for another reason")
+                Change::Other("would be blocked for a different reason")
             }
             _ => Change::Nothing,
         },
@@ -153,7 +153,7 @@ fn other_change(record: &Record, finished: &Finished, names: &HashSet<String>) -
     let counted: Vec<&RunRecord> = then.iter().copied().filter(|run| !run.shadow).collect();
     if strongest(&counted) != strongest(&now) {
         return Change::Other(match strongest(&now) {
-            Some(Effect::Ask) => "would ask a person",
+            Some(Effect::Ask) => "would ask for approval",
             Some(_) => "would allow it without asking",
             None => "would have no opinion",
         });
@@ -161,14 +161,14 @@ fn other_change(record: &Record, finished: &Finished, names: &HashSet<String>) -
     let input =
         |runs: &[&RunRecord]| runs.iter().rev().find_map(|run| run.decision.modified_input.clone());
     if input(&counted) != input(&now) {
-        return Change::Other("would change the input otherwise");
+        return Change::Other("would change the input differently");
     }
     let context = |runs: &[&RunRecord]| -> Vec<String> {
         let sound = runs.iter().filter(|run| counts(run));
         sound.filter_map(|run| run.decision.additional_context.clone()).collect()
     };
     if context(&counted) != context(&now) {
-        return Change::Other("would say something else to the model");
+        return Change::Other("would tell the model something different");
     }
     Change::Nothing
 }

@@ -80,7 +80,7 @@ pub fn run_again(arguments: &[OsString], leave: Leave) -> Result<u8, ReplayError
     let status = command.status()?;
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     match code {
-        Some(97) => Err(cannot("no file system can be mounted")),
+        Some(97) => Err(cannot("cannot mount a file system")),
         code => Ok(code.unwrap_or(exit_code::FAULT)),
     }
 }
@@ -92,7 +92,7 @@ fn way(leave: Leave) -> Result<Vec<&'static str>, ReplayError> {
         namespaces.push("--net");
     }
     let as_user = [&["--user", "--map-root-user"], &namespaces[..]].concat();
-    let mut why = "`unshare` is not on this machine".to_owned();
+    let mut why = "`unshare` is not installed".to_owned();
     for way in [namespaces, as_user] {
         match Command::new("unshare").args(&way).arg("true").stdin(Stdio::null()).output() {
             Ok(output) if output.status.success() => return Ok(way),
@@ -107,7 +107,7 @@ fn way(leave: Leave) -> Result<Vec<&'static str>, ReplayError> {
 pub fn check(folder: &Path) -> Result<(), ReplayError> {
     match tempfile::NamedTempFile::new_in(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Ok(()),
-        _ => Err(cannot(&format!("`{}` can still be written", folder.display()))),
+        _ => Err(cannot(&format!("`{}` is still writable", folder.display()))),
     }
 }
 

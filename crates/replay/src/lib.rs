@@ -26,11 +26,11 @@ use crate::source::Past;
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     /// The journal cannot be read.
-    #[error("`{}` cannot be used: {cause}", folder.display())]
+    #[error("cannot read `{}`: {cause}", folder.display())]
     Journal {
         /// Where it is.
         folder: PathBuf,
-        /// Why.
+        /// The reason.
         cause: io::Error,
     },
     /// A transcript cannot be read.
@@ -38,7 +38,7 @@ pub enum ReplayError {
     UnreadableTranscript {
         /// Where it is.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         cause: io::Error,
         /// Where transcripts are.
         place: &'static str,
@@ -48,26 +48,26 @@ pub enum ReplayError {
     EmptyTranscript {
         /// Where it is.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         why: String,
         /// Where transcripts are.
         place: &'static str,
     },
     /// No agent writes transcripts that we read.
-    #[error("the transcripts of no agent can be read")]
+    #[error("no agent with readable transcripts is supported")]
     NoTranscripts,
     /// There is no world apart on this machine.
-    #[error("what is real cannot be protected on this machine: {0}")]
+    #[error("cannot sandbox the replay on this machine: {0}")]
     NotProtected(String),
     /// A case names a file outside its scratch project.
-    #[error("`{0}` leads out of the scratch project")]
+    #[error("`{0}` points outside the scratch project")]
     LeadsOut(String),
     /// A file or folder of a case cannot be used.
-    #[error("`{}` cannot be used: {cause}", path.display())]
+    #[error("cannot access `{}`: {cause}", path.display())]
     Unusable {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         cause: io::Error,
     },
     /// A scratch folder cannot be made, or a program not be started.

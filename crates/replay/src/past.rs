@@ -9,7 +9,7 @@ use anyhook_model::{Caller, Event, OpenFormat, Record};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Gone {
     /// The record is of the first form, or of an event that could not be read.
-    #[error("the journal has no payload of it")]
+    #[error("the journal has no payload for it")]
     NoPayload,
     /// The payload cannot be read any more.
     #[error("its payload cannot be read: {0}")]

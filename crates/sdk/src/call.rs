@@ -39,7 +39,7 @@ impl CallError {
     pub(crate) fn of_panic(panic: &(dyn Any + Send)) -> Self {
         let text = panic.downcast_ref::<&str>().copied();
         let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-        Self::Panicked(text.unwrap_or("without words").to_owned())
+        Self::Panicked(text.unwrap_or("without a message").to_owned())
     }
 }
 

@@ -31,10 +31,10 @@ pub enum BuildError {
     #[error("a hook has no name")]
     NoName,
     /// A function waits for no event, so it would never be asked.
-    #[error("the hook `{0}` waits for no event")]
+    #[error("the hook `{0}` has no trigger")]
     NoEvent(String),
     /// An expression of a matcher is wrong.
-    #[error("the matcher of the hook `{hook}` is wrong: {why}")]
+    #[error("the hook `{hook}` has an invalid matcher: {why}")]
     Matcher {
         /// The hook.
         hook: String,

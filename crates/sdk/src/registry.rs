@@ -10,7 +10,7 @@ use crate::sync::{Mutex, MutexGuard, Notify};
 
 /// There are as many tasks aside as there may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0} hooks run aside already")]
+#[error("{0} hooks are already running in the background")]
 pub(crate) struct Full(pub(crate) usize);
 
 /// What runs aside, by handles that can be cancelled.

@@ -463,7 +463,7 @@ fn wrong_hooks_are_refused() {
     let silent = FunctionHook::new("a", &[], |_| Box::pin(async { Ok(Decision::default()) }));
     assert_eq!(build(vec![silent]), BuildError::NoEvent("a".to_owned()));
     let wrong = build(vec![hook("a").pattern("(")]);
-    assert!(wrong.to_string().starts_with("the matcher of the hook `a` is wrong: "), "{wrong}");
+    assert!(wrong.to_string().starts_with("the hook `a` has an invalid matcher: "), "{wrong}");
 }
 
 /// Without places nothing is read or written, and there are the functions alone.

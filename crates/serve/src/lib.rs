@@ -132,7 +132,7 @@ fn duplicate(id: anyhook_model::serve::Id) -> Refused {
     let error = Fault {
         code: FaultCode::DuplicateId,
         message: "a request with this id is still in flight".to_owned(),
-        hint: Some("use an id again only when it has been answered".to_owned()),
+        hint: Some("reuse an id only after it has been answered".to_owned()),
     };
     Refused { id: Some(id), error: Box::new(error) }
 }
@@ -152,7 +152,7 @@ fn take_turns(queue: &Queue<Job>, answers: &Answers, decide: impl Fn(&Job) -> An
 fn fault() -> Answer {
     let error = Fault {
         code: FaultCode::Fault,
-        message: "our own fault; standard error says more".to_owned(),
+        message: "internal error; see standard error for details".to_owned(),
         hint: Some("please report this with the request".to_owned()),
     };
     Answer { error: Some(error), ..Answer::default() }

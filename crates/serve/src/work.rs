@@ -65,7 +65,7 @@ fn unknown_host(host: &str) -> Answer {
     let error = Fault {
         code: FaultCode::UnknownHost,
         message: format!("unknown host `{host}`"),
-        hint: Some(format!("this version speaks: {host_ids}")),
+        hint: Some(format!("supported: {host_ids}")),
     };
     Answer { error: Some(error), ..Answer::default() }
 }
@@ -128,7 +128,7 @@ impl Host for Heard {
             DecodeError::NotJson(_) => FaultCode::NotJson,
             _ => FaultCode::NotAnEvent,
         };
-        let hint = Some("name the event, such as {\"event_type\": \"before_tool\"}".to_owned());
+        let hint = Some("name the event, for example {\"event_type\": \"before_tool\"}".to_owned());
         let error_said = Fault { code, message: error.to_string(), hint };
         let answer = Answer { error: Some(error_said), ..Answer::default() };
         self.hear(answer, OpenFormat.refuse(error, guarded))

@@ -79,15 +79,15 @@ impl Ward<'_> {
 /// Looks at the state folder, the index of hooks and the settings.
 pub fn look_at_state(environment: &Environment, ward: &mut Ward<'_>) {
     let Some(state) = &environment.places.state else {
-        return ward.bad("there is no state folder: no journal, no sessions, no trust", "set HOME");
+        return ward.bad("no state folder: no journal, no sessions, no trust", "set HOME");
     };
     let probe = std::fs::create_dir_all(state)
         .and_then(|()| tempfile::NamedTempFile::new_in(state).map(drop));
     match probe {
-        Ok(()) => ward.good(format!("state can be written at {}", shown(state, &environment.places))),
+        Ok(()) => ward.good(format!("state folder is writable: {}", shown(state, &environment.places))),
         Err(error) => ward.bad(
             format!("`{}` cannot be written: {}", state.display(), error.kind()),
-            "without it verdicts stand, but nothing is journaled or remembered: look at its rights and the disk",
+            "verdicts still apply, but nothing is journaled or remembered: check its permissions and free disk space",
         ),
     }
     for copy in settings::program_copies(environment).unwrap_or_default() {
@@ -99,26 +99,26 @@ pub fn look_at_state(environment: &Environment, ward: &mut Ward<'_>) {
     if let Some(error) = index::trouble(&environment.places) {
         ward.bad(
             format!("the index of hooks in `{}` cannot be written: {error}", state.display()),
-            "hooks work all the same, but each event reads all of them: look at the rights of its folder `index`",
+            "hooks still work, but each event reads all of them: check the permissions of its folder `index`",
         );
     }
     for found in index::disagreements(&environment.places) {
         let work_dir = shown(&found.work_dir, &environment.places);
         let file = shown(&found.file, &environment.places);
         let then = match found.remove() {
-            Ok(()) => "it was removed, and the next event makes another",
+            Ok(()) => "it was removed, and the next event creates a new one",
             Err(_) => "remove it",
         };
         ward.bad(
             format!(
-                "the index for work in `{work_dir}` does not agree with the hooks on disk: it was tampered with, or there is a fault"
+                "the index for `{work_dir}` does not match the hooks on disk: it was tampered with, or this is a bug"
             ),
             &format!("{then}; find out what wrote `{file}`"),
         );
     }
     let root = environment.project_root();
     for problem in Settings::load(&environment.places, Some(&root)).problems {
-        ward.bad(problem, "mend anyhook.toml");
+        ward.bad(problem, "fix anyhook.toml");
     }
 }
 
@@ -126,7 +126,7 @@ pub fn look_at_state(environment: &Environment, ward: &mut Ward<'_>) {
 pub fn look_at_hooks(environment: &Environment, ward: &mut Ward<'_>) {
     let installed = hooks::installed(environment);
     for note in &installed.notes {
-        ward.bad(note.clone(), "look at the folder's rights");
+        ward.bad(note.clone(), "check the folder's permissions");
     }
     let mut ready = 0;
     for standing in &installed.hooks {
@@ -143,7 +143,7 @@ pub fn look_at_hooks(environment: &Environment, ward: &mut Ward<'_>) {
         } else {
             match &standing.out {
                 Some(SkipReason::Untrusted) => ward.note(format!(
-                    "{} is not trusted, so it does not run (anyhook trust)",
+                    "{} is not trusted, so it does not run (run anyhook trust)",
                     hook.name()
                 )),
                 Some(why) => ward.note(format!("{}: {why}", hook.name())),
@@ -151,11 +151,7 @@ pub fn look_at_hooks(environment: &Environment, ward: &mut Ward<'_>) {
             }
         }
     }
-    ward.good(if ready == 1 {
-        "1 hook is ready".to_owned()
-    } else {
-        format!("{ready} hooks are ready")
-    });
+    ward.good(if ready == 1 { "1 hook ready".to_owned() } else { format!("{ready} hooks ready") });
 }
 
 /// Tells what keeps a hook's script from doing its work; whether anything does.
@@ -191,7 +187,7 @@ pub fn look_at_servers(environment: &Environment, ward: &mut Ward<'_>) {
             }
             let names = servers.names();
             if !names.is_empty() {
-                ward.good(format!("servers that count: {}", names.join(", ")));
+                ward.good(format!("active servers: {}", names.join(", ")));
             }
         }
         Err(Failure { reason, hint }) => ward.bad(reason, &hint),
@@ -223,33 +219,33 @@ pub fn look_at_journal(environment: &Environment, ward: &mut Ward<'_>) -> BTreeM
     match read {
         Ok(0) => ward.good(format!("{} in the last 7 days", counted(records, "record"))),
         Ok(damaged) => ward.note(format!(
-            "{} in the last 7 days, and {} passed over (anyhook verify)",
+            "{} in the last 7 days, {} skipped (run anyhook verify)",
             counted(records, "record"),
             counted(damaged, "damaged line")
         )),
         Err(error) => ward.bad(
             format!("`{}` cannot be read: {error}", journal.folder().display()),
-            "look at its rights",
+            "check its permissions",
         ),
     }
     for alarm in denials.found() {
         ward.bad(
             alarms::ran_anyway(&alarm).text,
-            "the agent did not heed the denial: look at its version, and at other hooks of its own",
+            "the agent ignored the denial: check its version, and its other hooks",
         );
     }
     look_at_alarms(alarms_told, ward);
     if let Err(error) = journal.try_writing() {
         ward.bad(
             format!("`{}` cannot be written: {error}", journal.folder().display()),
-            "verdicts stand, but nothing is journaled: look at its rights and the disk",
+            "verdicts still apply, but nothing is journaled: check its permissions and free disk space",
         );
     }
     for follower in journal.followers_behind(since).unwrap_or_default() {
         ward.bad(
-            format!("the reader `{follower}` has not gone on for days, so nothing is dropped"),
+            format!("the reader `{follower}` has not advanced for days, so no records are dropped"),
             &format!(
-                "let it read on, or forget it: rm {}",
+                "let it continue reading, or remove it: rm {}",
                 shown(&journal.folder().join("followers").join(&follower), &environment.places)
             ),
         );
@@ -269,7 +265,7 @@ fn look_at_alarms(mut told: Vec<(Timestamp, Alarm)>, ward: &mut Ward<'_>) {
         match alarm.kind {
             AlarmKind::RanUnasked => ward.bad(
                 text,
-                "the agent ran it without asking: look at its version, and whether our process was ended",
+                "the agent ran it without asking: check its version, and whether the anyhook process was killed",
             ),
             _ => ward.note(text),
         }
@@ -296,18 +292,18 @@ pub fn look_at_agent(
             continue;
         }
         looked_at = files;
-        let place = if project { "the project's settings" } else { "the user's settings" };
+        let place = if project { "project settings" } else { "user settings" };
         let found = settings::inspect(agent, &scope).map_err(|error| error.to_string());
         let found = match found {
             Ok(found) => found,
             Err(error) => {
-                ward.bad(error, "mend the file: the agent may not read it either");
+                ward.bad(error, "fix the file: the agent may not be able to read it either");
                 continue;
             }
         };
         let tell_obstacles = |ward: &mut Ward<'_>| {
             for obstacle in &found.obstacles {
-                ward.bad(format!("does not call us: {}", obstacle.what), &obstacle.way_out);
+                ward.bad(format!("does not call anyhook: {}", obstacle.what), &obstacle.way_out);
             }
         };
         if found.ours.is_empty() {
@@ -321,7 +317,7 @@ pub fn look_at_agent(
                         "is here ({}) and not installed: anyhook install {id}",
                         shown(&path, &environment.places)
                     ),
-                    None => "is not on this machine".to_owned(),
+                    None => "not found on this machine".to_owned(),
                 });
             }
             continue;
@@ -346,24 +342,24 @@ pub fn look_at_agent(
         }
         tell_obstacles(ward);
         for fault in &found.stale {
-            ward.bad(format!("does not call us: {fault}"), &format!("anyhook install {id}"));
+            ward.bad(format!("does not call anyhook: {fault}"), &format!("anyhook install {id}"));
         }
         if !found.outdated.is_empty() {
             ward.bad(
                 format!(
-                    "is called by an entry of an earlier version, in {place}, at {}: a guard is not \
-                     asked where the program is killed or missing, or a variable moves its folder",
+                    "is called by an entry from an earlier version, in {place}, for {}: guards are not \
+                     asked if the program is killed or missing, or if a variable moves its folder",
                     found.outdated.join(", ")
                 ),
                 &format!("anyhook install {id}"),
             );
         }
         for rival in &found.rivals {
-            ward.note(format!("another hook runs beside ours: {rival}"));
+            ward.note(format!("you also have a hook of your own: {rival}"));
         }
         match seen.get(id) {
             Some(last) => ward.good(format!("last event: {last}")),
-            None => ward.note("no event of it is in the journal yet"),
+            None => ward.note("no events seen yet"),
         }
     }
 }
@@ -376,19 +372,19 @@ fn look_at_program(program: &Path, id: &str, ward: &mut Ward<'_>) {
     }
     let install = format!("anyhook install {id}");
     if !program.exists() {
-        ward.bad(format!("calls `{}`, which is not there", program.display()), &install);
+        ward.bad(format!("calls `{}`, which does not exist", program.display()), &install);
     } else if program.ends_with(SMALL_PROGRAM) && beside::found(program, PROGRAM).is_none() {
         ward.bad(
             format!(
-                "calls `{}`, and there is no `{PROGRAM}` beside it: hooks that run aside fail, and \
-                 no person can be asked",
+                "calls `{}`, but there is no `{PROGRAM}` next to it: background hooks fail, and \
+                 nobody can be asked for approval",
                 program.display()
             ),
             &install,
         );
     } else if program.ends_with(PROGRAM) && beside::found(program, SMALL_PROGRAM).is_some() {
         ward.note(format!(
-            "calls `{}`, and `{SMALL_PROGRAM}` beside it is quicker: {install}",
+            "calls `{}`, but `{SMALL_PROGRAM}` next to it is faster: {install}",
             program.display()
         ));
     }

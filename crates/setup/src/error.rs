@@ -16,10 +16,10 @@ pub enum SetupError {
     #[error("there is no state folder")]
     NoState,
     /// The user's level has no place.
-    #[error("there is no user's level: `HOME` is not set")]
+    #[error("there is no user level: `HOME` is not set")]
     NoUserLevel,
     /// The running program is not known.
-    #[error("the running program cannot be found")]
+    #[error("cannot find the path of the running program")]
     NoProgram,
     /// No agent has this name.
     #[error("unknown agent `{0}`")]
@@ -33,20 +33,20 @@ pub enum SetupError {
         known: Vec<&'static str>,
     },
     /// A name that is neither an installed hook's nor a folder's.
-    #[error("`{}` is neither an installed hook nor a folder with one", .0.display())]
+    #[error("`{}` is neither an installed hook nor a hook's folder", .0.display())]
     UnknownHook(PathBuf),
     /// Settings are not in a file.
     #[error("`{}` is not a file", .0.display())]
     NotAFile(PathBuf),
     /// Settings are behind a link that leads nowhere.
-    #[error("`{}` is a link that leads nowhere", .0.display())]
+    #[error("`{}` is a broken link", .0.display())]
     DanglingLink(PathBuf),
     /// Settings cannot be read.
     #[error("`{}` cannot be read: {cause}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         cause: io::Error,
     },
     /// A settings file or a program cannot be written; it is as it was.
@@ -54,7 +54,7 @@ pub enum SetupError {
     Unwritable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         cause: io::Error,
     },
     /// The record of where programs are found cannot be written.
@@ -62,7 +62,7 @@ pub enum SetupError {
     PathNotRecorded {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         cause: io::Error,
     },
     /// A part of a pack cannot be written; nothing of the pack was added.
@@ -70,15 +70,15 @@ pub enum SetupError {
     NotAdded {
         /// The folder or the file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         cause: io::Error,
     },
     /// A file or folder cannot be read, moved or written.
-    #[error("`{}` cannot be used: {cause}", path.display())]
+    #[error("cannot access `{}`: {cause}", path.display())]
     Unusable {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         cause: io::Error,
     },
     /// A HOOK.md is written so that `mode: shadow` cannot be added by a program.

@@ -35,7 +35,7 @@ pub fn findings(hook: &Hook, environment: &Environment) -> Vec<Problem> {
     let state = environment.places.state.as_deref();
     if let Some(streak) = state.and_then(|state| failure_streak::worth_telling(state, hook)) {
         let FailureStreak { runs, cause } = streak;
-        let words = format!("it failed in all of its last {runs} runs: {cause}");
+        let words = format!("its last {runs} runs all failed: {cause}");
         let hint = format!("anyhook log --hook {} --verdict failed", hook.name());
         problems.push(Problem::new("always-fails", Severity::Error, words).hint(hint));
     }

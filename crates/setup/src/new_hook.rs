@@ -25,7 +25,7 @@ pub struct NewHook {
     triggers: Vec<TriggerEvent>,
     /// A regular expression for the tool's name.
     tool: Option<String>,
-    /// A regular expression searched in the tool's input.
+    /// A regular expression to search for in the tool's input.
     pattern: Option<String>,
     /// The script's language.
     language: Language,
@@ -168,17 +168,17 @@ fn hook_file(hook: &NewHook) -> String {
     }
     let meaning = match hook.triggers.as_slice() {
         [TriggerEvent { kind: EventKind::BeforeStop, .. }] => {
-            "the agent goes on working, with the reason as feedback"
+            "the agent keeps working, with the reason as feedback"
         }
         [TriggerEvent { kind: EventKind::BeforeTool, .. }] => {
-            "the tool does not run, and the model is told the reason"
+            "the tool does not run, and the model sees the reason"
         }
         [TriggerEvent { kind: EventKind::BeforeAgent, .. }] => "the prompt is rejected",
         [TriggerEvent { kind: EventKind::PermissionRequest, .. }] => "the permission is denied",
-        _ => "the reason is reported, and acted on where the agent can",
+        _ => "the reason is reported, and the agent acts on it if it can",
     };
     matter.push_str(&format!(
-        "timeout: 5000\n---\n\n# {name}\n\nReads the event as JSON on standard input.\n\n- Exit 0: go on.\n- Exit 2: block, with the reason on standard error; {meaning}.\n"
+        "timeout: 5000\n---\n\n# {name}\n\nReads the event as JSON on standard input.\n\n- Exit 0: continue.\n- Exit 2: block, with the reason on standard error; {meaning}.\n"
     ));
     matter
 }
@@ -196,11 +196,11 @@ fn script(hook: &NewHook) -> String {
                 if hook.language == Language::Sh { "#!/bin/sh" } else { "#!/usr/bin/env bash" };
             if blocks {
                 format!(
-                    "{shell}\n# The matcher has found what to block; the event is on standard input.\necho \"{reason}\" >&2\nexit 2\n"
+                    "{shell}\n# The matcher already found what to block; the event is on standard input.\necho \"{reason}\" >&2\nexit 2\n"
                 )
             } else {
                 format!(
-                    "{shell}\n# The event comes as one line of JSON.\nevent=$(cat)\n\ncase \"$event\" in\n*'block me'*)\n\techo \"{reason}\" >&2\n\texit 2\n\t;;\nesac\nexit 0\n"
+                    "{shell}\n# The event arrives as one line of JSON.\nevent=$(cat)\n\ncase \"$event\" in\n*'block me'*)\n\techo \"{reason}\" >&2\n\texit 2\n\t;;\nesac\nexit 0\n"
                 )
             }
         }

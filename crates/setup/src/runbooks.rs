@@ -46,9 +46,7 @@ impl Found {
                         let read = runbook::read(&text, format);
                         (text, Ok(read))
                     }
-                    None => {
-                        (text, Err("its name ends neither with `.hcl` nor with `.toml`".to_owned()))
-                    }
+                    None => (text, Err("not a `.hcl` or `.toml` file".to_owned())),
                 }
             }
             Err(why) => (String::new(), Err(why)),
@@ -63,7 +61,7 @@ impl Found {
             Err(why) => {
                 let finding = Finding::error("unreadable", format!("it cannot be read: {why}"))
                     .hint(
-                        "a runbook is a text in UTF-8, named `*.hcl` or `*.toml`, of 256 KiB at most",
+                        "a runbook is a UTF-8 text file, `*.hcl` or `*.toml`, of at most 256 KiB",
                     );
                 (Runbook::default(), vec![finding])
             }
@@ -174,10 +172,10 @@ pub fn place(word: &Path, environment: &Environment) -> PathBuf {
 fn read_text(file: &Path) -> Result<String, String> {
     let about = fs::metadata(file).map_err(|error| error.to_string())?;
     if !about.is_file() {
-        return Err("it is no file".to_owned());
+        return Err("it is not a file".to_owned());
     }
     if about.len() > SIZE_LIMIT {
-        return Err(format!("it has more than {SIZE_LIMIT} bytes"));
+        return Err(format!("it is larger than {SIZE_LIMIT} bytes"));
     }
     let bytes = fs::read(file).map_err(|error| error.to_string())?;
     String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())

@@ -114,7 +114,7 @@ impl ProjectFile {
             FileTrust::Changed => "has changed since it was trusted",
         };
         let file = shown(&self.path, &environment.places);
-        let message = format!("`{file}` {why}, so its MCP servers do not count");
+        let message = format!("`{file}` {why}, so its MCP servers are ignored");
         Some(Failure { reason: message, hint: format!("anyhook trust {PROJECT_LEVEL}/{FILE}") })
     }
 }
@@ -184,6 +184,6 @@ fn read_bytes(path: &Path, environment: &Environment) -> Result<Option<Vec<u8>>,
 }
 
 fn unusable(file: &str, why: &str) -> Failure {
-    let hint = "it must be a JSON text with `mcpServers`, of 256 KiB at most".to_owned();
+    let hint = "it must be a JSON file with `mcpServers`, of at most 256 KiB".to_owned();
     Failure { reason: format!("`{file}` cannot be used: {why}"), hint }
 }

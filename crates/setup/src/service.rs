@@ -149,7 +149,7 @@ fn unit(service: &Service) -> String {
     let mut text = format!(
         "# {OURS}; `anyhook daemon uninstall` removes it.\n\
          [Unit]\n\
-         Description=anyhook: what every agent does, and pipelines\n\
+         Description=anyhook: tracks agents and runs pipelines\n\
          \n\
          [Service]\n\
          Type=exec\n\

@@ -111,7 +111,7 @@ pub fn inspect(agent: &HostSpec, scope: &Scope) -> Result<Inspection, SetupError
                         "`{}`, which may switch hooks off, cannot be read: {error}",
                         path.display()
                     ),
-                    way_out: "look at the file and its permissions".to_owned(),
+                    way_out: "check the file and its permissions".to_owned(),
                 }),
             }
         }

@@ -13,13 +13,13 @@ use crate::shown;
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
     /// Something is in its place.
-    #[error("the workspace `{0}` exists already")]
+    #[error("the workspace `{0}` already exists")]
     Exists(String),
     /// The project has no worktrees.
-    #[error("`{0}` is no git repository, so it has no worktrees")]
+    #[error("`{0}` is not a git repository, so it cannot have worktrees")]
     NoRepository(String),
     /// The worktree has nothing to begin at.
-    #[error("`{base}` is no commit of `{project}`, which the worktree begins at")]
+    #[error("`{base}`, the worktree's base, is not a commit in `{project}`")]
     NoCommit {
         /// What it was to begin at.
         base: String,
@@ -27,10 +27,10 @@ pub enum WorkspaceError {
         project: String,
     },
     /// No branch can be called so.
-    #[error("`{0}` is no name for a branch")]
+    #[error("`{0}` is not a valid branch name")]
     BranchName(String),
     /// The branch is there.
-    #[error("the branch `{0}` exists already")]
+    #[error("the branch `{0}` already exists")]
     BranchExists(String),
     /// Git cannot be run.
     #[error("a worktree needs git: {0}")]

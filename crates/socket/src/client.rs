@@ -61,7 +61,7 @@ pub enum Caller {
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// It does not run.
-    #[error("the daemon does not run")]
+    #[error("daemon not running")]
     NotRunning,
     /// It runs and does not answer.
     #[error("{}", silent(*.process, *.is_stopped))]
@@ -78,7 +78,7 @@ pub enum ClientError {
     #[error("the daemon cannot be reached: {0}")]
     Frame(#[from] FrameError),
     /// It speaks another version.
-    #[error("the daemon is of another version ({theirs}; this is {ours})")]
+    #[error("the daemon has a different version ({theirs}; this is {ours})")]
     Version {
         /// The daemon's version.
         theirs: String,
@@ -92,10 +92,10 @@ pub enum ClientError {
     #[error("{}", .0.message)]
     Refused(Refusal),
     /// It says something that is no answer.
-    #[error("the daemon gave no answer to this")]
+    #[error("the daemon did not answer this request")]
     NoAnswer,
     /// It could not be started.
-    #[error("the daemon could not be started: {0}")]
+    #[error("could not start the daemon: {0}")]
     NotStarted(String),
 }
 
@@ -202,7 +202,7 @@ impl Client {
                     Ok(None) => {}
                     // It listens: the next try will tell.
                     Ok(Some(status)) if status.success() => {}
-                    _ => return Err(ClientError::NotStarted("it ended at once".to_owned())),
+                    _ => return Err(ClientError::NotStarted("it exited immediately".to_owned())),
                 },
                 None => {
                     folder.make()?;

@@ -21,18 +21,18 @@ pub struct Folder {
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// It cannot be made or looked at.
-    #[error("`{}` cannot be used: {error}", path.display())]
+    #[error("cannot access `{}`: {error}", path.display())]
     Unusable {
         /// The folder.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
     /// Somebody else could get in.
-    #[error("`{}` belongs to somebody else", .0.display())]
+    #[error("`{}` belongs to another user", .0.display())]
     NotOurs(PathBuf),
     /// A socket's path may not be that long.
-    #[error("`{}` is too long for a socket's path (at most {SOCKET_PATH_LIMIT} bytes)", .0.display())]
+    #[error("`{}` is too long for a socket path (at most {SOCKET_PATH_LIMIT} bytes)", .0.display())]
     TooLong(PathBuf),
 }
 
@@ -40,9 +40,9 @@ impl FolderError {
     /// Returns the next step.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::TooLong(_) => "set XDG_STATE_HOME to a folder with a shorter path",
+            Self::TooLong(_) => "set XDG_STATE_HOME to a shorter path",
             Self::Unusable { .. } | Self::NotOurs(_) => {
-                "look at who owns the state folder, and its rights"
+                "check the state folder's owner and permissions"
             }
         }
     }

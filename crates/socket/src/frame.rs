@@ -16,7 +16,7 @@ pub enum FrameError {
     #[error("a frame of {0} bytes is too long")]
     TooLong(usize),
     /// It is not what was expected.
-    #[error("a frame cannot be read: {0}")]
+    #[error("cannot parse a frame: {0}")]
     NotJson(#[from] serde_json::Error),
 }
 

@@ -43,7 +43,7 @@ pub struct LifeRecord {
     pub v: u32,
     /// Its process.
     pub pid: u32,
-    /// Since when it runs.
+    /// When it was started.
     pub since: Timestamp,
     /// When it ended in order; none if it runs, or was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]

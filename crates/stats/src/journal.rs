@@ -15,15 +15,15 @@ use crate::tally::{Scope, Tally};
 #[derive(Debug, thiserror::Error)]
 pub enum StatsError {
     /// The journal cannot be read.
-    #[error("`{}` cannot be used: {source}", folder.display())]
+    #[error("cannot read `{}`: {source}", folder.display())]
     Journal {
         /// Where it is.
         folder: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// A host that is neither known nor in the journal.
-    #[error("no host `{name}` is known or in the journal")]
+    #[error("host `{name}` is neither supported nor in the journal")]
     UnknownHost {
         /// Its name.
         name: String,
@@ -31,7 +31,7 @@ pub enum StatsError {
         near: Option<String>,
     },
     /// A hook that is neither installed nor in the journal.
-    #[error("no hook `{name}` is installed or in the journal")]
+    #[error("hook `{name}` is neither installed nor in the journal")]
     UnknownHook {
         /// Its name.
         name: String,

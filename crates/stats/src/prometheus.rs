@@ -13,50 +13,44 @@ const VERDICTS: [&str; 5] = ["allow", "ask", "capped", "deny", "none"];
 type HookCounter = (&'static str, &'static str, fn(&RunTally) -> u64);
 
 const HOOK_COUNTERS: [HookCounter; 10] = [
-    ("runs", "Turns of a hook.", |hook| hook.runs),
+    ("runs", "Runs of a hook.", |hook| hook.runs),
     ("blocks", "Events that a hook blocked.", |hook| hook.blocks),
-    ("asks", "Events at which a hook wanted a person to be asked.", |hook| hook.asks),
+    ("asks", "Events for which a hook asked for approval.", |hook| hook.asks),
     ("allows", "Events that a hook allowed.", |hook| hook.allows),
     ("input_changes", "Inputs that a hook changed.", |hook| hook.input_changes),
-    ("failures", "Turns at which a hook failed.", |hook| hook.failures),
-    ("timeouts", "Turns at which a hook took longer than it may.", |hook| hook.timeouts),
-    ("capped", "Stops that passed although a hook blocked them.", |hook| hook.capped),
-    ("shadow_runs", "Turns at which a hook ran only to be watched.", |hook| hook.shadow.runs),
-    (
-        "shadow_blocks",
-        "Events that a hook would have blocked, had it not run only to be watched.",
-        |hook| hook.shadow.would_block,
-    ),
+    ("failures", "Runs in which a hook failed.", |hook| hook.failures),
+    ("timeouts", "Runs in which a hook timed out.", |hook| hook.timeouts),
+    ("capped", "Stops let through although a hook blocked them.", |hook| hook.capped),
+    ("shadow_runs", "Runs of a hook in shadow mode.", |hook| hook.shadow.runs),
+    ("shadow_blocks", "Events that a hook in shadow mode would have blocked.", |hook| {
+        hook.shadow.would_block
+    }),
 ];
 
 /// A number of a host, as a counter.
 type HostCounter = (&'static str, &'static str, fn(&HostTally) -> u64);
 
 const HOST_COUNTERS: [HostCounter; 7] = [
-    ("anyhook_events_total", "Events that came in.", |host| host.events),
-    ("anyhook_denials_total", "Events that a host was told not to go on with.", |host| {
-        host.denials
-    }),
+    ("anyhook_events_total", "Events received.", |host| host.events),
+    ("anyhook_denials_total", "Events denied.", |host| host.denials),
     ("anyhook_sessions_total", "Sessions.", HostTally::sessions),
-    ("anyhook_capped_stops_total", "Stops that passed after too many blocks.", |host| host.capped),
-    ("anyhook_denied_but_ran_total", "Calls that ran although they had been denied.", |host| {
+    ("anyhook_capped_stops_total", "Stops let through after too many blocks.", |host| host.capped),
+    ("anyhook_denied_but_ran_total", "Calls that ran despite being denied.", |host| {
         host.denied_but_ran
     }),
-    ("anyhook_failed_runs_total", "Hooks that failed.", |host| host.failed_runs),
-    ("anyhook_redacted_records_total", "Records that secrets were taken out of.", |host| {
-        host.redacted
-    }),
+    ("anyhook_failed_runs_total", "Runs of hooks that failed.", |host| host.failed_runs),
+    ("anyhook_redacted_records_total", "Records with redacted secrets.", |host| host.redacted),
 ];
 
 /// Returns the counts; of all hooks, or only of those named.
 pub fn text(tally: &Tally, hooks: &[String]) -> String {
     let mut page = Exposition { text: String::new() };
-    page.family("anyhook_journal_records_total", "counter", "Records of the journal.");
+    page.family("anyhook_journal_records_total", "counter", "Records in the journal.");
     page.sample("anyhook_journal_records_total", &[], &tally.records.to_string());
     page.family(
         "anyhook_journal_damaged_lines",
         "gauge",
-        "Lines of the journal that are no records.",
+        "Lines in the journal that are not valid records.",
     );
     page.sample("anyhook_journal_damaged_lines", &[], &tally.damaged.to_string());
     let hosts: Vec<(&str, &HostTally)> =
@@ -83,7 +77,7 @@ fn write_hosts(page: &mut Exposition, hosts: &[(&str, &HostTally)]) {
             page.sample(name, &[("host", host)], &number(tally).to_string());
         }
     }
-    page.family("anyhook_verdicts_total", "counter", "Verdicts by their word.");
+    page.family("anyhook_verdicts_total", "counter", "Verdicts by effect.");
     for (host, tally) in hosts {
         for word in VERDICTS {
             let count = tally.verdicts.get(word).copied().unwrap_or(0);
@@ -92,7 +86,7 @@ fn write_hosts(page: &mut Exposition, hosts: &[(&str, &HostTally)]) {
         }
     }
     if hosts.iter().any(|(_, tally)| !tally.lost.is_empty()) {
-        let help = "Parts of verdicts that a host could not be told.";
+        let help = "Parts of verdicts that a host could not receive.";
         page.family("anyhook_lost_total", "counter", help);
         for (host, tally) in hosts {
             for (what, count) in &tally.lost {
@@ -118,7 +112,7 @@ fn write_hooks(page: &mut Exposition, runs: &[(&str, &str, &RunTally)]) {
         }
     }
     let name = "anyhook_hook_last_run_timestamp_seconds";
-    page.family(name, "gauge", "When a hook's turn came last.");
+    page.family(name, "gauge", "When a hook last ran.");
     for (hook, host, tally) in runs {
         if let Some(last) = tally.last {
             let labels = [("hook", *hook), ("host", *host)];
@@ -126,7 +120,7 @@ fn write_hooks(page: &mut Exposition, runs: &[(&str, &str, &RunTally)]) {
         }
     }
     let name = "anyhook_hook_duration_seconds";
-    page.family(name, "histogram", "How long a hook's run took.");
+    page.family(name, "histogram", "How long a hook's runs took.");
     for (hook, host, tally) in runs {
         page.histogram(name, &[("hook", hook), ("host", host)], &tally.times);
     }

@@ -40,11 +40,11 @@ pub struct RunTally {
     pub runs: u64,
     /// How often it blocked.
     pub blocks: u64,
-    /// How many of these because it failed.
+    /// How many of these were failures.
     pub blocks_by_failure: u64,
     /// How often its block of a stop was passed over.
     pub capped: u64,
-    /// How often it wanted a person to be asked.
+    /// How often it asked for confirmation.
     pub asks: u64,
     /// How often it allowed.
     pub allows: u64,
@@ -64,7 +64,7 @@ pub struct RunTally {
     pub in_sessions_us: u64,
     /// The sessions it had a turn in.
     pub sessions: HashSet<u32>,
-    /// When its turn came last.
+    /// When it last ran.
     pub last: Option<Timestamp>,
     /// Runs and blocks in each hour since 1970.
     pub hours: BTreeMap<i64, (u64, u64)>,

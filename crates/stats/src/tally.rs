@@ -49,7 +49,7 @@ pub struct Tally {
     pub hooks: BTreeMap<String, BTreeMap<String, RunTally>>,
     /// What came from each host.
     pub hosts: BTreeMap<String, HostTally>,
-    /// Calls that ran although they had been denied.
+    /// Calls that ran despite being denied.
     pub denied_but_ran: Kept<(Timestamp, RecordId), DeniedButRan>,
     /// How long decisions waited for a person.
     pub waiting: WaitTally,
@@ -63,21 +63,21 @@ pub struct HostTally {
     pub verdicts: BTreeMap<&'static str, u64>,
     /// How many events there were.
     pub events: u64,
-    /// How many it was told not to go on with.
+    /// How many were denied.
     pub denials: u64,
-    /// How often a person was asked.
+    /// How often the user was asked.
     pub asks: u64,
     /// How many stops passed because they had been blocked too often.
     pub capped: u64,
-    /// How many calls ran although they had been denied.
+    /// The number of calls that ran although they had been denied.
     pub denied_but_ran: u64,
     /// How often a hook failed.
     pub failed_runs: u64,
-    /// From how many records secrets were taken out.
+    /// The number of records with redacted secrets.
     pub redacted: u64,
     /// How long it waited for each answer.
     pub times: Histogram,
-    /// What it could not be told.
+    /// What could not be passed to it.
     pub lost: BTreeMap<String, u64>,
     sessions: HashMap<String, Session>,
 }

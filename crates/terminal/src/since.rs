@@ -46,7 +46,7 @@ impl FromStr for Since {
             .ok()
             .filter(|long| !long.is_negative());
         long.map(Self::Ago).ok_or_else(|| {
-            "neither how long ago (30m, 2h, 7d) nor a time (2026-01-31, 2026-01-31T09:00:00Z)"
+            "expected a duration (30m, 2h, 7d) or a time (2026-01-31, 2026-01-31T09:00:00Z)"
                 .to_owned()
         })
     }

@@ -99,7 +99,7 @@ mod tests {
         keys.insert(0, "new");
         assert_eq!(cursor.row(&keys), 2);
         keys.retain(|key| *key != "b");
-        assert_eq!(cursor.row(&keys), 0, "it is gone");
+        assert_eq!(cursor.row(&keys), 0, "it no longer exists");
     }
 
     #[test]

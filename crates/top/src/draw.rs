@@ -77,8 +77,8 @@ fn header(app: &App, now: Timestamp, width: usize, height: usize) -> Vec<Line> {
     let totals = app.totals;
     let waiting = match app.waiting.len() {
         0 => None,
-        1 => Some("1 waits for you (w)".to_owned()),
-        number => Some(format!("{number} wait for you (w)")),
+        1 => Some("1 waiting for you (w)".to_owned()),
+        number => Some(format!("{number} waiting for you (w)")),
     };
     let first = [
         (Tone::Plain, last),
@@ -106,17 +106,17 @@ fn header(app: &App, now: Timestamp, width: usize, height: usize) -> Vec<Line> {
     if height >= LEAST_FOR_PATH {
         rows.push(vec![(Tone::Dim, format!("journal {}", tidy(&app.source.path)))]);
         if app.daemon == Daemon::Away(None) {
-            let words = "no daemon: states from the journal alone";
+            let words = "no daemon: states from the journal only";
             rows.push(vec![(Tone::Dim, words.to_owned())]);
         }
     }
     if let Daemon::Away(Some(why)) = &app.daemon {
-        let words = format!("{}: states from the journal alone", tidy(why));
+        let words = format!("{}: states from the journal only", tidy(why));
         rows.push(vec![(Tone::Warn, words)]);
     }
     if app.source.damaged > 0 {
         let lines = counted(app.source.damaged, "damaged line");
-        rows.push(vec![(Tone::Warn, format!("journal: {lines} passed over"))]);
+        rows.push(vec![(Tone::Warn, format!("journal: {lines} skipped"))]);
     }
     if let Some(trouble) = &app.source.trouble {
         rows.push(vec![(Tone::Bad, "journal: ".to_owned()), (Tone::Plain, tidy(trouble))]);
@@ -214,12 +214,12 @@ fn draw_pane(picture: &mut Picture, end: usize, app: &mut App, pane: Pane, conte
 
 fn waiting(app: &App, now: Timestamp) -> Content {
     let nothing = match app.daemon {
-        Daemon::Away(_) => "no daemon, so nobody is asked here",
-        Daemon::Here { .. } | Daemon::Unasked => "nothing waits for you",
+        Daemon::Away(_) => "no daemon, so no decisions here",
+        Daemon::Here { .. } | Daemon::Unasked => "nothing is waiting for you",
     };
     Content {
         title: vec![
-            (Tone::Strong, "Waits for you".to_owned()),
+            (Tone::Strong, "Waiting for you".to_owned()),
             (Tone::Warn, format!(" {}", app.waiting.len())),
         ],
         columns: &waiting::COLUMNS,
@@ -232,7 +232,7 @@ fn waiting(app: &App, now: Timestamp) -> Content {
 fn pipelines(app: &App, now: Timestamp) -> Content {
     let nothing = match app.daemon {
         Daemon::Away(_) => "no daemon, so no pipelines",
-        Daemon::Here { .. } | Daemon::Unasked => "no pipeline runs",
+        Daemon::Here { .. } | Daemon::Unasked => "no pipeline is running",
     };
     Content {
         title: title("Pipelines", app.pipelines.len()),
@@ -249,7 +249,7 @@ fn sessions(app: &App, now: Timestamp) -> Content {
         title: title("Sessions", list.len()),
         columns: &panes::SESSIONS,
         rows: list.iter().flat_map(|(key, session)| panes::session(key, session, now)).collect(),
-        instead: vec![vec![(Tone::Dim, "nobody yet".to_owned())]],
+        instead: vec![vec![(Tone::Dim, "no sessions yet".to_owned())]],
         selected: app.session_cursor.row(&app.sessions.row_keys()),
     }
 }
@@ -279,7 +279,7 @@ fn hooks(app: &App, now: Timestamp) -> Content {
         title: title("Slow and failing hooks", list.len()),
         columns: &panes::HOOKS,
         rows: list.iter().map(|(name, hook)| panes::hook(name, hook, now)).collect(),
-        instead: vec![vec![(Tone::Dim, "no hook ran yet".to_owned())]],
+        instead: vec![vec![(Tone::Dim, "no hook has run yet".to_owned())]],
         selected: app.hook_cursor.row(&app.hook_keys()),
     }
 }
@@ -295,15 +295,15 @@ fn nothing_shown(app: &App) -> Vec<Line> {
         vec![(Tone::Hint, format!("  {command:<24}")), (Tone::Dim, words.to_owned())]
     };
     if !app.stream.is_empty() {
-        return vec![say("Nothing like that. `a` shows all.")];
+        return vec![say("No matches. `a` shows all.")];
     }
     if !app.source.is_read {
         return vec![say("Reading the journal …")];
     }
     vec![
-        say("No events yet; they appear as they come."),
-        hint("anyhook install", "connects agents"),
-        hint("anyhook demo", "shows hooks at work"),
-        hint("anyhook top --since 1d", "looks further back"),
+        say("No events yet; they appear as they happen."),
+        hint("anyhook install", "sets up agents"),
+        hint("anyhook demo", "shows hooks in action"),
+        hint("anyhook top --since 1d", "goes further back"),
     ]
 }

@@ -43,7 +43,7 @@ pub fn decision(id: &str, created: Timestamp) -> DecisionView {
         about: Some(format!("git push {id}")),
         digest: Some("5d41402abc4b2a76b9719d911017c592".to_owned()),
         options: vec![
-            Choice::new("allow", "the call goes on"),
+            Choice::new("allow", "the call is allowed"),
             Choice::new("deny", "the call is turned down"),
         ],
         questions: Vec::new(),

@@ -99,7 +99,7 @@ struct Connection {
     /// Who answers.
     person: String,
     client: Option<Client>,
-    /// The number of the last event that is known.
+    /// The number of the last event already received.
     events: Option<u64>,
 }
 
@@ -159,7 +159,7 @@ impl Connection {
             Err(ClientError::Refused(refusal)) => Err(refusal.message),
             Err(error) => {
                 let why = self.lost(&error).unwrap_or_else(|| ClientError::NotRunning.to_string());
-                Err(format!("{id}: {why}; the answer may not have counted"))
+                Err(format!("{id}: {why}; the answer may not have been recorded"))
             }
         }
     }

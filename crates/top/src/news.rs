@@ -162,7 +162,7 @@ impl Source {
             Ok(follower) => Ok(Self::Kept(follower)),
             // Who may read but not write can look on.
             Err(error) => {
-                let note = format!("old records may go before they are read: {error}");
+                let note = format!("old records may be dropped before they are read: {error}");
                 Ok(Self::Loose(journal.reader_since(since)?, note))
             }
         }

@@ -30,8 +30,8 @@ pub const SESSIONS: [Column; 8] = [
 
 const TIME: Column = words("TIME", 8, 8, 7);
 const EVENT: Column = words("EVENT", 11, 18, 6);
-const VERDICT: Column = words("SAID", 5, 7, 9);
-const WHO: Column = words("WHO", 8, 24, 5);
+const VERDICT: Column = words("VERDICT", 7, 7, 9);
+const WHO: Column = words("HOOK", 8, 24, 5);
 const TOOK: Column = number("TOOK", 7, 3);
 const ABOUT: Column = words("ABOUT", 10, usize::MAX, 8);
 
@@ -114,7 +114,7 @@ pub fn record(record: &Record, is_wide: bool) -> Row {
 fn verdict(record: &Record) -> (Tone, String) {
     let (tone, word) = match record {
         Record { denied_by: Some(_), .. } => (Tone::Bad, "ran"),
-        Record { of: Some(_), .. } => (Tone::Dim, "aside"),
+        Record { of: Some(_), .. } => (Tone::Dim, "async"),
         record => verdict_word(&record.verdict),
     };
     (tone, word.to_owned())

@@ -103,8 +103,8 @@ impl Pipelines {
         match (running, waiting) {
             (0, 0) => None,
             (_, 0) => Some((Tone::Plain, all)),
-            (_, 1) => Some((Tone::Warn, format!("{all}, 1 waits"))),
-            (_, several) => Some((Tone::Warn, format!("{all}, {several} wait"))),
+            (_, 1) => Some((Tone::Warn, format!("{all}, 1 waiting"))),
+            (_, several) => Some((Tone::Warn, format!("{all}, {several} waiting"))),
         }
     }
 
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(ids(&shown), ["cccccccc", "bbbbbbbb", "aaaaaaaa"]);
         let mut pipelines = Pipelines::default();
         pipelines.hear(&shown);
-        assert_eq!(pipelines.words().unwrap().1, "2 pipelines, 1 waits");
+        assert_eq!(pipelines.words().unwrap().1, "2 pipelines, 1 waiting");
         pipelines.go(Move::Last);
         assert_eq!(pipelines.selected().unwrap().id.as_str(), "aaaaaaaa");
         pipelines.forget(later(100) + SHOWN_AFTER);

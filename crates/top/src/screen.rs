@@ -29,7 +29,7 @@ impl Screen {
     /// Takes the terminal over.
     pub fn open() -> io::Result<Self> {
         if !stdout().is_terminal() {
-            return Err(io::Error::other("standard output is no terminal"));
+            return Err(io::Error::other("standard output is not a terminal"));
         }
         let was_told_to_end = Arc::new(AtomicBool::new(false));
         // The second one ends us at once: the first may find us waiting for the terminal. One that

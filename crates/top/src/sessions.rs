@@ -54,7 +54,7 @@ impl SessionKey {
 /// One session.
 #[derive(Debug)]
 pub struct Session {
-    /// The folder it works in.
+    /// Its working folder.
     pub project: String,
     /// How many events it sent.
     pub events: usize,

@@ -16,7 +16,7 @@ const SILENT_AFTER: SignedDuration = SignedDuration::from_mins(10);
 pub struct Doing {
     /// Its state.
     pub state: AgentState,
-    /// The tool it runs or asks about.
+    /// The tool it is running or asking about.
     tool: Option<String>,
 }
 

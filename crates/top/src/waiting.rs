@@ -82,8 +82,8 @@ impl Waiting {
         let made = decisions.iter().find(|decision| decision.inquiry.id == *id);
         let how = made.and_then(|decision| decision.resolution.as_ref()).map(ended);
         let said = match how {
-            Some(how) => format!("decision {id} is already made: {how}"),
-            None => format!("decision {id} is not open any more"),
+            Some(how) => format!("decision {id} was already made: {how}"),
+            None => format!("decision {id} is no longer open"),
         };
         self.chosen = None;
         Some(said)
@@ -138,7 +138,7 @@ impl Waiting {
             let (name, claimed) = self.names.get(&inquiry.id).cloned().unwrap_or_default();
             let agent = name.unwrap_or_else(|| short_agent(&inquiry.agent));
             let choose = match claimed {
-                Some(by) => format!("{by} has it: {}", listed(&inquiry.options)),
+                Some(by) => format!("{by} claimed it: {}", listed(&inquiry.options)),
                 None => listed(&inquiry.options),
             };
             let left = inquiry.until.map(|until| age(until.duration_since(now)));
@@ -180,7 +180,7 @@ fn what(inquiry: &Inquiry) -> String {
 /// Returns all that is known of a decision.
 pub fn page(inquiry: &Inquiry, now: Timestamp) -> Vec<Row> {
     let until = inquiry.until.map(|until| {
-        format!("{}, then the agent's own dialog stands", age(until.duration_since(now)))
+        format!("{}, then the agent asks in its own dialog", age(until.duration_since(now)))
     });
     let mut rows = vec![vec![(Tone::Strong, inquiry.question.clone())]];
     let fields = [
@@ -234,14 +234,14 @@ mod tests {
         assert!(waiting.choose('2'));
         // Another takes its place in the list.
         let said = waiting.hear(&[decision("bbbbbbbb", later(1))]);
-        assert_eq!(said.as_deref(), Some("decision aaaaaaaa is not open any more"));
+        assert_eq!(said.as_deref(), Some("decision aaaaaaaa is no longer open"));
         assert_eq!(waiting.chosen, None);
         assert!(waiting.choose('1'));
         assert_eq!(waiting.chosen.as_ref().unwrap().id.as_str(), "bbbbbbbb");
         let mut made = decision("bbbbbbbb", later(1));
         made.resolution = Some(resolution("bbbbbbbb"));
         let said = waiting.hear(&[made]);
-        assert_eq!(said.as_deref(), Some("decision bbbbbbbb is already made: deny, by ann"));
+        assert_eq!(said.as_deref(), Some("decision bbbbbbbb was already made: deny, by ann"));
     }
 
     fn resolution(id: &str) -> Resolution {

@@ -22,11 +22,11 @@ use crate::state::State;
 /// A part of what an agent is given. They come in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Who it is, what it is to do, where the workflow is.
+    /// Its role, its task, and the state of the workflow.
     WorkflowState,
     /// `project-config.json`.
     ProjectConfig,
-    /// What others have made, and current documentation.
+    /// Artifacts of earlier stages, and current documentation.
     UpstreamArtifacts,
     /// What it is to make.
     OutputSchema,
@@ -171,7 +171,7 @@ impl Briefing {
         let notes: Vec<String> = feedback.iter().map(|line| format!("- {line}")).collect();
         // Findings are what there is to do; a note must not take all of the room.
         let for_notes = if findings.is_empty() { room } else { room / 2 };
-        let title = "What is to be done otherwise than before:";
+        let title = "Do this differently this time:";
         let mut text = format!("{title}\n{}", cut(&notes.join("\n"), for_notes, &all));
         let mut left = room.saturating_sub(text.chars().count());
         for (index, findings) in findings.iter().enumerate() {
@@ -185,9 +185,9 @@ impl Briefing {
     fn task(&self, limit: usize) -> String {
         let Context { agent, stage, reviewed, outputs, .. } = &self.context;
         let state = &self.state;
-        let mode = state.execution_mode.map_or("not said yet", |mode| mode.name());
+        let mode = state.execution_mode.map_or("not set yet", |mode| mode.name());
         let about = self.description.as_deref().unwrap_or("");
-        let mut lines = vec![format!("# You are `{agent}` of the workflow `{}`", state.workflow)];
+        let mut lines = vec![format!("# You are `{agent}` in the workflow `{}`", state.workflow)];
         lines.extend((!about.is_empty()).then(|| about.to_owned()));
         lines.push(match reviewed {
             Some(reviewed) => format!("You review the stage `{reviewed}` (`{stage}`)."),
@@ -202,7 +202,7 @@ impl Briefing {
         let paths: Vec<String> =
             outputs.iter().map(|output| format!("`{}`", output.path)).collect();
         let done = format!(
-            "When you are done: write {}, then `{}` as below, then run `anyhook workflow complete {}`. Fix what it says is wrong.",
+            "When you are done: write {}, then `{}` as below, then run `anyhook workflow complete {}`. Fix every error it reports.",
             paths.join(", "),
             self.signal,
             self.signal
@@ -228,7 +228,7 @@ impl Briefing {
             "status": "completed",
             "completed_at": anyhook_engine::now().to_string(),
             "output_artifacts": paths,
-            "summary": "what was done, in a sentence",
+            "summary": "what was done, in one sentence",
         });
         if let (Some(reviewed), Some(signal)) = (reviewed, signal.as_object_mut()) {
             signal.insert("reviewed_stage".to_owned(), json!(reviewed));
@@ -251,7 +251,7 @@ impl Briefing {
                 SchemaChoice::File(file) => (file.text.clone(), file.text.clone()),
             };
             let optional = if output.required { "" } else { ", if there is one" };
-            let title = format!("{}{optional} keeps to the JSON Schema {name}", output.path);
+            let title = format!("{}{optional} must conform to the JSON Schema {name}", output.path);
             let whole = schema.to_string().chars().count() + title.len();
             // Descriptions help, and are the first to go where there is no room.
             let schema = if whole > share { without_descriptions(schema) } else { schema.clone() };
@@ -269,7 +269,7 @@ enum Config {
 }
 
 /// What is said where the project's configuration is not.
-pub const NO_CONFIG: &str = "project-config.json is not there: agents are told nothing of the project's technology, constraints and risk. Write it anew, or take it back from version control; `anyhook workflow init` writes an empty one.";
+pub const NO_CONFIG: &str = "project-config.json is missing: agents learn nothing about the project's technology, constraints and risk. Write it again, or restore it from version control; `anyhook workflow init` creates an empty one.";
 
 impl Config {
     fn read(project: &Project) -> Result<Self, WorkflowError> {
@@ -322,9 +322,9 @@ fn documented(report: &Report, limit: usize) -> String {
         (None, Some(reason)) => format!("unavailable: {reason}"),
         (None, None) => "unavailable".to_owned(),
     };
-    let room = limit.saturating_sub(topic.len() + source.len() + 80);
+    let room = limit.saturating_sub(topic.len() + source.len() + 90);
     format!(
-        "## Current documentation of {topic}, from {source}\n{}",
+        "## Current documentation for {topic}, from {source}\n{}",
         cut(&said, room, "anyhook context7")
     )
 }
@@ -342,7 +342,7 @@ fn cut(text: &str, limit: usize, rest: &str) -> String {
     if kept.len() == text.len() {
         return text.to_owned();
     }
-    format!("{kept}… (cut; the rest: {rest})")
+    format!("{kept}… (truncated; for the rest: {rest})")
 }
 
 fn without_descriptions(value: &Value) -> Value {

@@ -12,15 +12,15 @@ use super::words::{ReviewStatus, StageStatus};
 pub struct Context {
     /// The agent.
     pub agent: String,
-    /// The stage or review that it does.
+    /// Its stage or review.
     pub stage: String,
-    /// Of a review: the stage that is reviewed.
+    /// For a review: the stage being reviewed.
     pub reviewed: Option<String>,
     /// What others have made.
     pub upstream: Vec<Upstream>,
     /// What it is to make.
     pub outputs: Vec<Output>,
-    /// What it is to do otherwise than before.
+    /// What it should do differently this time.
     pub feedback: Vec<String>,
     /// What reports say about its work, if it was sent back because of them.
     pub findings: Vec<Findings>,
@@ -42,7 +42,7 @@ pub struct Output {
     pub path: String,
     /// What it must be.
     pub schema: SchemaChoice,
-    /// Whether the stage is not done without it.
+    /// Whether the stage requires it.
     pub required: bool,
 }
 
@@ -50,7 +50,7 @@ pub struct Output {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ContextError {
     /// Nothing is done by that agent.
-    #[error("no stage or review has the agent `{agent}`")]
+    #[error("no stage or review uses the agent `{agent}`")]
     UnknownAgent {
         /// The agent.
         agent: String,
@@ -58,13 +58,13 @@ pub enum ContextError {
         known: Vec<String>,
     },
     /// What it needs is not made yet.
-    #[error("`{agent}` needs `{path}`, which the stage `{stage}` makes; it is {}", .status.name())]
+    #[error("`{agent}` needs `{path}`, which the stage `{stage}` produces; it is {}", .status.name())]
     NotMade {
         /// The agent.
         agent: String,
         /// The artifact.
         path: String,
-        /// The stage that makes it.
+        /// The stage that makes the change.
         stage: String,
         /// Where that stage is.
         status: StageStatus,
@@ -81,9 +81,9 @@ impl ContextError {
     /// Returns the next step.
     pub fn hint(&self) -> String {
         match self {
-            Self::UnknownAgent { known, .. } => format!("there are: {}", known.join(", ")),
-            Self::NotMade { stage, .. } => format!("`{stage}` is to be completed first"),
-            Self::NothingToReview { .. } => "reviews are asked for when a stage is done".to_owned(),
+            Self::UnknownAgent { known, .. } => format!("available: {}", known.join(", ")),
+            Self::NotMade { stage, .. } => format!("complete `{stage}` first"),
+            Self::NothingToReview { .. } => "reviews are requested when a stage is done".to_owned(),
         }
     }
 }

@@ -19,21 +19,21 @@ pub use schema::schema;
 pub struct Definition {
     /// Its name.
     pub name: String,
-    /// The folder of all artifacts, below the project.
+    /// The folder for all artifacts, relative to the project.
     pub folder: String,
-    /// The command that starts agents that have none of their own.
+    /// The command that starts agents without a `run` of their own.
     pub run: Option<String>,
     /// Who works.
     pub agents: Vec<AgentDefinition>,
     /// What is done, in the order of the text.
     pub stages: Vec<StageDefinition>,
-    /// Who looks at what was done.
+    /// The reviews.
     pub reviews: Vec<ReviewDefinition>,
-    /// Which risk asks for which reviews.
+    /// The rules that require reviews depending on risk.
     pub risks: Vec<RiskRule>,
-    /// What the tests decide.
+    /// How test results are handled.
     pub qa: Option<QaRule>,
-    /// Whose documentation an agent is given when it begins.
+    /// The documentation agents receive when they start.
     pub documentation: Option<DocumentationRule>,
     /// Who else looks at what was done.
     pub second_opinion: Option<SecondOpinionRule>,
@@ -44,7 +44,7 @@ pub struct Definition {
 pub struct AgentDefinition {
     /// Its name.
     pub name: Name,
-    /// What it is for.
+    /// A short description.
     pub description: Option<String>,
     /// The command that starts it, if it is not the usual one.
     pub run: Option<String>,
@@ -55,17 +55,17 @@ pub struct AgentDefinition {
 pub struct StageDefinition {
     /// Its name.
     pub name: Name,
-    /// Who owns it.
+    /// The agent responsible for it.
     pub agent: Name,
-    /// The group of stages that are done side by side.
+    /// The group of stages that run in parallel.
     pub group: Option<Name>,
-    /// The stages and groups that come before it.
+    /// The stages and groups that must be done before it.
     pub after: Vec<Name>,
-    /// Whether an earlier agent may say that it is not needed.
+    /// Whether an earlier agent may skip it.
     pub optional: bool,
-    /// The stages and groups whose artifacts its agent is given.
+    /// The stages and groups whose artifacts its agent receives.
     pub reads: Vec<Name>,
-    /// What it makes.
+    /// Its artifacts.
     pub artifacts: Vec<ArtifactDefinition>,
     /// When a person is asked.
     pub approval: Option<ApprovalRule>,
@@ -97,20 +97,20 @@ impl Default for Trying {
 pub struct ApprovalRule {
     /// Before it begins or when it is done.
     pub when: When,
-    /// In which modes; in all if there is none.
+    /// The modes in which it needs approval; all if empty.
     pub modes: Vec<Mode>,
 }
 
 /// An artifact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArtifactDefinition {
-    /// The file's name, in its agent's folder.
+    /// The file name, in its agent's folder.
     pub file: Name,
     /// What it must be.
     pub schema: SchemaChoice,
-    /// In which modes it is made; in all if there is none.
+    /// The modes in which it is expected; all if empty.
     pub modes: Vec<Mode>,
-    /// Whether the stage is not done without it.
+    /// Whether the stage requires it.
     pub required: bool,
 }
 
@@ -128,63 +128,63 @@ pub enum SchemaChoice {
 pub struct ReviewDefinition {
     /// Its name.
     pub name: Name,
-    /// Who reviews.
+    /// The reviewing agent.
     pub agent: Name,
-    /// The stages and groups that are reviewed whatever the risk is.
+    /// The stages and groups that are always reviewed, regardless of risk.
     pub stages: Vec<Name>,
     /// The stages and groups whose artifacts the reviewer is given beside the reviewed one's.
     pub reads: Vec<Name>,
-    /// What it makes.
+    /// Its artifacts.
     pub artifacts: Vec<ArtifactDefinition>,
     /// How often and how long it is tried.
     pub trying: Trying,
 }
 
-/// Which reviews a risk asks for.
+/// The reviews required at a risk level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RiskRule {
-    /// The risks.
+    /// The risk levels.
     pub levels: Vec<Risk>,
     /// The reviews.
     pub reviews: Vec<Name>,
-    /// Of which stages and groups; of all if there is none.
+    /// The stages and groups to review; all if empty.
     pub stages: Vec<Name>,
 }
 
-/// What the tests decide.
+/// How test results are handled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QaRule {
-    /// The stage that tests.
+    /// The testing stage.
     pub stage: Name,
-    /// Bugs so bad that no person is asked.
+    /// The bug severities that block without asking a person.
     pub blocking: Vec<Severity>,
     /// The stages and groups that mend bugs.
     pub fix: Vec<Name>,
 }
 
-/// Whose documentation an agent is given when it begins.
+/// The documentation agents receive when they start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DocumentationRule {
     /// The server that has it.
     pub server: String,
-    /// The stages and groups whose agents are given it.
+    /// The stages and groups whose agents receive it.
     pub stages: Vec<Name>,
 }
 
-/// Who else looks at what was done, and at what.
+/// Second opinions, and when to ask for them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SecondOpinionRule {
     /// The server that is asked.
     pub server: String,
     /// The tool of it, if it has more than one.
     pub tool: Option<String>,
-    /// The stages and groups that it looks at.
+    /// The stages and groups it reviews.
     pub stages: Vec<Name>,
-    /// In which modes it looks at them; in all if there is none.
+    /// The modes in which it reviews them; all if empty.
     pub modes: Vec<Mode>,
-    /// The risks at which it looks at every stage.
+    /// The risk levels at which it reviews every stage.
     pub levels: Vec<Risk>,
-    /// The reviews that it looks at.
+    /// The reviews it checks.
     pub reviews: Vec<Name>,
 }
 

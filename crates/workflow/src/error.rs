@@ -19,7 +19,7 @@ pub enum WorkflowError {
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// The workflow was not begun.
-    #[error("the workflow was not begun here")]
+    #[error("no workflow here")]
     NotBegun,
     /// There is no state to go back to.
     #[error("there is no state before the last change")]
@@ -29,7 +29,7 @@ pub enum WorkflowError {
     DefinitionUnreadable {
         /// The file.
         file: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
     /// The definition says something that cannot be.
@@ -40,9 +40,9 @@ pub enum WorkflowError {
     File {
         /// What it is.
         kind: FileKind,
-        /// Its path, below the project.
+        /// Its path, relative to the project.
         path: String,
-        /// Why.
+        /// The reason.
         why: FileError,
     },
     /// An artifact cannot be given to another model.
@@ -50,44 +50,44 @@ pub enum WorkflowError {
     NotReviewable {
         /// The artifact.
         artifact: String,
-        /// Why.
+        /// The reason.
         why: NotReviewable,
     },
     /// A schema of the project's own cannot be used.
-    #[error("`{path}` cannot be used: {error}")]
+    #[error("invalid schema `{path}`: {error}")]
     Schema {
-        /// Its path, below the project.
+        /// Its path, relative to the project.
         path: String,
-        /// Why.
+        /// The reason.
         error: SchemaError,
     },
     /// A folder of the project is a link that leads out of it.
-    #[error("`{}` is outside of the project: a link leads there", .0.display())]
+    #[error("`{}` is outside the project: a link leads there", .0.display())]
     LinkOut(PathBuf),
     /// A file or folder cannot be read or written.
-    #[error("`{}` cannot be used: {error}", path.display())]
+    #[error("cannot access `{}`: {error}", path.display())]
     At {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
     /// What is in the place of the lock is not a lock.
-    #[error("`{}` cannot be used: {error}", path.display())]
+    #[error("cannot access `{}`: {error}", path.display())]
     LockUnusable {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
     /// Another process holds the lock.
-    #[error("another process has been changing the workflow's state for too long")]
+    #[error("another process has been holding the workflow's state for too long")]
     Locked(PathBuf),
     /// Another supervisor runs this workflow.
-    #[error("{} runs this workflow already", process_words(*.0))]
+    #[error("{} is already running this workflow", process_words(*.0))]
     AlreadyRunning(Option<u32>),
     /// A session hands in the work of another agent.
-    #[error("this is the session of `{own}`, and the signal speaks for `{agent}`")]
+    #[error("this is the session of `{own}`, but the signal is for `{agent}`")]
     SpeaksForAnother {
         /// The agent that the session is.
         own: String,
@@ -95,7 +95,7 @@ pub enum WorkflowError {
         agent: String,
     },
     /// An agent that is to hand in its work has not said that it is done.
-    #[error("you are not done: `{path}` is to say that you are, and {why}")]
+    #[error("not done yet: `{path}` must say that you are done, but {why}")]
     NoSignal {
         /// Where the signal is to be.
         path: String,
@@ -116,7 +116,7 @@ pub enum WorkflowError {
         path: String,
         /// The stage that made it.
         stage: String,
-        /// Why.
+        /// The reason.
         why: Unreadable,
     },
     /// What an agent needs is not what was handed in.
@@ -130,7 +130,7 @@ pub enum WorkflowError {
         stage: String,
     },
     /// A person's answer is not one of those that were offered.
-    #[error("`{told}`, which {by} chose about `{stage}`, is none of {}", offered.join(", "))]
+    #[error("`{told}`, which {by} chose for `{stage}`, is not one of {}", offered.join(", "))]
     NotOffered {
         /// The answer.
         told: String,
@@ -142,13 +142,13 @@ pub enum WorkflowError {
         offered: Vec<String>,
     },
     /// Nothing says how an agent is started.
-    #[error("nobody says how `{0}` is started, and no program of an agent is on the PATH")]
+    #[error("no command to start `{0}`, and no agent program is on the PATH")]
     NoCommand(String),
     /// There is no place for a daemon, for want of a home.
-    #[error("there is no state folder, so no daemon")]
+    #[error("no state folder, so there is no daemon")]
     NoDaemonFolder,
     /// There is no journal, for want of a home.
-    #[error("there is no state folder, so no journal")]
+    #[error("no state folder, so there is no journal")]
     NoJournal,
     /// The daemon could not do it.
     #[error(transparent)]
@@ -227,10 +227,10 @@ impl From<Unreadable> for FileError {
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {
     /// It is not there.
-    #[error("it is not there")]
+    #[error("it does not exist")]
     Absent,
     /// A link leads out of the project.
-    #[error("it is outside of the project")]
+    #[error("it is outside the project")]
     Outside,
     /// It is not JSON.
     #[error("it is not JSON: {0}")]
@@ -262,7 +262,7 @@ pub enum NotReviewable {
 
 fn file_words(path: &str, why: &FileError) -> String {
     match why {
-        FileError::Unreadable(why) => format!("`{path}` cannot be used: {why}"),
+        FileError::Unreadable(why) => format!("cannot read `{path}`: {why}"),
         FileError::Invalid(faults) => {
             let lines: Vec<String> = faults.iter().map(|fault| format!("\n  {fault}")).collect();
             format!("`{path}` is not valid:{}", lines.concat())

@@ -16,13 +16,13 @@ const KEPT: usize = 16 * 1024;
 pub struct Findings {
     /// The stage or review that made the report.
     pub source: String,
-    /// The report's path, below the project.
+    /// The report's path, relative to the project.
     pub file: Option<String>,
-    /// What it says in a sentence.
+    /// A one-sentence summary.
     pub summary: Option<String>,
-    /// Bugs or findings, each as it is in the report.
+    /// Bugs or findings, as they are in the report.
     pub items: Vec<Value>,
-    /// So many more are in the report and not here.
+    /// How many more are in the report but not listed here.
     pub omitted: usize,
 }
 
@@ -67,7 +67,7 @@ impl Findings {
         let mut text = format!("From `{}`{file}{}", self.source, summary.unwrap_or_default());
         let rest = match &self.file {
             Some(file) => format!("read `{file}`"),
-            None => "`anyhook workflow context AGENT --json` has them".to_owned(),
+            None => "run `anyhook workflow context AGENT --json`".to_owned(),
         };
         let room = room.saturating_sub(rest.len() + 60);
         let mut is_full = false;
@@ -91,7 +91,7 @@ impl Findings {
         if in_full < total {
             let left = total - in_full;
             let listed = if named > 0 { format!(", {named} by title only") } else { String::new() };
-            text.push_str(&format!("\n({left} of {total} are not in full here{listed}: {rest})"));
+            text.push_str(&format!("\n({left} of {total} are not shown in full{listed}: {rest})"));
         }
         text
     }
@@ -193,7 +193,7 @@ mod tests {
             let in_full = text.matches("expected: 4").count();
             let titles = text.matches("the total is wrong").count();
             assert!(titles >= in_full, "{text}");
-            let left = format!("({} of 40 are not in full here", 40 - in_full);
+            let left = format!("({} of 40 are not shown in full", 40 - in_full);
             assert_eq!(text.contains(&left), in_full < 40, "{room}: {text}");
             assert_eq!(text.contains("read `ARTIFACTS/qa.json`"), in_full < 40, "{room}: {text}");
         }
@@ -204,7 +204,7 @@ mod tests {
         let long = json!({"id": "B", "title": "x".repeat(KEPT), "severity": "p2"});
         let kept = findings(vec![long, bug("B2", None)]);
         assert_eq!((kept.items.len(), kept.omitted), (1, 1));
-        assert!(kept.text(2000).contains("(1 of 2 are not in full here: read"), "{kept:?}");
+        assert!(kept.text(2000).contains("(1 of 2 are not shown in full: read"), "{kept:?}");
     }
 
     #[test]

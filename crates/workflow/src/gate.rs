@@ -40,7 +40,7 @@ pub struct Gate {
     pub asks: Asks,
     /// What is asked, in words.
     pub question: String,
-    /// What can be chosen.
+    /// The options.
     pub options: Vec<Choice>,
     /// What tells this question from every other, also from the same one at another time.
     basis: String,
@@ -173,16 +173,16 @@ fn basis(definition: &Definition, state: &State, stage: &str, asks: Asks) -> Str
 fn options(stage: &StageState, asks: Asks) -> Vec<Choice> {
     match asks {
         Asks::Approval if stage.is_at_gate() => vec![
-            Choice::new(APPROVE, "the workflow goes on"),
-            Choice::new(REJECT, "it is done again; your message says what otherwise"),
+            Choice::new(APPROVE, "the workflow continues"),
+            Choice::new(REJECT, "it is redone; your message says what to change"),
         ],
         Asks::Approval => vec![
-            Choice::new(APPROVE, "it begins"),
-            Choice::new(REJECT, "it does not begin: it is blocked"),
+            Choice::new(APPROVE, "it starts"),
+            Choice::new(REJECT, "it does not start and is blocked"),
         ],
         Asks::Choice => vec![
-            Choice::new(Decision::Fix.name(), "the bugs are mended, and it is tested again"),
-            Choice::new(Decision::DeployAnyway.name(), "the workflow goes on as it is"),
+            Choice::new(Decision::Fix.name(), "the bugs are fixed, and it is tested again"),
+            Choice::new(Decision::DeployAnyway.name(), "the workflow continues as is"),
             Choice::new(Decision::Abort.name(), "the workflow ends"),
         ],
     }
@@ -191,9 +191,9 @@ fn options(stage: &StageState, asks: Asks) -> Vec<Choice> {
 fn question(project: &Project, state: &State, name: &str, stage: &StageState) -> String {
     let place = project.root.file_name().unwrap_or_default().to_string_lossy();
     let asked = match stage.asks {
-        Some(Asks::Choice) => format!("What is to become of the bugs that `{name}` found?"),
-        _ if stage.is_at_gate() => format!("May the workflow go on after `{name}`?"),
-        _ => format!("May `{name}` begin?"),
+        Some(Asks::Choice) => format!("What should be done about the bugs found in `{name}`?"),
+        _ if stage.is_at_gate() => format!("Approve `{name}`?"),
+        _ => format!("Start `{name}`?"),
     };
     let mut lines = vec![format!("{asked} ({} in {place})", state.workflow)];
     lines.extend(about(project, stage));
@@ -204,7 +204,7 @@ fn question(project: &Project, state: &State, name: &str, stage: &StageState) ->
 pub fn about(project: &Project, stage: &StageState) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(stage.summary.iter().map(|summary| format!("{}: {summary}", stage.agent)));
-    lines.extend(stage.output_artifacts.iter().map(|path| format!("look at {path}")));
+    lines.extend(stage.output_artifacts.iter().map(|path| format!("see {path}")));
     let changed = stage.output_artifacts.iter().filter(|path| has_changed(project, stage, path));
     lines.extend(changed.map(|path| format!("warning: {path} has changed since it was completed")));
     lines.extend(stage.warnings.iter().map(|warning| format!("warning: {warning}")));
@@ -258,9 +258,9 @@ mod tests {
         assert_eq!(answer(Asks::Approval, Some("approve")), Ok(Answer::Approve));
         assert_eq!(answer(Asks::Approval, Some("reject")), Ok(Answer::Reject));
         assert_eq!(answer(Asks::Choice, Some("fix")), Ok(Answer::Choose(Decision::Fix)));
-        let of_choice = "is none of fix, deploy_anyway, abort";
+        let of_choice = "is not one of fix, deploy_anyway, abort";
         for told in ["approve", "approved", "maybe", ""] {
-            let why = format!("`{told}`, which ann chose about `qa_testing`, {of_choice}");
+            let why = format!("`{told}`, which ann chose for `qa_testing`, {of_choice}");
             assert_eq!(answer(Asks::Choice, Some(told)), Err(why));
         }
         assert!(answer(Asks::Approval, None).is_err());

@@ -44,18 +44,18 @@ pub struct Effects {
     pub is_unchanged: bool,
 }
 
-/// An agent that is to work.
+/// An agent that can start.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Invocation {
-    /// Who.
+    /// The agent.
     pub agent: String,
-    /// The stage or review that it does.
+    /// Its stage or review.
     pub stage: String,
-    /// Of a review: the stage that is reviewed.
+    /// For a review: the stage being reviewed.
     pub reviewed: Option<String>,
     /// Of a review: which attempt at the stage is reviewed. Of a stage: 0.
     pub round: u32,
-    /// Which attempt it is.
+    /// The number of this attempt.
     pub attempt: u32,
 }
 

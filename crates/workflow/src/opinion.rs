@@ -105,7 +105,7 @@ pub fn sent_back_with(project: &Project, state: &State, context: &Context) -> Op
     let suggestions = suggestions.map(|one| Value::from(format!("suggestion: {one}")));
     let items: Vec<Value> = concerns.chain(suggestions).collect();
     let file = project.definition.path(&context.agent, Kind::SECOND_OPINION.file());
-    let source = format!("second opinion of {}", review.reviewer);
+    let source = format!("second opinion by {}", review.reviewer);
     let summary = review.verdict.as_ref().map(|verdict| verdict.words());
     (!items.is_empty()).then(|| Findings::new(&source, Some(&file), summary, items))
 }
@@ -118,7 +118,7 @@ pub fn lines(review: &Review) -> Vec<String> {
         (None, None) => "unavailable".to_owned(),
     };
     let mut lines =
-        vec![format!("second opinion of {} on {}: {said}", review.reviewer, review.scope)];
+        vec![format!("second opinion by {} on {}: {said}", review.reviewer, review.scope)];
     lines.extend(review.concerns.iter().map(|concern| format!("  - {concern}")));
     lines.extend(review.suggestions.iter().map(|suggestion| format!("  + {suggestion}")));
     lines

@@ -187,12 +187,12 @@ fn read_text(file: &Path, limit: u64) -> io::Result<String> {
     let about = fs::metadata(file)?;
     let fault = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
     if !about.is_file() {
-        return Err(fault("it is no file".to_owned()));
+        return Err(fault("it is not a file".to_owned()));
     }
     let mut bytes = Vec::new();
     File::open(file)?.take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
-        return Err(fault(format!("it has more than {limit} bytes")));
+        return Err(fault(format!("it is larger than {limit} bytes")));
     }
     String::from_utf8(bytes).map_err(|_| fault("it is not UTF-8".to_owned()))
 }

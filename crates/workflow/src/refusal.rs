@@ -17,11 +17,11 @@ pub enum Wrong {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The state belongs to another definition, with other stages or reviews.
-    #[error("the state does not fit the workflow: {0}")]
+    #[error("the state does not match the workflow: {0}")]
     OtherDefinition(String),
     /// The state goes by other rules.
     #[error(
-        "the state does not fit the workflow: its stages, gates or rules have changed since it began"
+        "the state does not match the workflow: its stages, gates or rules have changed since it began"
     )]
     OtherRules,
     /// Nothing comes any more.
@@ -39,7 +39,7 @@ pub enum Refusal {
         known: Vec<String>,
     },
     /// Somebody else owns it.
-    #[error("`{stage}` is the stage of `{owner}`, not of `{agent}`")]
+    #[error("`{stage}` belongs to `{owner}`, not to `{agent}`")]
     NotOwner {
         /// The stage or review.
         stage: String,
@@ -53,13 +53,13 @@ pub enum Refusal {
     NotCurrent {
         /// The stage.
         stage: String,
-        /// Where it is.
+        /// Its status.
         status: StageStatus,
-        /// Where the workflow is.
+        /// The workflow's status.
         current: Vec<String>,
     },
     /// Nobody asked for that review.
-    #[error("nobody asked for `{review}`{}", .stage.as_ref().map(|stage| format!(" of `{stage}`")).unwrap_or_default())]
+    #[error("`{review}`{} was not requested", .stage.as_ref().map(|stage| format!(" of `{stage}`")).unwrap_or_default())]
     NotAsked {
         /// The review.
         review: String,
@@ -67,7 +67,7 @@ pub enum Refusal {
         stage: Option<String>,
     },
     /// The review is about another stage.
-    #[error("`{review}` is asked for `{asked}`, and says that it is about `{told}`")]
+    #[error("`{review}` was requested for `{asked}`, but the signal is about `{told}`")]
     OtherStage {
         /// The review.
         review: String,
@@ -77,7 +77,7 @@ pub enum Refusal {
         told: String,
     },
     /// Nothing says what it must be.
-    #[error("there is no schema for `{path}`: `{stage}` makes no such artifact")]
+    #[error("there is no schema for `{path}`: `{stage}` has no such artifact")]
     NoSchema {
         /// The stage or review.
         stage: String,
@@ -85,7 +85,7 @@ pub enum Refusal {
         path: String,
     },
     /// An artifact that the stage must make is not among those it made.
-    #[error("`{stage}` is not done without `{path}`")]
+    #[error("`{stage}` is incomplete without `{path}`")]
     MissingArtifact {
         /// The stage or review.
         stage: String,
@@ -106,12 +106,12 @@ pub enum Refusal {
         mode: Mode,
     },
     /// Nobody has said the mode.
-    #[error("nobody has said the execution mode")]
+    #[error("the execution mode is not set")]
     NoMode,
     /// The agent that is said to come next cannot.
     #[error("`{agent}` cannot come after `{stage}`")]
     NotNext {
-        /// Who.
+        /// The agent.
         agent: String,
         /// After which stage.
         stage: String,
@@ -122,7 +122,7 @@ pub enum Refusal {
     #[error("`{0}` has no verdict")]
     NoVerdict(String),
     /// A deployment is said to be done that was in vain.
-    #[error("`{path}` says `{told}`, and the signal says that `{stage}` is done")]
+    #[error("`{path}` says `{told}`, but the signal says that `{stage}` is done")]
     NotDeployed {
         /// The stage.
         stage: String,
@@ -132,7 +132,7 @@ pub enum Refusal {
         told: String,
     },
     /// Tests are said to approve what they found bad bugs in.
-    #[error("`{path}` says `approve`, and these bugs are open: {}", .bugs.join(", "))]
+    #[error("`{path}` says `approve`, but these bugs are open: {}", .bugs.join(", "))]
     OpenBugs {
         /// The report.
         path: String,
@@ -140,19 +140,19 @@ pub enum Refusal {
         bugs: Vec<String>,
     },
     /// Nobody is asked that about the stage.
-    #[error("nobody is asked {what} `{stage}`, which is {}", .status.name())]
+    #[error("`{stage}` has nothing {what}; it is {}", .status.name())]
     NothingAsked {
         /// What was answered.
         what: &'static str,
         /// The stage.
         stage: String,
-        /// Where it is.
+        /// Its status.
         status: StageStatus,
         /// What can be done about it instead.
         ways: Vec<Way>,
     },
     /// There is nobody who decides.
-    #[error("it is not said who decides")]
+    #[error("missing the name of the person who decides")]
     Nobody,
 }
 
@@ -167,38 +167,38 @@ impl Refusal {
     pub fn hint(&self) -> String {
         match self {
             Self::OtherDefinition(_) => {
-                "undo the change of workflow.toml, or begin anew: `anyhook workflow reset --all`"
+                "undo the change to workflow.toml, or start over: `anyhook workflow reset --all`"
                     .to_owned()
             }
             Self::OtherRules => {
-                "undo the change of workflow.toml, go on by it: `anyhook workflow reset --rules`, or begin anew: `anyhook workflow reset --all`"
+                "undo the change to workflow.toml, accept it: `anyhook workflow reset --rules`, or start over: `anyhook workflow reset --all`"
                     .to_owned()
             }
-            Self::Over(_) => "`anyhook workflow reset --all` begins anew".to_owned(),
+            Self::Over(_) => "start over: `anyhook workflow reset --all`".to_owned(),
             Self::Artifacts(all) if all.iter().all(|(_, wrong)| *wrong == Wrong::Absent) => {
-                "write it, or take it out of `output_artifacts`".to_owned()
+                "write it, or remove it from `output_artifacts`".to_owned()
             }
             Self::Signal(_) | Self::Artifacts(_) => {
-                "mend what is told, and signal completion again".to_owned()
+                "fix the errors above, then run complete again".to_owned()
             }
-            Self::UnknownStage { known, .. } => format!("there are: {}", known.join(", ")),
+            Self::UnknownStage { known, .. } => format!("available: {}", known.join(", ")),
             Self::NotOwner { owner, .. } => format!("let `{owner}` do it"),
             Self::NotCurrent { current, .. } if current.is_empty() => {
-                "no agent's turn: `anyhook workflow status` says what it waits for".to_owned()
+                "no agent can start now; run `anyhook workflow status` to see what it waits for".to_owned()
             }
-            Self::NotCurrent { current, .. } => format!("it is the turn of {}", current.join(", ")),
-            Self::NotAsked { .. } => "reviews are asked for by the risk of a stage".to_owned(),
+            Self::NotCurrent { current, .. } => format!("current agents: {}", current.join(", ")),
+            Self::NotAsked { .. } => "reviews are requested depending on a stage's risk".to_owned(),
             Self::OtherStage { asked, .. } => format!("review `{asked}`"),
             Self::NoSchema { .. } => {
-                "take it out of `output_artifacts`, or add it to workflow.toml with a schema"
+                "remove it from `output_artifacts`, or add it to workflow.toml with a schema"
                     .to_owned()
             }
             Self::MissingArtifact { path, .. } => {
                 format!("write it, and add \"{path}\" to `output_artifacts`")
             }
-            Self::OtherMode { mode, .. } => format!("make it for `{}`", mode.name()),
+            Self::OtherMode { mode, .. } => format!("write it for the mode `{}`", mode.name()),
             Self::NoMode => {
-                "write `execution_mode` into the requirements or into project-config.json"
+                "set `execution_mode` in the requirements or in project-config.json"
                     .to_owned()
             }
             Self::NotNext { possible, .. } if possible.is_empty() => {
@@ -211,17 +211,17 @@ impl Refusal {
                 "write `verdict`: approve, approve_with_notes, needs_changes or reject".to_owned()
             }
             Self::NotDeployed { .. } => {
-                "signal `failed` with a `reason`, or deploy it and write the report anew".to_owned()
+                "signal `failed` with a `reason`, or deploy it and rewrite the report".to_owned()
             }
             Self::OpenBugs { .. } => {
-                "write the verdict `needs_fixes`, or the bug's `status` if it is not open any more: `fixed` or `wont_fix`"
+                "set the verdict to `needs_fixes`, or set the bug's `status` to `fixed` or `wont_fix` if it is no longer open"
                     .to_owned()
             }
             Self::NothingAsked { ways, .. } if !ways.is_empty() => {
                 ways.iter().map(Way::hint).collect::<Vec<_>>().join("; or ")
             }
-            Self::NothingAsked { .. } => "`anyhook workflow status` says what is asked".to_owned(),
-            Self::Nobody => "say who with `--by NAME`".to_owned(),
+            Self::NothingAsked { .. } => "run `anyhook workflow status` to see what is pending".to_owned(),
+            Self::Nobody => "pass `--by NAME`".to_owned(),
         }
     }
 }
@@ -233,7 +233,7 @@ fn lines(faults: &[Fault]) -> String {
 
 fn artifacts(all: &[(String, Wrong)]) -> String {
     let each = all.iter().map(|(path, wrong)| match wrong {
-        Wrong::Absent => format!("`{path}` is not there"),
+        Wrong::Absent => format!("`{path}` is missing"),
         Wrong::Faults(faults) => format!("`{path}` is not valid:{}", lines(faults)),
     });
     each.collect::<Vec<_>>().join("\n")

@@ -44,7 +44,7 @@ pub struct Entry {
     /// At which stage.
     #[serde(default)]
     pub stage: Option<String>,
-    /// When.
+    /// When it happened.
     pub updated_at: Timestamp,
 }
 

@@ -99,7 +99,7 @@ pub enum SchemaError {
     #[error("the schema is not valid JSON: {0}")]
     Json(String),
     /// It is JSON, but no schema, or refers to what is not in it.
-    #[error("the schema cannot be used: {0}")]
+    #[error("{0}")]
     Schema(String),
 }
 

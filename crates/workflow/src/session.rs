@@ -31,7 +31,7 @@ pub(crate) fn end_of_own(agent: &str, caller: &Caller) -> Option<Record> {
 
 fn end_of(session: &str, caller: &Caller) -> Record {
     let report = AgentReport { agent: session.to_owned(), ..AgentReport::default() };
-    let message = Some("its work is handed in".to_owned());
+    let message = Some("its work was handed in".to_owned());
     let signal = AgentSignal { report, kind: SignalKind::Complete, message };
     let mut record = bus_event::record(new_id(), now(), &BusEvent::AgentSignal(signal));
     record.work_dir = caller.work_dir.to_string_lossy().into_owned();

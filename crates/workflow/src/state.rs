@@ -29,36 +29,36 @@ pub struct State {
     pub workflow: String,
     /// This run of it.
     pub id: String,
-    /// Grows with every change.
+    /// Incremented with every change.
     pub revision: u64,
     /// The digest of the rules by which it goes; none if they may be any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules: Option<String>,
-    /// Where it is.
+    /// Its status.
     pub status: WorkflowStatus,
-    /// How much of the system is made; none until the requirements say so.
+    /// The execution mode; absent until the requirements define it.
     pub execution_mode: Option<Mode>,
-    /// The stage it is at, or the first of those side by side.
+    /// The current stage, or the first of several parallel ones.
     pub current_stage: Option<String>,
     /// All stages that are worked on, or whose gate they have not passed.
     pub active_stages: Vec<String>,
-    /// The stage about which a person is asked.
+    /// The stage that waits for a person.
     pub paused_at: Option<String>,
-    /// What decides about reviews.
+    /// The basis for required reviews.
     pub safety_and_governance: SafetyAndGovernance,
     /// Every stage, by name.
     pub stages: BTreeMap<String, StageState>,
-    /// The signals that are part of it.
+    /// The signals it has accepted.
     pub signals: Vec<String>,
-    /// What happened, the latest last.
+    /// What happened, oldest first.
     pub history: Vec<HistoryLine>,
-    /// When it began.
+    /// When it started.
     pub created_at: Timestamp,
-    /// When it changed.
+    /// When it last changed.
     pub updated_at: Timestamp,
 }
 
-/// What decides about reviews.
+/// The basis for required reviews.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SafetyAndGovernance {
     /// How much harm may come of it; none until somebody says so.
@@ -68,45 +68,45 @@ pub struct SafetyAndGovernance {
 /// Where a stage is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageState {
-    /// Where it is.
+    /// Its status.
     pub status: StageStatus,
-    /// Who owns it.
+    /// The agent responsible for it.
     pub agent: String,
-    /// How often it was begun.
+    /// How often it was started.
     pub attempts: u32,
     /// How often it failed or was sent back since a person last decided about it.
     pub failures: u32,
-    /// How often its failure took the workflow back.
+    /// How often its failure rolled the workflow back.
     pub rollbacks: u32,
-    /// When it was begun, the last time.
+    /// When it was last started.
     pub started_at: Option<Timestamp>,
     /// When it was completed.
     pub completed_at: Option<Timestamp>,
-    /// When it was through its gate; nothing comes after it before.
+    /// When it passed its gate; later stages cannot start before that.
     pub passed_at: Option<Timestamp>,
     /// What it made: paths below the project.
     pub output_artifacts: Vec<String>,
     /// The digest of each of them as it was then.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub artifact_digests: BTreeMap<String, String>,
-    /// What whoever comes next should know.
+    /// Warnings for the next agent.
     pub warnings: Vec<String>,
-    /// What was done.
+    /// A summary of what was done.
     pub summary: Option<String>,
     /// Why it is blocked or failed.
     pub reason: Option<String>,
-    /// Who comes next, if it said so.
+    /// The next agents, if it named any.
     pub next_agents: Vec<String>,
-    /// What it is to do otherwise, if it was sent back.
+    /// What it should do differently, if it was sent back.
     pub feedback: Vec<String>,
-    /// What reports say about it, if it was sent back because of them.
+    /// The findings because of which it was sent back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Findings>,
     /// What a person decided about it.
     pub approval: Option<Word>,
-    /// What a person is asked about it.
+    /// What needs a person's answer.
     pub asks: Option<Asks>,
-    /// What the tests say.
+    /// The test verdict.
     pub qa_verdict: Option<QaVerdict>,
     /// The open bugs that the tests found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -120,17 +120,17 @@ pub struct StageState {
 /// Where a review is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewState {
-    /// Where it is.
+    /// Its status.
     pub status: ReviewStatus,
-    /// Who reviews.
+    /// The reviewing agent.
     pub agent: String,
-    /// How often the reviewer was asked.
+    /// How often the review was requested.
     pub attempts: u32,
     /// When the reviewer was asked, the last time.
     pub started_at: Option<Timestamp>,
-    /// What the reviewer says.
+    /// The reviewer's verdict.
     pub verdict: Option<Verdict>,
-    /// Why.
+    /// The reason.
     pub summary: Option<String>,
     /// What the reviewer found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -149,11 +149,11 @@ pub struct ReviewState {
 pub struct Word {
     /// What.
     pub decision: Decision,
-    /// Who.
+    /// Who did it.
     pub by: String,
-    /// Why.
+    /// The reason.
     pub note: Option<String>,
-    /// When.
+    /// When it happened.
     pub at: Timestamp,
 }
 
@@ -162,15 +162,15 @@ pub struct Word {
 pub struct HistoryLine {
     /// The revision it made.
     pub revision: u64,
-    /// When.
+    /// When it happened.
     pub at: Timestamp,
-    /// What, in words.
+    /// What happened, as text.
     pub what: String,
-    /// Where.
+    /// The stage.
     pub stage: Option<String>,
-    /// Who.
+    /// Who did it.
     pub by: Option<String>,
-    /// Why.
+    /// The reason.
     pub note: Option<String>,
 }
 
@@ -292,7 +292,7 @@ impl State {
     pub(super) fn names_fit(&self, definition: &Definition) -> Option<String> {
         let is_there = |name: &String| definition.stage(name).is_some();
         if let Some(name) = self.stages.keys().find(|name| !is_there(name)) {
-            return Some(format!("the workflow has no stage `{name}`"));
+            return Some(format!("the workflow has no stages `{name}`"));
         }
         let mut reviews = self.stages.values().flat_map(|stage| stage.reviews.keys());
         if let Some(name) = reviews.find(|name| definition.review(name).is_none()) {

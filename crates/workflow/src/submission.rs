@@ -134,9 +134,9 @@ impl Project {
 fn wrong_signal(signal: &Value, state: &State, agent: &str) -> Option<String> {
     let told = signal.get("agent").and_then(Value::as_str).unwrap_or(agent);
     if told != agent {
-        return Some(format!("it speaks for `{told}`"));
+        return Some(format!("it is for `{told}`"));
     }
     let id = signal.get("id").and_then(Value::as_str).unwrap_or_default();
     let is_known = state.signals.iter().any(|known| known == id);
-    is_known.then(|| format!("its id `{id}` is that of a signal that was handed in before"))
+    is_known.then(|| format!("its id `{id}` belongs to a signal that was handed in before"))
 }

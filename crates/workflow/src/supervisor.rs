@@ -40,7 +40,7 @@ const GRACE: Duration = Duration::from_secs(15);
 /// How the caller wants agents to be started.
 #[derive(Clone, Debug, Default)]
 pub struct StartOptions {
-    /// The command that starts every agent, whatever the workflow says.
+    /// The command that starts every agent, overriding the workflow.
     pub with: Option<String>,
     /// The command that starts an agent if nothing else says which.
     pub usual: Option<String>,
@@ -231,9 +231,9 @@ impl<'all> Supervisor<'all> {
         let why = pipeline.why.as_deref();
         let reason = match pipeline.phase {
             Phase::Completed => {
-                format!("its agent ended without handing it in ({})", why.unwrap_or("it is done"))
+                format!("its agent ended without completing it ({})", why.unwrap_or("it is done"))
             }
-            phase => format!("its agent {}: {}", phase.name(), why.unwrap_or("no reason is known")),
+            phase => format!("its agent {}: {}", phase.name(), why.unwrap_or("unknown reason")),
         };
         let lost = |state: &State| machine::lost(definition, state, work, &reason, now());
         in_vain(self.project.change(lost)?, pipeline, observer)

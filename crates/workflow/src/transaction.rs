@@ -145,9 +145,9 @@ impl Project {
         let (mut state, what) = match with {
             Replacement::Previous => {
                 let state = self.previous_state()?.ok_or(WorkflowError::NoPreviousState)?;
-                (state, "previous state taken")
+                (state, "restored previous state")
             }
-            Replacement::Fresh => (self.fresh_state()?.0, "begun anew"),
+            Replacement::Fresh => (self.fresh_state()?.0, "started over"),
         };
         let kept = self.keep_copy()?;
         // It goes on from there: what was decided since then is to be decided again.

@@ -33,7 +33,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 const TURN: Duration = Duration::from_secs(3);
 
 /// Sees to it that a daemon runs, which has people asked. Never waits and never fails: without a
-/// daemon `anyhook workflow status` says what is asked.
+/// daemon run `anyhook workflow status` to see what is pending.
 pub fn announce(caller: &Caller) {
     let Some(state) = caller.places.state.as_deref() else { return };
     let folder = Folder::of_state(state);

@@ -31,11 +31,9 @@ pub fn answers(stage: &str, asks: Asks) -> Vec<Way> {
     let reject = format!("reject {stage} --note WHY");
     match asks {
         Asks::Approval => vec![Way::new("approve", &approve), Way::new("send back", &reject)],
-        Asks::Choice => vec![
-            Way::new("deploy anyway", &approve),
-            Way::new("have the bugs fixed", &reject),
-            end(stage),
-        ],
+        Asks::Choice => {
+            vec![Way::new("deploy anyway", &approve), Way::new("fix the bugs", &reject), end(stage)]
+        }
     }
 }
 
@@ -52,7 +50,7 @@ pub fn out_of(name: &str, stage: &StageState) -> Vec<Way> {
     let has_bugs = stage.status == StageStatus::Blocked
         && stage.qa_verdict.is_some_and(|verdict| verdict != QaVerdict::Approve);
     let again = if has_bugs {
-        Way::new("have the bugs fixed", &format!("reject {name} --note WHY"))
+        Way::new("fix the bugs", &format!("reject {name} --note WHY"))
     } else {
         Way::new("try again", &format!("reset {name} --note WHY"))
     };
@@ -65,7 +63,7 @@ fn end(stage: &str) -> Way {
 
 /// Returns everything that can be done next, the most urgent first; never nothing.
 pub fn ways(definition: &Definition, state: &State) -> Vec<Way> {
-    let anew = Way::new("begin a new one", "reset --all");
+    let anew = Way::new("start a new one", "reset --all");
     match state.status {
         WorkflowStatus::Aborted => return vec![anew],
         WorkflowStatus::Completed => {
@@ -88,9 +86,9 @@ pub fn ways(definition: &Definition, state: &State) -> Vec<Way> {
     if let Some(first) = working.first() {
         all.push(Way::new("start the agents", "run"));
         let context = format!("context {}", first.agent);
-        all.push(Way::new("see what an agent is given", &context));
+        all.push(Way::new("see an agent's context", &context));
     } else if is_asked {
-        all.push(Way::new("then go on", "run"));
+        all.push(Way::new("then continue", "run"));
     }
     all
 }

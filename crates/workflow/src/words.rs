@@ -72,7 +72,7 @@ words! {
 }
 
 words! {
-    /// What the tests say.
+    /// The test verdict.
     QaVerdict {
         /// It can be deployed.
         Approve = "approve",

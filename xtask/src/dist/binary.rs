@@ -83,7 +83,6 @@ impl Recipe {
         // alone takes longer than what would be saved.
         if libc == Libc::Gnu || program != SMALL {
             set("profile.dist.lto=false".to_owned());
-            set("profile.dist.codegen-units=16".to_owned());
         }
         // Small is what matters in the large one; the crates that are fast all the same are named
         // in `Cargo.toml`. What is shipped has every feature.

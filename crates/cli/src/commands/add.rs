@@ -22,17 +22,17 @@ use crate::person::{Outcome, agent_above, journal, watched};
 use crate::shadow::put_in_shadow;
 use crate::ui::{Out, Tone, counted};
 
-/// Put a hook's folder in place, or a pack's, at the user's level or the project's
+/// Add a hook folder or a pack, at the user or project level
 #[derive(Args)]
 #[command(
     after_help = "Example: anyhook add examples/hooks/block-dangerous-commands\n         anyhook add pack/delivery-workflow --project"
 )]
 pub struct AddArgs {
-    /// The hook's folder; or pack/NAME, a pack that `anyhook packs` shows
+    /// The hook's folder, or pack/NAME for a pack that `anyhook packs` lists
     path: PathBuf,
     #[command(flatten)]
     level: LevelArgs,
-    /// Agents that get the pack's commands, each with an `--agent`; without, all that are here
+    /// Agent that gets the pack's commands (repeatable); default: all that are found
     #[arg(long, value_name = "NAME")]
     agent: Vec<String>,
     /// Print as JSON
@@ -45,13 +45,13 @@ pub fn run(arguments: &AddArgs, environment: &Environment, out: &mut Out) -> End
         return pack::run(&pack?, arguments, environment, out);
     }
     if !arguments.agent.is_empty() {
-        return Err(Trouble::usage("a hook has no commands for agents")
-            .hint("--agent is for packs: anyhook add pack/NAME"));
+        return Err(Trouble::usage("--agent only applies to packs")
+            .hint("add a pack: anyhook add pack/NAME --agent NAME"));
     }
     let named = environment.work_dir.join(&arguments.path);
     let source = std::fs::canonicalize(&named).map_err(|error| {
         Trouble::input(format!("`{}`: {error}", arguments.path.display()))
-            .hint("name a hook's folder")
+            .hint("pass the path of a hook's folder")
     })?;
     let hook = Hook::load(&source, Level::User);
     if let Some(fault) = hook.fault() {
@@ -65,8 +65,8 @@ pub fn run(arguments: &AddArgs, environment: &Environment, out: &mut Out) -> End
     let hooks_folder = arguments.level.hooks_folder(environment)?;
     let target = hooks_folder.join(folder_name(&source, &hook, environment));
     if target.symlink_metadata().is_ok() {
-        return Err(Trouble::problem(format!("`{}` is already there", target.display()))
-            .hint(format!("`anyhook remove {}` takes it away", hook.name())));
+        return Err(Trouble::problem(format!("`{}` already exists", target.display()))
+            .hint(format!("`anyhook remove {}` removes it", hook.name())));
     }
     std::fs::create_dir_all(&hooks_folder).map_err(|error| Trouble::at(&hooks_folder, error))?;
     // Copied aside and renamed: an agent at work never meets half a hook. A hidden folder is no hook.
@@ -98,12 +98,12 @@ pub fn run(arguments: &AddArgs, environment: &Environment, out: &mut Out) -> End
     out.line(&[
         (Tone::Good, "added "),
         (Tone::Strong, hook.name()),
-        (Tone::Plain, " at "),
+        (Tone::Plain, ": "),
         (Tone::Plain, &shown(&target, &environment.places)),
     ])?;
     if let Some(agent) = &agent {
-        out.line(&[(Tone::Warn, "it decides nothing yet: "), (Tone::Plain, &watched(agent))])?;
-        let hint = format!("a person lets it count: anyhook promote {}", hook.name());
+        out.line(&[(Tone::Warn, "not enforced yet: "), (Tone::Plain, &watched(agent))])?;
+        let hint = format!("to enforce it, have a person run: anyhook promote {}", hook.name());
         out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, &hint)])?;
     }
     let problems = Hook::load(&target, Level::User).problems;
@@ -117,7 +117,7 @@ pub fn run(arguments: &AddArgs, environment: &Environment, out: &mut Out) -> End
     if arguments.level.project {
         out.line(&[
             (Tone::Hint, "hint: "),
-            (Tone::Plain, &format!("it runs once it is trusted: anyhook trust {}", hook.name())),
+            (Tone::Plain, &format!("trust it so that it runs: anyhook trust {}", hook.name())),
         ])?;
     }
     Ok(exit_code::OK)

@@ -21,9 +21,9 @@ use crate::prefix::named;
 use crate::ui::{Out, Tone};
 use crate::usage;
 
-/// Show what every agent does: works, is idle, waits at a prompt, failed, is over
+/// Show what every agent is doing: working, idle, waiting at a prompt, failed, finished
 ///
-/// Those that a pipeline started can be looked at, typed to and ended, too.
+/// Agents started by a pipeline can also be viewed, typed to and killed.
 #[derive(Args)]
 #[command(
     after_help = "Example: anyhook agent list\n         anyhook agent show claude-code:5f3c\n         anyhook agent attach 7k2m9x4q.review.2"
@@ -35,24 +35,24 @@ pub struct AgentArgs {
 
 #[derive(Subcommand)]
 enum AgentCommand {
-    /// Every agent: its state, where that is known from, and since when
+    /// List agents: state, how it is known, and since when
     #[command(
-        after_help = "Example: anyhook agent list --all\n         anyhook agent list --state prompting --exit-code && echo somebody waits"
+        after_help = "Example: anyhook agent list --all\n         anyhook agent list --state prompting --exit-code && echo an agent is waiting"
     )]
     List(ListArgs),
-    /// Everything that is known of one agent
+    /// Show everything known about an agent
     #[command(after_help = "Example: anyhook agent show claude-code:5f3c")]
     Show {
-        /// Its id or its name, or the beginning of it
+        /// Its id or name, or the start of either
         id: String,
         /// Print as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Give an agent another name, by which it is shown and found
+    /// Rename an agent
     #[command(after_help = "Example: anyhook agent rename claude-code-shop parser-work")]
     Rename {
-        /// Its id or its name, or the beginning of it
+        /// Its id or name, or the start of either
         id: String,
         /// The name: letters, digits, `-`, `_` and `.`
         name: String,
@@ -60,36 +60,36 @@ enum AgentCommand {
         #[arg(long)]
         json: bool,
     },
-    /// What is on the screen of an agent that a pipeline started
+    /// Print the screen of an agent started by a pipeline
     #[command(after_help = "Example: anyhook agent peek 7k2m --history")]
     Peek {
-        /// Its id or its name, or the beginning of it
+        /// Its id or name, or the start of either
         id: String,
-        /// With what scrolled away
+        /// Include scrollback
         #[arg(long)]
         history: bool,
     },
-    /// Sit down at an agent that a pipeline started; Ctrl-b d leaves it
+    /// Attach to the terminal of an agent started by a pipeline; Ctrl-b d detaches
     #[command(after_help = "Example: anyhook agent attach 7k2m")]
     Attach {
-        /// Its id or its name, or the beginning of it
+        /// Its id or name, or the start of either
         id: String,
     },
-    /// Type a line to an agent that a pipeline started
+    /// Type a line into the terminal of an agent started by a pipeline
     #[command(after_help = "Example: anyhook agent send 7k2m 'use the new parser'")]
     Send {
-        /// Its id or its name, or the beginning of it
+        /// Its id or name, or the start of either
         id: String,
-        /// What to type; `-` reads it from standard input
+        /// The text to type; `-` reads it from standard input
         text: String,
-        /// Type even if it is at a prompt, which would take it for an answer
+        /// Type even at a prompt, where the text would count as the answer
         #[arg(long)]
         force: bool,
     },
-    /// End an agent that a pipeline started; what `on_dead` says is done then
+    /// Kill an agent started by a pipeline; its `on_dead` action follows
     #[command(after_help = "Example: anyhook agent kill 7k2m")]
     Kill {
-        /// Its id or its name, or the beginning of it
+        /// Its id or name, or the start of either
         id: String,
     },
 }
@@ -136,9 +136,9 @@ fn show(
     let rows = [
         ("id", agent.name.is_some().then(|| agent.id.clone())),
         ("state", Some(state.to_string())),
-        ("known from", Some(agent.source.name().to_owned())),
+        ("source", Some(agent.source.name().to_owned())),
         ("since", Some(since)),
-        ("last heard", Some(format!("{} ago", age(agent.seen, now)))),
+        ("last seen", Some(format!("{} ago", age(agent.seen, now)))),
         ("decision", agent.decision.as_ref().map(ToString::to_string)),
         ("pipeline", agent.pipeline.as_ref().map(ToString::to_string)),
         ("host", agent.host.clone()),

@@ -15,11 +15,11 @@ use crate::environment::Environment;
 use crate::target;
 use crate::ui::{Out, Tone, counted};
 
-/// Lint hooks: what is wrong, where and why; exit 1 if anything is
+/// Lint hooks; exit 1 if there are problems
 #[derive(Args)]
 #[command(after_help = "Example: anyhook check examples/hooks")]
 pub struct CheckArgs {
-    /// Hooks by name or folder, or folders of hooks; without, all that are installed
+    /// Hooks by name or folder, or folders of hooks; default: all installed hooks
     paths: Vec<PathBuf>,
     /// Print as JSON
     #[arg(long)]

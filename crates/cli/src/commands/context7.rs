@@ -17,25 +17,25 @@ use crate::workflow::{self, ServersAround, workflow_agent};
 /// Who asks by hand has so much patience, for all topics together.
 const WITHIN: Duration = Duration::from_secs(60);
 
-/// Fetch current documentation from the context7 MCP server, and keep it in the workflow's report
+/// Fetch current documentation from the context7 MCP server and save it in the workflow's report
 ///
-/// The report is `ARTIFACTS/system/context-refresh-report.json`; one of the same topic and stage is
-/// replaced. Exit 1 if there is no documentation; the report says why.
+/// The report is `ARTIFACTS/system/context-refresh-report.json`; an entry for the same topic and
+/// stage is replaced. Exit 1 if no documentation was found; the report says why.
 #[derive(Args)]
 #[command(
     after_help = "Example: anyhook context7 'Next.js App Router' --stage frontend_implementation"
 )]
 pub struct Context7Args {
-    /// What about: a library, and what of it
+    /// The topic: a library, optionally with a part of it
     #[arg(required_unless_present = "event", value_name = "TOPIC")]
     topics: Vec<String>,
-    /// The stage whose agent is to be given it
+    /// The stage whose agent receives it
     #[arg(long, value_name = "STAGE")]
     stage: Option<String>,
-    /// For a hook's script: the event on standard input says whose stage, the project which topics
+    /// For hook scripts: take the stage from the event on standard input, the topics from the project
     #[arg(long, conflicts_with_all = ["topics", "stage", "json"])]
     event: bool,
-    /// How long at most, for all topics together, such as 2m; without, 1m, and 25s in a hook
+    /// Time limit for all topics together, such as 2m; default: 1m, or 25s in a hook
     #[arg(long, value_name = "TIME", value_parser = limit)]
     timeout: Option<Duration>,
     /// Print as JSON
@@ -55,8 +55,8 @@ pub fn run(arguments: &Context7Args, environment: &Environment, out: &mut Out) -
     {
         let names: Vec<&str> =
             project.definition.stages.iter().map(|stage| stage.name.text.as_str()).collect();
-        return Err(Trouble::usage(format!("the workflow has no stage `{stage}`"))
-            .hint(format!("it has: {}", names.join(", "))));
+        return Err(Trouble::usage(format!("the workflow has no stages `{stage}`"))
+            .hint(format!("available: {}", names.join(", "))));
     }
     let within = arguments.timeout.unwrap_or(WITHIN);
     let servers = ServersAround(environment);
@@ -130,7 +130,7 @@ fn missing(reports: &[Report]) -> Ended {
         let lines: Vec<String> = missing.iter().map(line).collect();
         format!(":{}", lines.concat())
     };
-    let trouble = Trouble::problem(format!("there is no documentation of{message}"));
+    let trouble = Trouble::problem(format!("no documentation found for{message}"));
     Err(match &first.hint {
         Some(hint) => trouble.hint(hint),
         None => trouble,

@@ -29,10 +29,10 @@ const END_LIMIT: Duration = Duration::from_secs(10);
 /// How often a log that is followed is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Start, stop and look at the daemon, which knows what every agent does
+/// Manage the daemon, which tracks what every agent is doing
 ///
-/// It starts by itself when a command needs it, and comes back after a crash while agents or
-/// pipelines are under way. Hooks decide without it.
+/// It starts on demand and restarts after a crash while agents or pipelines are active. Hooks
+/// decide without it.
 #[derive(Args)]
 #[command(after_help = "Example: anyhook daemon start\n         anyhook daemon status")]
 pub struct DaemonArgs {
@@ -42,20 +42,20 @@ pub struct DaemonArgs {
 
 #[derive(Subcommand)]
 enum DaemonCommand {
-    /// Start it, if it does not run
+    /// Start it if it isn't running
     #[command(after_help = "Example: anyhook daemon start")]
     Start {
-        /// First keep what is whole of a damaged store, and put the rest aside
+        /// Repair a damaged store first: keep what is intact, move the rest aside
         #[arg(long)]
         repair: bool,
-        /// Be the daemon, until it is stopped: for a service manager
+        /// Run in the foreground, for a service manager
         #[arg(long, conflicts_with = "repair")]
         foreground: bool,
     },
-    /// End it in order; it loses nothing, and stays down until a command needs it
+    /// Stop it cleanly; nothing is lost, and it stays down until a command needs it
     #[command(after_help = "Example: anyhook daemon stop")]
     Stop,
-    /// Have the system start it at login and after a crash: a systemd user unit, or a launch agent
+    /// Start it at login and after a crash, with a systemd user unit or a launch agent
     #[command(
         after_help = "Example: anyhook daemon install --print\n         anyhook daemon install"
     )]
@@ -64,23 +64,23 @@ enum DaemonCommand {
         #[arg(long)]
         print: bool,
     },
-    /// Take back what `anyhook daemon install` did
+    /// Undo `anyhook daemon install`
     #[command(after_help = "Example: anyhook daemon uninstall")]
     Uninstall,
-    /// Say whether it runs, and how it is; exit 1 if it does not run
+    /// Show whether it is running, and its state; exit 1 if it isn't running
     #[command(after_help = "Example: anyhook daemon status --json")]
     Status {
         /// Print as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Show what it says itself
+    /// Show its log
     #[command(after_help = "Example: anyhook daemon logs -f")]
     Logs {
-        /// Show what comes, until interrupted
+        /// Follow the log until interrupted
         #[arg(short, long)]
         follow: bool,
-        /// How many lines of what was said before
+        /// How many past lines to show
         #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
         lines: usize,
     },
@@ -109,7 +109,7 @@ pub fn run(arguments: &DaemonArgs, environment: &Environment, out: &mut Out) -> 
 fn start(repair: bool, environment: &Environment, out: &mut Out) -> Ended {
     if let Some(mut client) = connect_if_it_runs(environment)? {
         let status = daemon::status(&mut client)?;
-        let words = format!("the daemon runs already (process {})", status.pid);
+        let words = format!("daemon already running (pid {})", status.pid);
         out.line(&[(Tone::Plain, &words)])?;
         return Ok(exit_code::OK);
     }
@@ -123,7 +123,7 @@ fn start(repair: bool, environment: &Environment, out: &mut Out) -> Ended {
         Ok(mut client) => daemon::status(&mut client)?,
         Err(trouble) => return Err(explained(trouble, environment)),
     };
-    let words = format!("the daemon runs (process {})", status.pid);
+    let words = format!("daemon running (pid {})", status.pid);
     out.line(&[(Tone::Good, &words)])?;
     Ok(exit_code::OK)
 }
@@ -132,7 +132,7 @@ fn start(repair: bool, environment: &Environment, out: &mut Out) -> Ended {
 fn be_service(environment: &Environment, out: &mut Out) -> Ended {
     if let Some(mut client) = connect_if_it_runs(environment)? {
         let status = daemon::status(&mut client)?;
-        let words = format!("the daemon runs already (process {})", status.pid);
+        let words = format!("daemon already running (pid {})", status.pid);
         out.line(&[(Tone::Plain, &words)])?;
         return Ok(exit_code::OK);
     }
@@ -140,7 +140,8 @@ fn be_service(environment: &Environment, out: &mut Out) -> Ended {
     place.make().map_err(anyhook_socket::ClientError::from)?;
     let log = open_log(&place).map_err(|error| Trouble::at(&place.log(), error))?;
     let binary = environment.places.binary.as_deref();
-    let binary = binary.ok_or_else(|| Trouble::problem("the running program cannot be found"))?;
+    let binary =
+        binary.ok_or_else(|| Trouble::problem("cannot find the path of the running program"))?;
     let error = Command::new(binary)
         .args([DAEMON_ARGUMENT, StartedBy::Service.name()])
         .current_dir("/")
@@ -156,7 +157,7 @@ fn explained(trouble: Trouble, environment: &Environment) -> Trouble {
     let said = folder(&environment.places).ok().and_then(|folder| last_words(&folder));
     match said {
         Some((why, hint)) => {
-            Trouble::problem(format!("the daemon could not be started: {why}")).hint(hint)
+            Trouble::problem(format!("could not start the daemon: {why}")).hint(hint)
         }
         None => trouble,
     }
@@ -170,7 +171,7 @@ fn stop(environment: &Environment, out: &mut Out) -> Ended {
         place.keep_stopped().map_err(|error| Trouble::at(&path, error))?;
     }
     let Some(mut client) = connect_if_it_runs(environment)? else {
-        out.line(&[(Tone::Plain, "the daemon does not run")])?;
+        out.line(&[(Tone::Plain, "daemon not running")])?;
         return Ok(exit_code::OK);
     };
     let process = daemon::status(&mut client).ok().map(|status| status.pid);
@@ -182,7 +183,7 @@ fn stop(environment: &Environment, out: &mut Out) -> Ended {
         (!runs && process.is_none_or(has_ended)).then_some(())
     });
     over.ok_or_else(does_not_end)?;
-    out.line(&[(Tone::Good, "the daemon has ended")])?;
+    out.line(&[(Tone::Good, "daemon stopped")])?;
     Ok(exit_code::OK)
 }
 
@@ -192,7 +193,7 @@ fn has_ended(process: u32) -> bool {
 }
 
 fn does_not_end() -> Trouble {
-    Trouble::problem("the daemon does not end").hint("anyhook daemon logs")
+    Trouble::problem("the daemon did not stop").hint("anyhook daemon logs")
 }
 
 fn status(json: bool, environment: &Environment, out: &mut Out) -> Ended {
@@ -201,7 +202,7 @@ fn status(json: bool, environment: &Environment, out: &mut Out) -> Ended {
             out.json(&serde_json::Value::Null)?;
             downtime::tell_down_since(environment);
         } else {
-            out.line(&[(Tone::Plain, "the daemon does not run")])?;
+            out.line(&[(Tone::Plain, "daemon not running")])?;
             if let Some(since) = downtime::down_since(environment) {
                 out.line(&[(Tone::Plain, &since)])?;
             }
@@ -217,8 +218,8 @@ fn status(json: bool, environment: &Environment, out: &mut Out) -> Ended {
     let since = apart(status.since, anyhook_engine::now());
     let place = folder(&environment.places)?;
     out.line(&[
-        (Tone::Good, "the daemon runs"),
-        (Tone::Dim, &format!(" (process {}, version {}, for {since})", status.pid, status.version)),
+        (Tone::Good, "daemon running"),
+        (Tone::Dim, &format!(" (pid {}, version {}, up {since})", status.pid, status.version)),
     ])?;
     if let Some(down) = &status.down {
         out.field("was down", Tone::Plain, &downtime::words(down, status.started_by))?;

@@ -18,9 +18,9 @@ use crate::environment::{Environment, person};
 use crate::error::Trouble;
 use crate::ui::{Out, Tone};
 
-/// Answer an agent from any terminal: what waits for a person, and what can be chosen
+/// Answer agents from any terminal: see what is waiting for you, and choose
 ///
-/// A permission or an `ask` waits here if `[decisions]` in anyhook.toml says so.
+/// Permission requests and `ask` verdicts wait here if `[decisions]` in anyhook.toml enables it.
 #[derive(Args)]
 #[command(
     after_help = "Example: anyhook decision list\n         anyhook decision resolve 7k2m9x4q allow\n         anyhook decision resolve 7k2m deny --message \"not on this branch\""
@@ -32,15 +32,15 @@ pub struct DecisionArgs {
 
 #[derive(Subcommand)]
 enum DecisionCommand {
-    /// What waits for a person
+    /// List what is waiting for you
     #[command(
-        after_help = "Example: anyhook decision list --all\n         anyhook decision list --exit-code > /dev/null && echo somebody waits"
+        after_help = "Example: anyhook decision list --all\n         anyhook decision list --exit-code > /dev/null && echo a decision is waiting"
     )]
     List {
-        /// Those that are made, too, as far as they are remembered
+        /// Include decisions already made, as far as they are remembered
         #[arg(long)]
         all: bool,
-        /// The answers that stand for the rest of a session (`resolve --again`)
+        /// List standing answers, which apply for the rest of a session (`resolve --again`)
         #[arg(long, conflicts_with_all = ["all", "agent", "project", "tool", "about"])]
         standing: bool,
         #[command(flatten)]
@@ -52,37 +52,37 @@ enum DecisionCommand {
         #[arg(long)]
         json: bool,
     },
-    /// One decision: what is asked, and what can be chosen
+    /// Show a decision: the question and its options
     #[command(after_help = "Example: anyhook decision show 7k2m9x4q")]
     Show {
-        /// Its id, or the beginning of it; or the name of the agent
+        /// Its id or the start of it, or the agent's name
         id: String,
         /// Print as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Make a decision, or several at once; the first answer counts
+    /// Answer a decision, or several at once; the first answer counts
     ///
-    /// An agent's question takes the number or the text of one of its answers, several of them
-    /// separated by commas where it allows that, or your own words; a decision with several
-    /// questions takes an answer for each, in order.
+    /// Answer an agent's question with the number or text of an option, several options separated
+    /// by commas where allowed, or your own words; a decision with several questions takes one
+    /// answer for each, in order.
     #[command(
         after_help = "Example: anyhook decision resolve 7k2m9x4q allow\n         anyhook decision resolve 7k2m9x4q 2 1,3 \"as large as it gets\"\n         anyhook decision resolve 7k2m allow --again\n         anyhook decision resolve --all --tool Shell --about 'git status*' allow"
     )]
     Resolve(ResolveArgs),
-    /// Say that you have a decision: others see it, and nobody is told of it again
+    /// Claim a decision: others see that you have it, and reminders stop
     #[command(after_help = "Example: anyhook decision claim 7k2m9x4q")]
     Claim {
         #[command(flatten)]
         claim: ClaimArgs,
     },
-    /// Say that you do not have a decision any more
+    /// Release a decision you claimed
     #[command(after_help = "Example: anyhook decision release 7k2m9x4q")]
     Release {
         #[command(flatten)]
         claim: ClaimArgs,
     },
-    /// End an answer that stands for the rest of a session (`resolve --again`)
+    /// Revoke a standing answer (`resolve --again`)
     #[command(after_help = "Example: anyhook decision revoke 7k2m9x4q")]
     Revoke {
         #[command(flatten)]
@@ -92,9 +92,9 @@ enum DecisionCommand {
 
 #[derive(Args)]
 struct ClaimArgs {
-    /// The decision's id, or the beginning of it
+    /// The decision's id, or the start of it
     id: String,
-    /// Who you are; your login name, if it is not given
+    /// Your name; default: your login name
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
     /// Print as JSON
@@ -126,7 +126,7 @@ pub fn run(arguments: DecisionArgs, environment: &Environment, out: &mut Out) ->
 fn who(by: Option<String>) -> Result<String, Trouble> {
     match by {
         Some(by) if by.trim().is_empty() || by.chars().any(char::is_control) => {
-            Err(Trouble::usage("--by needs a name").hint("leave it out for your login name"))
+            Err(Trouble::usage("--by needs a name").hint("omit it to use your login name"))
         }
         Some(by) => Ok(by),
         None => Ok(person()),
@@ -166,7 +166,7 @@ fn revoke(claim: ClaimArgs, environment: &Environment, out: &mut Out) -> Ended {
     }
     for standing in &ended {
         let about = standing.about.as_deref().unwrap_or(&standing.question);
-        let text = format!(": asked again from now on: {}", crate::ui::first_line(about, 60));
+        let text = format!(": revoked, will ask again: {}", crate::ui::first_line(about, 60));
         out.line(&[(Tone::Strong, standing.id.as_str()), (Tone::Plain, &text)])?;
     }
     Ok(exit_code::OK)

@@ -23,7 +23,7 @@ use crate::ui::{Cell, Out, Tone};
 #[derive(Args)]
 #[command(after_help = "Example: anyhook demo --keep")]
 pub struct DemoArgs {
-    /// Keep the folder, to look around in it
+    /// Keep the folder so you can look around
     #[arg(long)]
     keep: bool,
 }
@@ -54,15 +54,14 @@ struct Stage {
 pub fn run(arguments: &DemoArgs, environment: &Environment, out: &mut Out) -> Ended {
     let mut scratch =
         tempfile::Builder::new().prefix("anyhook-demo-").tempdir().map_err(|error| {
-            Trouble::at(&std::env::temp_dir(), error)
-                .hint("set TMPDIR to a folder you may write to")
+            Trouble::at(&std::env::temp_dir(), error).hint("set TMPDIR to a writable folder")
         })?;
     scratch.disable_cleanup(arguments.keep);
     let stage = set_up(scratch.path(), environment)?;
     introduce(scratch.path(), arguments.keep, out)?;
     tour(&stage, out)?;
     out.gap()?;
-    out.line(&[(Tone::Strong, "The journal has it all")])?;
+    out.line(&[(Tone::Strong, "It's all in the journal")])?;
     let records = wait_for_aside(&stage)?;
     log::print_table(&records, out)?;
     out.gap()?;
@@ -70,9 +69,9 @@ pub fn run(arguments: &DemoArgs, environment: &Environment, out: &mut Out) -> En
     let look_around = ("anyhook demo --keep", "keep the folder of this tour, to look around in it");
     let next = [
         ("anyhook install", "put anyhook into your agents"),
-        ("anyhook new my-hook --trigger before_tool", "make your own hook"),
+        ("anyhook new my-hook --trigger before_tool", "create your own hook"),
         ("anyhook test my-hook", "run its test cases"),
-        ("anyhook run before_tool --command 'ls'", "fire an event by hand"),
+        ("anyhook run before_tool --command 'ls'", "fire an event manually"),
         ("anyhook log -f", "watch decisions as they are made"),
     ]
     .into_iter()
@@ -123,10 +122,7 @@ fn introduce(folder: &Path, keeps: bool, out: &mut Out) -> std::io::Result<()> {
         (Tone::Dim, &folder.display().to_string()),
         (Tone::Dim, if keeps { "" } else { " (deleted at the end; --keep keeps it)" }),
     ])?;
-    out.line(&[(
-        Tone::Dim,
-        "A scripted agent works; the hooks, the processes and the journal are real.",
-    )])?;
+    out.line(&[(Tone::Dim, "The agent is scripted; the hooks, processes and journal are real.")])?;
     out.gap()?;
     for line in HOOKS[0].1.lines() {
         out.line(&[(Tone::Dim, "  │ "), (Tone::Plain, line)])?;
@@ -142,7 +138,7 @@ fn tour(stage: &Stage, out: &mut Out) -> Result<(), Trouble> {
     let mut scene = Scene { stage, number: 0, session: "demo" };
 
     scene.play(
-        "The person writes: make the build faster",
+        "You write: make the build faster",
         json!({"event_type": "before_agent", "prompt": "make the build faster"}),
         out,
     )?;
@@ -156,7 +152,7 @@ fn tour(stage: &Stage, out: &mut Out) -> Result<(), Trouble> {
     let done = json!({"event_type": "after_tool", "tool_name": "Shell", "tool_input": {"command": "pnpm install"}, "tool_output": "added 112 packages"});
     scene.play("The tool has run", done, out)?;
     scene.play(
-        "The agent deploys, and a hook is broken: a failure is open by default",
+        "The agent deploys, and a hook is broken: a failing hook lets the call through by default",
         deploy.clone(),
         out,
     )?;
@@ -166,9 +162,9 @@ fn tour(stage: &Stage, out: &mut Out) -> Result<(), Trouble> {
     // In a session of its own: one under way would tell that its guard was changed.
     scene.session = "demo-2";
     scene.play("The same with `on_failure: block` in its HOOK.md", deploy, out)?;
-    scene.play("The agent wants to stop", stop.clone(), out)?;
+    scene.play("The agent tries to stop", stop.clone(), out)?;
     fs::write(stage.project.join("tests-pass"), "")?;
-    scene.play("The agent mends the tests and wants to stop", stop, out)
+    scene.play("The agent fixes the tests and tries to stop", stop, out)
 }
 
 /// One event after another.

@@ -14,7 +14,7 @@ use crate::downtime;
 use crate::environment::Environment;
 use crate::ui::{Out, Tone};
 
-/// Look for what is wrong, and say how to put it right; exit 1 if anything is
+/// Diagnose problems and suggest fixes; exit 1 if there are any
 #[derive(Args)]
 #[command(after_help = "Example: anyhook doctor")]
 pub struct DoctorArgs {
@@ -74,9 +74,9 @@ pub fn run(arguments: &DoctorArgs, environment: &Environment, out: &mut Out) -> 
             }
         }
         let words = match bad {
-            0 => "nothing is wrong".to_owned(),
-            1 => "1 thing is wrong".to_owned(),
-            many => format!("{many} things are wrong"),
+            0 => "no problems found".to_owned(),
+            1 => "1 problem found".to_owned(),
+            many => format!("{many} problems found"),
         };
         out.line(&[(if bad == 0 { Tone::Good } else { Tone::Bad }, &words)])?;
     }
@@ -93,7 +93,7 @@ fn look_at_daemon(environment: &Environment, ward: &mut Ward<'_>) {
         .and_then(|client| client.map(|mut client| daemon::status(&mut client)).transpose())
     {
         Ok(Some(status)) => {
-            ward.good(format!("the daemon runs (process {})", status.pid));
+            ward.good(format!("daemon running (pid {})", status.pid));
             if let Some(down) = &status.down {
                 let words = downtime::words(down, status.started_by);
                 ward.note(format!("the daemon was down {words}"));
@@ -103,17 +103,17 @@ fn look_at_daemon(environment: &Environment, ward: &mut Ward<'_>) {
             }
         }
         Ok(None) => match daemon::last_words(&folder) {
-            Some((why, hint)) => ward.bad(format!("the daemon could not run: {why}"), &hint),
+            Some((why, hint)) => ward.bad(format!("the daemon cannot run: {why}"), &hint),
             None => match downtime::down_since(environment) {
                 // Hook events and keepers bring it back; there was none since.
                 Some(since) if folder.has_work() && !folder.is_stopped() => ward.bad(
-                    format!("the daemon does not run, but is needed: {since}"),
-                    "anyhook daemon start; `anyhook daemon install` has the system restart it",
+                    format!("the daemon is needed but not running: {since}"),
+                    "anyhook daemon start; `anyhook daemon install` lets the system restart it",
                 ),
-                Some(since) => ward.note(format!(
-                    "the daemon does not run; it starts when it is needed ({since})"
-                )),
-                None => ward.note("the daemon does not run; it starts when it is needed"),
+                Some(since) => {
+                    ward.note(format!("daemon not running; it starts on demand ({since})"))
+                }
+                None => ward.note("daemon not running; it starts on demand"),
             },
         },
         Err(trouble) => {
@@ -122,9 +122,9 @@ fn look_at_daemon(environment: &Environment, ward: &mut Ward<'_>) {
         }
     }
     if !anyhook_daemon::notice::desktop::IS_BUILT_IN {
-        ward.note("this build shows no notices on the desktop (feature `desktop`)");
+        ward.note("this build shows no desktop notices (feature `desktop`)");
     }
     for lost in daemon::notices_that_failed(&environment.places) {
-        ward.bad(lost, "look at [notify] in anyhook.toml");
+        ward.bad(lost, "check [notify] in anyhook.toml");
     }
 }

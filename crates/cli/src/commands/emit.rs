@@ -14,10 +14,10 @@ use crate::environment::Environment;
 use crate::error::Trouble;
 use crate::ui::Out;
 
-/// Tell the daemon about an agent, from a hook or from the agent itself
+/// Report an agent's state to the daemon, from a hook or from the agent itself
 ///
-/// Writes to the journal and returns: the daemon reads it at once if it runs, and later if it does
-/// not. Nothing is lost, and nobody waits.
+/// Writes to the journal and returns: a running daemon reads it at once, otherwise the next one
+/// does. Nothing is lost, and the caller never waits.
 #[derive(Args)]
 #[command(
     after_help = "Example: anyhook emit agent:idle --agent ID\n         anyhook emit agent:prompt --agent ID --type permission\n         anyhook emit agent:signal --agent ID escalate --message \"the tests need a password\""
@@ -47,7 +47,7 @@ enum EmitCommand {
         #[arg(long = "type", value_name = "TYPE", default_value = "other")]
         prompt_type: String,
     },
-    /// The agent says how its work stands
+    /// The agent reports on its work
     #[command(
         name = "agent:signal",
         after_help = "Example: anyhook emit agent:signal --agent ID complete"
@@ -55,10 +55,10 @@ enum EmitCommand {
     Signal {
         #[command(flatten)]
         agent: AgentArgs,
-        /// How it stands
+        /// What it reports
         #[arg(value_enum, default_value_t = Signal::Complete)]
         kind: Signal,
-        /// In its own words
+        /// Details, as free text
         #[arg(long, value_name = "TEXT")]
         message: Option<String>,
     },
@@ -66,10 +66,10 @@ enum EmitCommand {
 
 #[derive(Args)]
 struct AgentArgs {
-    /// The agent's id or name, as `anyhook agent list` shows it; default: the one in `ANYHOOK_AGENT_ID`
+    /// The agent's id or name, as `anyhook agent list` shows it; default: `ANYHOOK_AGENT_ID`
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
-    /// The session that it is about, where the agent has others beside the one it works in
+    /// The session it is about, if the agent has more than one
     #[arg(long, value_name = "ID", requires = "host")]
     session: Option<String>,
     /// The host of that session, such as codex
@@ -81,7 +81,7 @@ struct AgentArgs {
 enum Signal {
     /// It is done
     Complete,
-    /// A person must look
+    /// A person has to look at it
     Escalate,
     /// It is not done yet
     Continue,
@@ -108,8 +108,8 @@ pub fn run(arguments: EmitArgs, environment: &Environment, out: &mut Out) -> End
     if let BusEvent::AgentSignal(AgentSignal { message: Some(message), .. }) = &event
         && message.len() > MESSAGE_LIMIT
     {
-        return Err(Trouble::input(format!("a message has at most {MESSAGE_LIMIT} bytes"))
-            .hint("write the rest to a file and name it"));
+        return Err(Trouble::input(format!("a message can have at most {MESSAGE_LIMIT} bytes"))
+            .hint("write the rest to a file and mention it"));
     }
     let journal = environment.journal().ok_or_else(Trouble::no_journal)?;
     let id = new_id();
@@ -132,12 +132,12 @@ impl AgentArgs {
     fn report(self, environment: &Environment) -> Result<AgentReport, Trouble> {
         let agent = self.agent.or_else(|| environment.agent_id.clone());
         let agent = agent.filter(|id| !id.trim().is_empty()).ok_or_else(|| {
-            Trouble::usage("which agent is meant?")
-                .hint("--agent NAME, as `anyhook agent list` shows it")
+            Trouble::usage("no agent given")
+                .hint("pass --agent NAME; `anyhook agent list` shows the names")
         })?;
         let lengths = [Some(&agent), self.session.as_ref(), self.host.as_ref()];
         if lengths.into_iter().flatten().any(|text| text.len() > AGENT_LIMIT) {
-            let message = format!("an agent's id has at most {AGENT_LIMIT} bytes");
+            let message = format!("an agent's id can have at most {AGENT_LIMIT} bytes");
             return Err(Trouble::input(message).hint("`anyhook agent list` shows the ids"));
         }
         Ok(AgentReport { agent, host: self.host, session: self.session, ..AgentReport::default() })

@@ -12,7 +12,7 @@ use super::fire::EventArgs;
 use crate::environment::{Environment, shown};
 use crate::ui::{Cell, Out, Tone};
 
-/// Show who would run at an event, in what order, who not and why; nothing is run
+/// Show which hooks an event would run, in order, and why others are skipped; runs nothing
 #[derive(Args)]
 #[command(after_help = "Example: anyhook explain before_tool --command 'rm -rf /'")]
 pub struct ExplainArgs {
@@ -69,7 +69,7 @@ pub fn show(
     ])?;
     let due: Vec<_> = plan.iter().filter(|(_, _, due)| due.is_ok()).collect();
     if due.is_empty() {
-        out.line(&[(Tone::Dim, "nobody would run")])?;
+        out.line(&[(Tone::Dim, "no hooks would run")])?;
     }
     let rows: Vec<Vec<Cell>> = due
         .iter()
@@ -86,7 +86,7 @@ pub fn show(
         .collect();
     out.table(&rows)?;
     if let Some(message) = held(event, environment) {
-        let text = format!("then the {PIPELINE} holds the stop: {message}");
+        let text = format!("then the {PIPELINE} blocks the stop: {message}");
         out.line(&[(Tone::Warn, &text)])?;
     }
     let (other, left_out): (Vec<_>, Vec<_>) = plan
@@ -95,7 +95,7 @@ pub fn show(
         .partition(|(_, why)| **why == SkipReason::OtherEvent);
     if !left_out.is_empty() || !other.is_empty() {
         out.gap()?;
-        out.line(&[(Tone::Strong, "would not run")])?;
+        out.line(&[(Tone::Strong, "skipped")])?;
     }
     let rows: Vec<Vec<Cell>> = left_out
         .iter()
@@ -130,8 +130,8 @@ fn failing(hook: &Hook) -> Option<String> {
 
 fn remarks(hook: &Hook) -> Cell {
     if let Some(why) = failing(hook) {
-        let blocks = if hook.blocks_on_failure() { "blocks" } else { "is passed by" };
-        return Cell::new(Tone::Bad, format!("fails and {blocks}: {why}"));
+        let blocks = if hook.blocks_on_failure() { "and blocks" } else { "open" };
+        return Cell::new(Tone::Bad, format!("fails {blocks}: {why}"));
     }
     let definition = &hook.definition;
     let mut words = Vec::new();

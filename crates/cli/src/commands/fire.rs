@@ -28,19 +28,19 @@ pub struct EventArgs {
     /// tool that --tool names, such as `ReadFile` or `WriteFile`
     #[arg(long, value_name = "FILE", conflicts_with = "input")]
     path: Option<String>,
-    /// The tool's name, on tool events
+    /// The tool's name, for tool events
     #[arg(long, value_name = "T")]
     tool: Option<String>,
     /// The tool's input as a JSON object
     #[arg(long, value_name = "JSON")]
     input: Option<String>,
-    /// Further fields of the event as a JSON object, from a file or from standard input (-)
+    /// Additional event fields as a JSON object, from a file or standard input (-)
     #[arg(long, value_name = "FILE|-")]
     payload: Option<PathBuf>,
-    /// The agent it is to look as if it came from
+    /// Pretend the event came from this agent
     #[arg(long, value_name = "H", default_value = "agent-hooks")]
     host: String,
-    /// Where the agent is to seem to work
+    /// Pretend the agent works in this folder
     #[arg(long, value_name = "D")]
     work_dir: Option<PathBuf>,
 }
@@ -129,7 +129,7 @@ impl EventArgs {
         }
         let bytes = std::fs::read(path).map_err(|error| {
             Trouble::input(format!("`{}` cannot be read: {error}", path.display()))
-                .hint("name a file that holds a JSON object, or - for standard input")
+                .hint("pass a file with a JSON object, or - for standard input")
         })?;
         object(&bytes, &format!("`{}`", path.display()))
     }
@@ -139,7 +139,7 @@ impl EventArgs {
 fn tool_hint(named: &str) -> Option<String> {
     let Some(tool) = tools::find(named) else {
         let near = nearest(named, tools::TOOLS.iter().map(|tool| tool.name))?;
-        return Some(format!("no agent has a tool `{named}`; did you mean `{near}`?"));
+        return Some(format!("no agent has a tool named `{named}`; did you mean `{near}`?"));
     };
     if tool.name == named {
         return None;
@@ -179,7 +179,7 @@ fn object(bytes: &[u8], source: &str) -> Result<Object, Trouble> {
     let hint = if source == "--input" {
         "in a shell, put single quotes around it: '{\"command\": \"ls\"}'"
     } else {
-        "it holds the event's further fields, such as {\"session_id\": \"one\"}"
+        "it must contain additional event fields, such as {\"session_id\": \"one\"}"
     };
     match json::read(bytes) {
         Ok(read) => match read.value {

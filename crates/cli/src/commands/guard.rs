@@ -14,7 +14,7 @@ use super::pipeline::wait::limit;
 use super::without_workflow::guard as workflow;
 use crate::environment::Environment;
 
-/// Look at an event on standard input: exit 0 if it may go on, 2 if not
+/// Check an event on standard input: exit 0 to allow it, 2 to block it
 #[derive(Args)]
 #[command(
     after_help = "Example: echo '{\"tool_input\": {\"run\": \"sudo reboot\"}}' | anyhook guard mcp"
@@ -26,22 +26,22 @@ pub struct GuardArgs {
 
 #[derive(Subcommand)]
 enum GuardCommand {
-    /// Dangerous commands in what a tool is called with: a download piped into a shell, `rm -rf`, `sudo`
+    /// Block dangerous commands in a tool's input: a download piped into a shell, `rm -rf`, `sudo`
     ///
-    /// Every text of `tool_input` is looked at, and argument lists as a whole. What cannot be read
-    /// does not pass.
+    /// Checks every string in `tool_input`, and argument lists as a whole. Input that cannot be read
+    /// is blocked.
     #[command(
         after_help = "Example: echo '{\"tool_input\": {\"run\": \"sudo reboot\"}}' | anyhook guard mcp"
     )]
     Mcp,
-    /// Whether it is the turn of the agent of a workflow that is about to be started
+    /// Block a workflow's agents from starting before their turn
     ///
-    /// One that is none of the workflow's starts as ever.
+    /// Other agents start as usual.
     #[command(
         after_help = "Example: echo '{\"tool_name\": \"Subagent\", \"tool_input\": {\"subagent_type\": \"qa_engineer\"}}' | anyhook guard workflow"
     )]
     Workflow {
-        /// Wait so long for a person who is asked, through the daemon: 30s, 10m
+        /// Wait this long for a pending approval, through the daemon: 30s, 10m
         #[arg(long, value_name = "TIME", value_parser = limit)]
         wait: Option<Duration>,
     },

@@ -10,7 +10,7 @@ use crate::agents;
 use crate::environment::{Environment, shown};
 use crate::ui::{Cell, Out, Tone};
 
-/// Show the agents: found or not, wired in or not, and what each can do
+/// Show supported agents: found, installed, and what hooks can do in each
 #[derive(Args)]
 #[command(after_help = "Example: anyhook hosts --json")]
 pub struct HostsArgs {
@@ -31,7 +31,7 @@ pub fn run(arguments: &HostsArgs, environment: &Environment, out: &mut Out) -> E
         return Ok(exit_code::OK);
     }
     let mut rows = vec![
-        ["agent", "program", "version", "tried with", "wired in"]
+        ["agent", "program", "version", "tested with", "installed"]
             .map(|title| Cell::new(Tone::Dim, title))
             .to_vec(),
     ];
@@ -56,13 +56,13 @@ pub fn run(arguments: &HostsArgs, environment: &Environment, out: &mut Out) -> E
     out.table(&rows)?;
     for report in &reports {
         for obstacle in &report.obstacles {
-            let what = format!("{} does not call us: {}", report.id, obstacle.what);
+            let what = format!("{} does not call anyhook: {}", report.id, obstacle.what);
             out.line(&[(Tone::Bad, "error: "), (Tone::Plain, &what)])?;
             out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, &obstacle.way_out)])?;
         }
     }
     out.gap()?;
-    out.line(&[(Tone::Strong, "What a hook can do: "), (Tone::Dim, "B block, M change the input, C tell the model, A have a person asked; · nothing; – no such event")])?;
+    out.line(&[(Tone::Strong, "What a hook can do: "), (Tone::Dim, "B block, M modify the input, C add context, A ask the user; · nothing; – no such event")])?;
     let mut rows = vec![
         std::iter::once("event")
             .chain(reports.iter().map(|report| report.id.as_str()))

@@ -31,12 +31,12 @@ const KEPT_WIDTH: usize = 60;
 #[command(after_help = "Example: anyhook install --dry-run\n         anyhook install claude-code")]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command")]
 pub struct InstallArgs {
-    #[arg(help = format!("Agents: {}, or their programs; without, all that are here", agents::ids()))]
+    #[arg(help = format!("Agents: {}, or their programs; default: all that are found", agents::ids()))]
     hosts: Vec<String>,
-    /// Into the user's settings; this is the default
+    /// In the user's settings; this is the default
     #[arg(long, conflicts_with = "project")]
     user: bool,
-    /// Into the project's settings
+    /// In the project's settings
     #[arg(long)]
     project: bool,
     /// Only say what would be done
@@ -56,7 +56,7 @@ pub fn run(arguments: &InstallArgs, environment: &Environment, out: &mut Out) ->
     let scope = agents::scope(environment, arguments.project)?;
     let chosen = chosen(&arguments.hosts, &scope)?;
     if chosen.is_empty() {
-        return Err(Trouble::problem("no agent was found on this machine")
+        return Err(Trouble::problem("no agent found on this machine")
             .hint("name one: anyhook install claude-code"));
     }
     let call = agents::call(environment)?;
@@ -188,7 +188,7 @@ fn tell(
         out.line(&[(Tone::Plain, &words)])?;
     }
     for obstacle in &agent.obstacles {
-        out.line(&[(Tone::Bad, "  does not call us: "), (Tone::Plain, &obstacle.what)])?;
+        out.line(&[(Tone::Bad, "  does not call anyhook: "), (Tone::Plain, &obstacle.what)])?;
         out.line(&[(Tone::Hint, "  hint: "), (Tone::Plain, &obstacle.way_out)])?;
     }
     tell_limits(agent, out)
@@ -354,12 +354,12 @@ fn tell_limits(agent: &InstalledAgent, out: &mut Out) -> std::io::Result<()> {
     }
     if !agent.can_ask {
         out.line(&[
-            (Tone::Warn, "  cannot ask a person"),
-            (Tone::Plain, ": an ask becomes a deny that says how to approve (ask_fallback)"),
+            (Tone::Warn, "  can't ask you"),
+            (Tone::Plain, ": an ask becomes a deny that explains how to approve (ask_fallback)"),
         ])?;
     }
     if !agent.takes_context {
-        out.line(&[(Tone::Warn, "  takes no context before a tool")])?;
+        out.line(&[(Tone::Warn, "  ignores context added before a tool call")])?;
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ use crate::environment::{Environment, line_width, shown};
 use crate::target;
 use crate::ui::{Column, Out, Page, Tone};
 
-/// Show the installed hooks in the order they run, with their problems
+/// List installed hooks in the order they run, with their problems
 #[derive(Args)]
 #[command(after_help = "Example: anyhook list --all")]
 pub struct ListArgs {
@@ -49,8 +49,8 @@ pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> En
         return Ok(exit_code::OK);
     }
     if installed.hooks.is_empty() {
-        out.text("no hooks are installed")?;
-        out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, "`anyhook new my-hook --trigger before_tool` makes one, `anyhook add PATH` puts one in place")])?;
+        out.text("no hooks installed")?;
+        out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, "`anyhook new my-hook --trigger before_tool` creates one, `anyhook add PATH` adds an existing one")])?;
     }
     show_table(&installed.hooks, out)?;
     for standing in &installed.hooks {
@@ -139,7 +139,7 @@ fn beside(hooks: &[Standing]) -> Vec<String> {
     let words = |hook: &Hook| {
         let name = hook.name();
         format!(
-            "the project's {name} runs beside yours; `anyhook trust {name} --replace {name}` has it replace yours"
+            "the project's {name} runs in addition to yours; `anyhook trust {name} --replace {name}` lets it replace yours"
         )
     };
     of(Level::Project).filter(is_beside).map(words).collect()
@@ -157,7 +157,7 @@ fn too_slow(hook: &Hook, environment: &Environment) -> Vec<String> {
             let limit = agent.limit_ms(&trigger.kind);
             if definition.timeout_ms > limit {
                 notes.push(format!(
-                    "{} may take {} ms at {}, and {} waits {limit} ms: it fails when that is over",
+                    "{} may take {} ms at {}, but {} only waits {limit} ms: after that it fails",
                     hook.name(),
                     definition.timeout_ms,
                     trigger.kind,

@@ -24,6 +24,6 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
     let folder = Path::new(folder);
     match clap_mangen::generate_to(Cli::command(), folder) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => Trouble::at(folder, error).hint("the folder must be there already").tell(),
+        Err(error) => Trouble::at(folder, error).hint("the folder must already exist").tell(),
     }
 }

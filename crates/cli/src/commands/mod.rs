@@ -86,7 +86,7 @@ pub use workflow::watch_gates;
     after_help = "Start with: anyhook demo"
 )]
 struct Cli {
-    /// When to use colours; auto: on a terminal, unless `NO_COLOR` is set
+    /// When to use colors; auto: on a terminal, unless `NO_COLOR` is set
     #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN", display_order = 900)]
     color: Colour,
     #[command(subcommand)]
@@ -144,7 +144,7 @@ enum Command {
     Help(help::HelpArgs),
 }
 
-/// What an agent calls: its payload on standard input, its reply on standard output
+/// Entry point for agents: payload on standard input, reply on standard output
 ///
 /// `agent-hooks` is the open format itself: an event as JSON in; `{}` or the verdict as JSON out,
 /// exit 0, or 2 when blocked with the reason on standard error too.
@@ -155,19 +155,19 @@ enum Command {
 struct HookArgs {
     #[arg(help = format!("The agent: {}", agents::host_ids()))]
     host: String,
-    /// Answer within so many milliseconds; hooks that are not done by then fail
+    /// Give up after N milliseconds; hooks still running then fail
     #[arg(long, value_name = "N")]
     deadline_ms: Option<u64>,
-    /// The home folder, in place of `HOME`
+    /// The home folder, instead of `HOME`
     #[arg(long, value_name = "DIR")]
     home: Option<PathBuf>,
-    /// The user's level, in place of `agents` in `XDG_CONFIG_HOME`
+    /// The user level's folder, instead of `agents` in `XDG_CONFIG_HOME`
     #[arg(long, value_name = "DIR")]
     config: Option<PathBuf>,
-    /// The state folder, in place of `anyhook` in `XDG_STATE_HOME`
+    /// The state folder, instead of `anyhook` in `XDG_STATE_HOME`
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
-    /// Says that the event is a tool's, for the case that it cannot be read
+    /// Treat the event as a tool event if it cannot be read
     #[arg(long)]
     tool_event: bool,
 }
@@ -190,7 +190,7 @@ impl HookArgs {
         Trouble::usage(format!("unknown host `{}`", self.host)).hint(
             match nearest(&self.host, known.split(", ")) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("this version speaks: {known}"),
+                None => format!("supported: {known}"),
             },
         )
     }
@@ -331,7 +331,7 @@ fn refresh_guard_marker(environment: &Environment) {
             (
                 Tone::Plain,
                 &format!(
-                    "whether guards are installed cannot be noted for agents' entries: {error}"
+                    "cannot record whether guards are installed, for agents' entries: {error}"
                 ),
             ),
         ]);

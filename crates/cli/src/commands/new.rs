@@ -13,7 +13,7 @@ use crate::level::LevelArgs;
 use crate::person::{Outcome, agent_above, journal, watched};
 use crate::ui::{Out, Tone};
 
-/// Make a new hook, with a test case
+/// Create a hook with test cases
 #[derive(Args)]
 #[command(
     after_help = "Example: anyhook new no-force-push --trigger before_tool --tool Shell --pattern 'push.*--force'"
@@ -21,13 +21,13 @@ use crate::ui::{Out, Tone};
 pub struct NewArgs {
     /// The hook's name: lowercase letters, digits and hyphens
     name: String,
-    /// The event it runs at, in either spelling; several with commas, or with a `--trigger` each
+    /// The event that triggers it, in either spelling; several with commas, or with a `--trigger` each
     #[arg(long, value_name = "E", required = true, value_delimiter = ',')]
     trigger: Vec<String>,
     /// A regular expression for the tool's name
     #[arg(long, value_name = "T")]
     tool: Option<String>,
-    /// A regular expression searched in the tool's input
+    /// A regular expression to search for in the tool's input
     #[arg(long, value_name = "P")]
     pattern: Option<String>,
     /// The script's language
@@ -66,7 +66,7 @@ pub fn run(arguments: &NewArgs, environment: &Environment, out: &mut Out) -> End
             .map_err(|error| unusable(error, arguments))?;
     let folder = arguments.level.hooks_folder(environment)?.join(&arguments.name);
     if folder.symlink_metadata().is_ok() {
-        return Err(Trouble::problem(format!("`{}` is already there", folder.display()))
+        return Err(Trouble::problem(format!("`{}` already exists", folder.display()))
             .hint(format!("choose another name, or `anyhook remove {}` first", arguments.name)));
     }
     let agent = agent_above(environment);
@@ -84,7 +84,7 @@ pub fn run(arguments: &NewArgs, environment: &Environment, out: &mut Out) -> End
         return Ok(exit_code::OK);
     }
     let place = shown(&folder, &environment.places);
-    out.line(&[(Tone::Good, "made "), (Tone::Strong, &place)])?;
+    out.line(&[(Tone::Good, "created "), (Tone::Strong, &place)])?;
     out.text(&format!("  edit    {place}/{SCRIPT}"))?;
     out.text(&format!("  check   anyhook check {}", arguments.name))?;
     out.text(&format!("  test    anyhook test {}", arguments.name))?;
@@ -92,11 +92,11 @@ pub fn run(arguments: &NewArgs, environment: &Environment, out: &mut Out) -> End
         out.text(&format!("  trust   anyhook trust {}", arguments.name))?;
     }
     if let Some(agent) = &agent {
-        out.line(&[(Tone::Warn, "it decides nothing yet: "), (Tone::Plain, &watched(agent))])?;
-        let hint = format!("a person lets it count: anyhook promote {}", arguments.name);
+        out.line(&[(Tone::Warn, "not enforced yet: "), (Tone::Plain, &watched(agent))])?;
+        let hint = format!("to enforce it, have a person run: anyhook promote {}", arguments.name);
         out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, &hint)])?;
     } else {
-        out.text(&format!("it only watches until: anyhook promote {}", arguments.name))?;
+        out.text(&format!("in shadow mode; to enforce it: anyhook promote {}", arguments.name))?;
     }
     Ok(exit_code::OK)
 }
@@ -106,14 +106,14 @@ fn unusable(error: NewHookError, arguments: &NewArgs) -> Trouble {
     let (message, hint) = match error {
         NewHookError::Name(fault) => (
             format!("the name `{}` {fault}", arguments.name),
-            "use lowercase letters, digits and single hyphens inside".to_owned(),
+            "use lowercase letters, digits and single hyphens (my-hook)".to_owned(),
         ),
         NewHookError::UnknownTrigger(word) => {
             (format!("unknown trigger `{word}`"), event_hint(&word))
         }
         NewHookError::NoToolEvent(kind) => (
             format!("`{kind}` is not a tool event, so --tool and --pattern do not count"),
-            "leave them out, or use a tool event such as before_tool".to_owned(),
+            "omit them, or use a tool event such as before_tool".to_owned(),
         ),
         NewHookError::Definition(problem) => (
             problem.message,

@@ -14,11 +14,11 @@ use crate::packs::place::{self, Standing};
 use crate::packs::{self, Pack, PackCommand, PackHook};
 use crate::ui::{Cell, Out, Tone, counted};
 
-/// Show the packs that come with anyhook: hooks that belong together, and where they are installed
+/// List the packs that come with anyhook, and where they are installed
 #[derive(Args)]
 #[command(after_help = "Example: anyhook packs\n         anyhook packs delivery-workflow")]
 pub struct PacksArgs {
-    /// One pack: its hooks and its commands
+    /// Show this pack's hooks and commands
     name: Option<String>,
     /// Print as JSON
     #[arg(long)]
@@ -53,7 +53,7 @@ pub fn run(arguments: &PacksArgs, environment: &Environment, out: &mut Out) -> E
     }
     out.line(&[
         (Tone::Hint, "hint: "),
-        (Tone::Plain, "`anyhook packs NAME` shows one, `anyhook add pack/NAME` puts it in place"),
+        (Tone::Plain, "`anyhook packs NAME` shows one, `anyhook add pack/NAME` adds it"),
     ])?;
     Ok(exit_code::OK)
 }
@@ -103,7 +103,7 @@ fn show_installed(
         let folder = shown(place.folder.as_ref(), &environment.places);
         out.line(&[
             (Tone::Good, "  installed"),
-            (Tone::Plain, &format!(" at the {}'s level, {folder}", place.level)),
+            (Tone::Plain, &format!(" at the {} level, {folder}", place.level)),
         ])?;
         for (word, names) in [("missing", &place.missing), ("changed", &place.changed)] {
             let names: Vec<String> =

@@ -25,7 +25,7 @@ use crate::ui::{Out, Tone};
 /// How long it is between two looks at a pipeline that is watched.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Run a pipeline of a runbook: commands and agents, step by step
+/// Run pipelines from runbooks: commands and agents, step by step
 #[derive(Args)]
 #[command(
     after_help = "Example: anyhook pipeline run release --var version=1.2\n         anyhook pipeline logs -f 7k2m\n         anyhook pipeline cancel 7k2m"
@@ -37,61 +37,61 @@ pub struct PipelineArgs {
 
 #[derive(Subcommand)]
 enum PipelineCommand {
-    /// Begin a pipeline
+    /// Start a pipeline
     #[command(after_help = "Example: anyhook pipeline run release --var version=1.2 --wait")]
     Run(run::RunPipelineArgs),
-    /// Every pipeline: how far it is, and what it waits for
+    /// List pipelines: their progress, and what they are waiting for
     #[command(after_help = "Example: anyhook pipeline list --all")]
     List {
-        /// Those that are over, too
+        /// Include finished ones
         #[arg(long)]
         all: bool,
         /// Print as JSON
         #[arg(long)]
         json: bool,
     },
-    /// One pipeline: its steps, its agent, what it waits for
+    /// Show a pipeline: its steps, its agent, and what it is waiting for
     #[command(after_help = "Example: anyhook pipeline show 7k2m")]
     Show {
-        /// Its id or its name, or the beginning of it
+        /// Its id or name, or the start of either
         id: String,
         /// Print as JSON
         #[arg(long)]
         json: bool,
     },
-    /// What happened to a pipeline, and what its steps printed
+    /// Show what happened in a pipeline, and its steps' output
     #[command(
         after_help = "Example: anyhook pipeline logs -f 7k2m\n         anyhook pipeline logs 7k2m --step test"
     )]
     Logs(logs::LogsArgs),
-    /// End a pipeline: what runs is ended, then the step that `on_cancel` names is taken
+    /// Cancel a pipeline: stop what is running, then run its `on_cancel` step
     #[command(after_help = "Example: anyhook pipeline cancel 7k2m")]
     Cancel {
-        /// Its id or its name, or the beginning of it
+        /// Its id or name, or the start of either
         id: String,
         /// Print as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Take up a pipeline that failed or was cancelled, in the same workspace
+    /// Resume a failed or cancelled pipeline in the same workspace
     #[command(after_help = "Example: anyhook pipeline resume 7k2m --from test")]
     Resume {
-        /// Its id or its name, or the beginning of it
+        /// Its id or name, or the start of either
         id: String,
-        /// The step to begin with; without, the one it stopped at
+        /// The step to start from; default: the one it stopped at
         #[arg(long, value_name = "STEP")]
         from: Option<String>,
         /// Print as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Wait until pipelines are over; exit 0 if all are completed, else 1
+    /// Wait for pipelines to finish; exit 0 if all completed, otherwise 1
     #[command(after_help = "Example: anyhook pipeline wait 7k2m --timeout 1h")]
     Wait {
-        /// Their ids or names, or the beginnings of them
+        /// Their ids or names, or the start of either
         #[arg(required = true)]
         ids: Vec<String>,
-        /// How long at most, such as 10m
+        /// Time limit, such as 10m
         #[arg(long, value_name = "TIME", value_parser = wait::limit)]
         timeout: Option<Duration>,
         /// Print as JSON
@@ -136,7 +136,7 @@ fn tell(request: &Request, json: bool, environment: &Environment, out: &mut Out)
     let word = match (request, pipeline.phase.is_over()) {
         (Request::CancelPipeline(_), false) => "is being cancelled",
         (Request::CancelPipeline(_), true) => "is cancelled",
-        _ => "goes on",
+        _ => "resumed",
     };
     out.line(&[(Tone::Strong, &id), (Tone::Plain, &format!(" ({}) {word}", pipeline.name))])?;
     hint(out, &format!("anyhook pipeline logs -f {id}"))?;
@@ -165,7 +165,7 @@ fn hint(out: &mut Out, text: &str) -> Result<(), Trouble> {
 /// Returns the folder for workspaces that runbooks give no path.
 fn workspaces_folder(environment: &Environment) -> Result<PathBuf, Trouble> {
     let state = environment.places.state.as_deref().ok_or_else(|| {
-        Trouble::problem("there is no state folder, so no workspaces").hint("set HOME")
+        Trouble::problem("no state folder, so there are no workspaces").hint("set HOME")
     })?;
     Ok(StateDir::new(state).workspaces())
 }

@@ -20,9 +20,9 @@ use crate::ui::{Out, Page, Tone};
 /// So many of the calls it would have blocked are shown.
 const SHOWN: usize = 10;
 
-/// Let a hook that was only watched count: `mode: shadow` becomes `mode: enforce`
+/// Enforce a hook that has been in shadow mode: `mode: shadow` becomes `mode: enforce`
 ///
-/// Says what it would have blocked so far. A project's hook that is trusted stays trusted.
+/// Shows what it would have blocked so far. A trusted project hook stays trusted.
 #[derive(Args)]
 #[command(
     after_help = "Example: anyhook promote no-force-push --dry-run\n         anyhook promote no-force-push"
@@ -53,7 +53,7 @@ pub fn run(arguments: &PromoteArgs, environment: &Environment, out: &mut Out) ->
             out.json(&report("unchanged", None, None))?;
             return Ok(exit_code::OK);
         }
-        out.line(&[(Tone::Strong, hook.name()), (Tone::Plain, " is in force already")])?;
+        out.line(&[(Tone::Strong, hook.name()), (Tone::Plain, " is already enforced")])?;
         return Ok(exit_code::OK);
     }
     let promotion = Promotion::of(&hook)?;
@@ -78,7 +78,7 @@ pub fn run(arguments: &PromoteArgs, environment: &Environment, out: &mut Out) ->
         out.json(&report("promoted", Some(line), would_have_blocked))?;
         return Ok(exit_code::OK);
     }
-    out.line(&[(Tone::Good, "in force: "), (Tone::Strong, hook.name())])?;
+    out.line(&[(Tone::Good, "now enforced: "), (Tone::Strong, hook.name())])?;
     Ok(exit_code::OK)
 }
 
@@ -104,7 +104,7 @@ fn show_shadow(
         return Ok(());
     }
     let Some(shadow) = shadow else {
-        let text = "it has not run in shadow mode: `anyhook replay` tries it on the past";
+        let text = "it has not run in shadow mode; `anyhook replay` tries it on past events";
         out.line(&[(Tone::Warn, "note: "), (Tone::Plain, text)])?;
         return Ok(());
     };
@@ -119,9 +119,9 @@ fn the_hook(name: &Path, environment: &Environment) -> Result<Hook, Trouble> {
     if found.len() > 1 {
         let folders: Vec<String> =
             found.iter().map(|hook| shown(&hook.folder, &environment.places)).collect();
-        let message = format!("`{}` stands for several: {}", name.display(), folders.join(", "));
-        return Err(Trouble::input(message).hint("name its folder"));
+        let message = format!("`{}` is ambiguous: {}", name.display(), folders.join(", "));
+        return Err(Trouble::input(message).hint("pass its folder"));
     }
-    let nothing = || Trouble::input(format!("`{}` is no hook", name.display()));
+    let nothing = || Trouble::input(format!("`{}` is not a hook", name.display()));
     found.pop().ok_or_else(nothing)
 }

@@ -11,7 +11,7 @@ use crate::environment::Environment;
 use crate::target;
 use crate::ui::Out;
 
-/// Print the hooks in force as a short text for an agent's context
+/// Print the active hooks as a short text for an agent's context
 #[derive(Args)]
 #[command(after_help = "Example: anyhook prompt >> AGENTS.md")]
 pub struct PromptArgs {
@@ -44,10 +44,10 @@ pub fn run(arguments: &PromptArgs, environment: &Environment, out: &mut Out) -> 
         return Ok(exit_code::OK);
     }
     if in_force.is_empty() {
-        out.text("No hooks watch this work.")?;
+        out.text("No hooks are active here.")?;
         return Ok(exit_code::OK);
     }
-    out.text("These hooks watch this work. One that blocks says why; follow its reason.")?;
+    out.text("These hooks check your work. A hook that blocks gives a reason; follow it.")?;
     for hook in in_force {
         let description =
             hook.definition.description.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -10,15 +10,15 @@ use crate::environment::Environment;
 use crate::error::Trouble;
 use crate::ui::{Out, Tone};
 
-/// Have sessions under way use the guards as they are now
+/// Make running sessions use the current guards
 ///
-/// A session remembers the guards it began with: one that is changed, moved to shadow mode or taken
-/// away meanwhile is told of, and with `on_failure: block` it goes on deciding as it was. This
-/// accepts what is there now, in every session.
+/// A session remembers the guards it started with: if one is changed, moved to shadow mode or
+/// removed, that is reported, and with `on_failure: block` the old version keeps deciding. This
+/// accepts the current versions, in every session.
 #[derive(Args)]
 #[command(after_help = "Example: anyhook reload\n         anyhook reload no-force-push")]
 pub struct ReloadArgs {
-    /// The guards, by name; without, all of them
+    /// The guards, by name; default: all of them
     hooks: Vec<String>,
     /// Print as JSON
     #[arg(long)]
@@ -27,7 +27,7 @@ pub struct ReloadArgs {
 
 pub fn run(arguments: &ReloadArgs, environment: &Environment, out: &mut Out) -> Ended {
     let Some(state) = &environment.places.state else {
-        return Err(Trouble::problem("there is no state folder to remember it in").hint("set HOME"));
+        return Err(Trouble::problem("no state folder to save this in").hint("set HOME"));
     };
     let names: Vec<&str> = arguments.hooks.iter().map(String::as_str).collect();
     session_guards::accept(state, &names, now()).map_err(|error| Trouble::at(state, error))?;
@@ -37,7 +37,7 @@ pub fn run(arguments: &ReloadArgs, environment: &Environment, out: &mut Out) -> 
     }
     let what = if names.is_empty() { "all guards".to_owned() } else { names.join(", ") };
     out.line(&[
-        (Tone::Good, "accepted as they are now: "),
+        (Tone::Good, "accepted the current version of: "),
         (Tone::Strong, &what),
         (Tone::Plain, " (from the next event on, in every session)"),
     ])?;

@@ -20,7 +20,7 @@ use crate::packs::{self, put};
 use crate::target;
 use crate::ui::{Out, Tone};
 
-/// Take a hook away, or a pack's hooks and commands; all is kept in the state folder
+/// Remove a hook, or a pack's hooks and commands; a copy is kept in the state folder
 #[derive(Args)]
 #[command(
     after_help = "Example: anyhook remove block-dangerous-commands\n         anyhook remove pack/delivery-workflow --project"
@@ -55,24 +55,24 @@ pub fn run(arguments: &RemoveArgs, environment: &Environment, out: &mut Out) -> 
         let places: Vec<String> =
             found.iter().map(|hook| shown(&hook.folder, &environment.places)).collect();
         return Err(Trouble::usage(format!(
-            "`{name}` is there more than once: {}",
+            "`{name}` is installed more than once: {}",
             places.join(", ")
         ))
-        .hint("say --user or --project"));
+        .hint("pass --user or --project"));
     }
     let Some(hook) = found.pop() else {
         return Err(Trouble::input(format!("no hook `{name}` is installed"))
-            .hint("`anyhook list` shows what is"));
+            .hint("`anyhook list` shows installed hooks"));
     };
     if hook.level == Level::Managed {
         return Err(Trouble::problem(format!(
-            "`{name}` is the machine's, at {}",
+            "`{name}` is a managed hook, at {}",
             hook.folder.display()
         ))
-        .hint("whoever looks after this machine put it there; root can remove the folder"));
+        .hint("the administrator of this machine installed it; root can remove the folder"));
     }
     let Some(state) = &environment.places.state else {
-        return Err(Trouble::problem("there is no state folder to keep it in").hint("set HOME"));
+        return Err(Trouble::problem("no state folder to keep a copy in").hint("set HOME"));
     };
     let stamp = now().to_string().replace(':', "");
     let kept = StateDir::new(state).removed().join(format!("{name}-{stamp}"));
@@ -96,7 +96,9 @@ pub fn run(arguments: &RemoveArgs, environment: &Environment, out: &mut Out) -> 
     out.line(&[(Tone::Dim, "to restore it: "), (Tone::Plain, &restore)])?;
     if matches!(hook.trust, Trust::Trusted | Trust::Changed(_)) {
         // Whoever takes a trusted guard away silently must not switch it off: it now counts as failed.
-        let text = format!("it was trusted and is missed now; `anyhook untrust {name}` forgets it");
+        let text = format!(
+            "it was trusted and is now reported as missing; `anyhook untrust {name}` stops that"
+        );
         out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, &text)])?;
     }
     Ok(exit_code::OK)

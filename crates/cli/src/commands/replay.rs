@@ -23,38 +23,38 @@ use crate::ui::{Cell, Out, Tone, counted, first_line};
 /// So many events of each kind are shown; `--json` has all.
 const SHOWN: usize = 20;
 
-/// Try hooks on the events of the past: what would they have said? Exit 1 if anything differs
+/// Try hooks on past events: what would they have decided? Exit 1 if anything differs
 ///
-/// Each event is tried in an empty scratch folder with a home of its own, no network, and all other
-/// files read-only; nothing is journaled. A hook in shadow mode is tried as if it were in force.
+/// Each event is tried in an empty scratch folder with its own home, no network, and all other
+/// files read-only; nothing is journaled. A hook in shadow mode is tried as if it were enforced.
 #[derive(Args)]
 #[command(
     after_help = "Example: anyhook replay --hook ./no-force-push --since 7d\n         anyhook replay --hook guard --transcript session.jsonl"
 )]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command")]
 pub struct ReplayArgs {
-    /// A hook by name or folder, and more of them; without, all that are installed and may run
+    /// A hook by name or folder (repeatable); default: all installed hooks that may run
     #[arg(long = "hook", value_name = "HOOK")]
     hooks: Vec<PathBuf>,
-    /// Events since then: 30m, 2h, 7d ago, 2026-01-31, or 2026-01-31T09:00:00Z
+    /// Events since: 30m, 2h or 7d ago, 2026-01-31, or 2026-01-31T09:00:00Z
     #[arg(long, value_name = "T", default_value = "30d")]
     since: Since,
-    /// At most so many events, the newest; all with 0
+    /// At most N events, the newest; 0 means all
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     limit: usize,
     /// Only events of this agent, such as claude-code
     #[arg(long, value_name = "H")]
     host: Option<String>,
-    /// Take the events from a transcript of Claude Code instead of the journal
+    /// Read the events from a Claude Code transcript instead of the journal
     #[arg(long, value_name = "FILE", conflicts_with_all = ["since", "host"])]
     transcript: Option<PathBuf>,
-    /// How many to try side by side; as many as there are processors by default
+    /// How many to try in parallel; default: the number of processors
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
-    /// Leave the hooks the network; files stay protected
+    /// Give the hooks network access; files stay protected
     #[arg(long)]
     with_network: bool,
-    /// Protect nothing: the hooks do for real what they do, with the network and all files
+    /// Run without a sandbox: the hooks can really use the network and change files
     #[arg(long)]
     unprotected: bool,
     /// This is the process that tries them
@@ -163,7 +163,7 @@ fn hooks(arguments: &ReplayArgs, environment: &Environment) -> Result<Vec<Hook>,
         target::find(&arguments.hooks, environment)?
     };
     if hooks.is_empty() {
-        return Err(Trouble::input("there is no hook to try").hint("--hook NAME, or a folder"));
+        return Err(Trouble::input("no hook to try").hint("pass --hook with a name or a folder"));
     }
     for hook in &mut hooks {
         if let Some(fault) = hook.fault() {
@@ -183,24 +183,24 @@ fn show(report: &ReplayReport, out: &mut Out) -> std::io::Result<()> {
     };
     out.line(&[
         (Tone::Strong, &names),
-        (Tone::Plain, &format!(" over {}", counted(report.events, "event"))),
+        (Tone::Plain, &format!(": replayed {}", counted(report.events, "event"))),
         (
             Tone::Warn,
             match (report.files_protected, report.network_cut) {
                 (false, _) => " (unprotected)",
-                (true, false) => " (with the network)",
+                (true, false) => " (with network)",
                 (true, true) => "",
             },
         ),
     ])?;
-    let summary = format!("due at {}, the same at {}", report.due, report.same);
+    let summary = format!("matched {}, unchanged {}", report.due, report.same);
     out.line(&[(Tone::Plain, "  "), (Tone::Plain, &summary)])?;
     for (tone, events, noun, what) in [
-        (Tone::Bad, &report.new_blocks, "new block", "went on, would be blocked"),
-        (Tone::Warn, &report.new_allows, "new allow", "was blocked, would go on"),
-        (Tone::Warn, &report.differences, "difference", "would be answered otherwise"),
-        (Tone::Dim, &report.failed, "failure", "in the scratch folder, here and now"),
-        (Tone::Dim, &report.redacted, "redacted event", "secrets were taken out: not compared"),
+        (Tone::Bad, &report.new_blocks, "new block", "allowed then, would be blocked now"),
+        (Tone::Warn, &report.new_allows, "new allow", "blocked then, would be allowed now"),
+        (Tone::Warn, &report.differences, "difference", "would be answered differently"),
+        (Tone::Dim, &report.failed, "failure", "during the replay, in the scratch folder"),
+        (Tone::Dim, &report.redacted, "redacted event", "secrets were redacted, so not compared"),
     ] {
         if !events.is_empty() {
             out.line(&[
@@ -211,7 +211,7 @@ fn show(report: &ReplayReport, out: &mut Out) -> std::io::Result<()> {
         }
     }
     if report.gone > 0 {
-        let text = format!("  {} could not be had again", counted(report.gone, "event"));
+        let text = format!("  {} could not be reconstructed", counted(report.gone, "event"));
         out.line(&[(Tone::Dim, &text)])?;
     }
     for problem in &report.problems {
@@ -220,7 +220,7 @@ fn show(report: &ReplayReport, out: &mut Out) -> std::io::Result<()> {
     let cost = &report.cost;
     if cost.runs > 0 {
         let text = format!(
-            "  cost: {}, half within {}, 95 % within {}, {} in all",
+            "  cost: {}, p50 {}, p95 {}, total {}",
             counted(cost.runs, "run"),
             span(cost.p50_us),
             span(cost.p95_us),

@@ -17,20 +17,20 @@ use crate::workflow::{self, ServersAround, path_in_project, workflow_agent};
 
 /// Ask another model for its opinion of an artifact, through its MCP server
 ///
-/// The review is kept beside the artifact and in `ARTIFACTS/system`, as
-/// `second-opinion-review.json`. Exit 1 if there is none; the file says why.
+/// The review is saved next to the artifact and in `ARTIFACTS/system`, as
+/// `second-opinion-review.json`. Exit 1 if there is no review; the file says why.
 #[derive(Args)]
 #[command(
     after_help = "Example: anyhook review ARTIFACTS/system-architect/architecture-handover-packet.json"
 )]
 pub struct ReviewArgs {
-    /// The artifact: a JSON file of the project
+    /// The artifact: a JSON file in the project
     #[arg(required_unless_present = "event")]
     artifact: Option<PathBuf>,
-    /// For a hook's script: the event on standard input says whose artifacts
+    /// For hook scripts: take the agent from the event on standard input
     #[arg(long, conflicts_with_all = ["artifact", "json"])]
     event: bool,
-    /// How long at most, such as 2m; without, 1m
+    /// Time limit, such as 2m; default: 1m
     #[arg(long, value_name = "TIME", value_parser = limit)]
     timeout: Option<Duration>,
     /// Print as JSON
@@ -52,7 +52,7 @@ pub fn run(arguments: &ReviewArgs, environment: &Environment, out: &mut Out) -> 
         show(&review, out)?;
     }
     let Some(reason) = review.reason else { return Ok(exit_code::OK) };
-    let trouble = Trouble::problem(format!("there is no second opinion: {reason}"));
+    let trouble = Trouble::problem(format!("no second opinion: {reason}"));
     Err(match review.hint {
         Some(hint) => trouble.hint(hint),
         None => trouble,

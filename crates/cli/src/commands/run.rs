@@ -16,7 +16,7 @@ use crate::figures::milliseconds;
 use crate::progress::{Ticker, note_running};
 use crate::ui::{Cell, Line, Out, Tone, first_line};
 
-/// Fire one event by hand: exit 0 if it goes on, 2 if it is blocked
+/// Fire an event manually: exit 0 if it is allowed, 2 if it is blocked
 #[derive(Args)]
 #[command(
     after_help = "Example: anyhook run before_tool --command 'rm -rf /'\n         anyhook run before_tool --path src/main.rs --tool WriteFile\n         anyhook run before_tool --tool Shell --input '{\"command\": \"rm -rf /\"}'"
@@ -24,10 +24,10 @@ use crate::ui::{Cell, Line, Out, Tone, first_line};
 pub struct RunArgs {
     #[command(flatten)]
     event: EventArgs,
-    /// Show who would run; run nobody
+    /// Show which hooks would run, without running them
     #[arg(long)]
     dry_run: bool,
-    /// Answer within so many milliseconds; hooks that are not done by then fail
+    /// Give up after N milliseconds; hooks still running then fail
     #[arg(long, value_name = "N")]
     deadline_ms: Option<u64>,
     /// Print the verdict as JSON
@@ -85,7 +85,7 @@ pub fn said(run: &RunRecord) -> (Tone, String) {
         return (Tone::Warn, format!("failed: {}", first_line(failure, 1000)));
     }
     if run.outcome == Some(Outcome::Detached) {
-        return (Tone::Dim, "runs aside".to_owned());
+        return (Tone::Dim, "runs in the background".to_owned());
     }
     let decision = &run.decision;
     let mut parts = Vec::new();
@@ -148,7 +148,7 @@ fn show_left_out(record: &Record, out: &mut Out) -> std::io::Result<()> {
         if matches!(skipped.why, SkipReason::Untrusted | SkipReason::Unusable(_)) {
             let why = skipped.why.to_string();
             out.line(&[
-                (Tone::Warn, "    left out: "),
+                (Tone::Warn, "    skipped: "),
                 (Tone::Strong, &skipped.hook),
                 (Tone::Plain, ", "),
                 (Tone::Plain, &why),
@@ -170,10 +170,10 @@ fn show_outcome(dispatched: &Dispatched, out: &mut Out) -> std::io::Result<()> {
         let mismatches = record.skipped.iter().filter(|skipped| skipped.why.is_mismatch()).count();
         let event = &record.event;
         let words = match mismatches + record.more_skipped {
-            0 => format!("goes on: no hook runs at {event}"),
+            0 => format!("allowed: no hook runs at {event}"),
             many => {
                 format!(
-                    "goes on: no hook matched ({many} at {event} did not: anyhook explain {event} …)"
+                    "allowed: no hook matched ({many} at {event} did not: anyhook explain {event} …)"
                 )
             }
         };
@@ -191,10 +191,10 @@ pub fn show_verdict(verdict: &Verdict, indent: &str, out: &mut Out) -> std::io::
 pub fn verdict_lines(verdict: &Verdict) -> Vec<Line> {
     let (tone, words) = match verdict.effect {
         Some(Effect::Deny) => (Tone::Bad, "blocked"),
-        Some(Effect::Ask) => (Tone::Warn, "held for a person"),
+        Some(Effect::Ask) => (Tone::Warn, "approval required"),
         Some(Effect::Allow) => (Tone::Good, "allowed"),
-        None if verdict.capped => (Tone::Warn, "goes on (capped)"),
-        None => (Tone::Good, "goes on"),
+        None if verdict.capped => (Tone::Warn, "allowed (capped)"),
+        None => (Tone::Good, "allowed"),
     };
     let by = verdict.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
     let reason = verdict.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();

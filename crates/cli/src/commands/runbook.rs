@@ -12,7 +12,7 @@ use super::Ended;
 use crate::environment::Environment;
 use crate::ui::Out;
 
-/// Look at runbooks: pipelines of shell steps and agents
+/// Inspect runbooks: pipelines of shell steps and agents
 #[derive(Args)]
 #[command(after_help = "Example: anyhook runbook check\n         anyhook runbook show release")]
 pub struct RunbookArgs {
@@ -22,23 +22,23 @@ pub struct RunbookArgs {
 
 #[derive(Subcommand)]
 enum RunbookCommand {
-    /// Say what is wrong, where and why; exit 1 if anything is
+    /// Lint runbooks; exit 1 if there are problems
     #[command(after_help = "Example: anyhook runbook check examples/runbooks")]
     Check {
-        /// Runbooks, or folders of them; without, all that are installed
+        /// Runbooks, or folders of runbooks; default: all installed runbooks
         paths: Vec<PathBuf>,
         /// Print as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Every pipeline: its file, its steps, the values it takes
+    /// List pipelines: file, steps and variables
     #[command(after_help = "Example: anyhook runbook list --json")]
     List {
         /// Print as JSON
         #[arg(long)]
         json: bool,
     },
-    /// One pipeline: its variables, its steps and where they lead, its agents
+    /// Show a pipeline: variables, steps and where they lead, agents
     #[command(after_help = "Example: anyhook runbook show release")]
     Show {
         /// The pipeline

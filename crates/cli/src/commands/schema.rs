@@ -43,7 +43,7 @@ pub fn run(arguments: &SchemaArgs, out: &mut Out) -> Ended {
         let (_, text) = found.ok_or_else(|| {
             let names: Vec<&str> = all.iter().map(|(known, _)| *known).collect();
             Trouble::usage(format!("unknown schema `{name}`"))
-                .hint(format!("there are: {}", names.join(", ")))
+                .hint(format!("available: {}", names.join(", ")))
         })?;
         out.text(text.trim_end())?;
         return Ok(exit_code::OK);

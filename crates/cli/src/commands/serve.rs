@@ -9,9 +9,9 @@ use crate::progress::say_that_we_read;
 
 /// Decide many events in one process: JSON lines in, verdicts as JSON lines out
 ///
-/// For programs in any language: no process is started for an event, only for hooks that run. Many
-/// requests may be in flight; answers come as they are ready, each with its request's id. The end
-/// of standard input ends it, when all is answered.
+/// For programs in any language: no process is started per event, only for hooks that run. Many
+/// requests may be in flight; answers arrive as they are ready, each with its request's id. Exits
+/// at the end of standard input, once everything is answered.
 #[derive(Args)]
 #[command(
     after_help = "Example: echo '{\"id\": 1, \"event\": {\"event_type\": \"before_tool\", \"tool_name\": \"Shell\", \"tool_input\": {\"command\": \"ls\"}}}' | anyhook serve"
@@ -20,7 +20,7 @@ pub struct ServeArgs {
     /// Speak through standard input and output; there is no other way, so it need not be given
     #[arg(long)]
     stdio: bool,
-    /// So many events are decided at once; 4 for each processor if not given
+    /// How many events to decide at once; default: 4 per processor
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
 }

@@ -21,7 +21,7 @@ const PERIOD: Since = Since::Ago(SignedDuration::from_hours(7 * 24));
 /// How many of each list are shown.
 const SHOWN: usize = 5;
 
-/// Sum up the journal: who ran, blocked and failed, how long it took, what never fired
+/// Summarize the journal: which hooks ran, blocked, failed or never fired, and how long they took
 #[derive(Args)]
 #[command(
     after_help = "Example: anyhook stats --since 24h\n         anyhook stats guard-shell\n         anyhook stats --prometheus > anyhook.prom.new && mv anyhook.prom.new anyhook.prom"
@@ -30,7 +30,7 @@ pub struct StatsArgs {
     /// Show only these hooks, in detail
     #[arg(value_name = "HOOK")]
     hooks: Vec<String>,
-    /// Records since: how long ago (30m, 2h, 7d) or a time (2026-01-31); 7d unless said
+    /// Records since: how long ago (30m, 2h, 7d) or a time (2026-01-31); default: 7d
     #[arg(long, value_name = "WHEN")]
     since: Option<Since>,
     /// Records before: how long ago, or a time
@@ -45,8 +45,8 @@ pub struct StatsArgs {
     /// Print as JSON, times in microseconds
     #[arg(long)]
     json: bool,
-    /// Print in Prometheus's text format; all of the journal unless --since is given, because
-    /// counters must not shrink (they do when the journal drops what is too old)
+    /// Print in Prometheus text format; the whole journal unless --since is given, because
+    /// counters must not shrink (they do when the journal drops old records)
     #[arg(long, conflicts_with = "json")]
     prometheus: bool,
 }
@@ -65,7 +65,7 @@ pub fn run(arguments: &StatsArgs, environment: &Environment, out: &mut Out) -> E
     };
     if scope.until.is_some_and(|until| scope.since.is_some_and(|since| until <= since)) {
         return Err(Trouble::usage("the period ends before it begins")
-            .hint("--until is a time after --since"));
+            .hint("--until must be after --since"));
     }
     let tally = Tally::read(&journal, scope)?;
     tally.check_names(&arguments.hooks, &installed, &journal)?;
@@ -96,7 +96,7 @@ fn say_nothing_was_found(tally: &Tally, out: &mut Out) -> std::io::Result<()> {
     match (tally.oldest, tally.scope.since) {
         (None, _) if !tally.has_older => {
             out.text("the journal is empty")?;
-            let hint = "`anyhook install` wires it into your agents; `anyhook demo` shows what happens then";
+            let hint = "`anyhook install` sets up your agents; `anyhook demo` shows what happens";
             out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, hint)])
         }
         (_, Some(since)) => out.text(&format!("no records since {}", second(since))),
@@ -104,7 +104,7 @@ fn say_nothing_was_found(tally: &Tally, out: &mut Out) -> std::io::Result<()> {
     }?;
     if tally.damaged > 0 {
         let text = crate::figures::many(tally.damaged, "damaged line");
-        out.line(&[(Tone::Warn, "warning: "), (Tone::Plain, &format!("{text} passed over"))])?;
+        out.line(&[(Tone::Warn, "warning: "), (Tone::Plain, &format!("{text} skipped"))])?;
     }
     Ok(())
 }
@@ -122,7 +122,7 @@ impl From<StatsError> for Trouble {
                 Self::input(message).hint(near(name, "`anyhook hosts` shows the agents"))
             }
             StatsError::UnknownHook { near: name, .. } => {
-                Self::input(message).hint(near(name, "`anyhook list` shows what is installed"))
+                Self::input(message).hint(near(name, "`anyhook list` shows installed hooks"))
             }
         }
     }

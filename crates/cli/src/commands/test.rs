@@ -21,11 +21,11 @@ use crate::ui::{Out, Tone};
 /// Of more cases than this, those that failed are shown once more at the end.
 const ON_A_SCREEN: usize = 15;
 
-/// Run the test cases of hooks; exit 1 if one fails
+/// Run hooks' test cases; exit 1 if one fails
 #[derive(Args)]
 #[command(after_help = "Example: anyhook test examples/hooks/*")]
 pub struct TestArgs {
-    /// Hooks by name or folder; without, all that are installed and may run
+    /// Hooks by name or folder; default: all installed hooks that may run
     hooks: Vec<PathBuf>,
     /// Print as JSON
     #[arg(long)]
@@ -71,7 +71,7 @@ pub fn run(arguments: &TestArgs, environment: &Environment, out: &mut Out) -> En
         out.json(&tested)?;
     } else if tested.is_empty() && left_out.is_empty() {
         out.text("no test cases")?;
-        out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, "a case is a file tests/NAME.json in the hook's folder; `anyhook schema case` says what it holds")])?;
+        out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, "a case is a file tests/NAME.json in the hook's folder; `anyhook schema case` describes its contents")])?;
     } else {
         if failed > 0 && tested.len() > ON_A_SCREEN {
             out.gap()?;

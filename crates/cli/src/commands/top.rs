@@ -19,14 +19,14 @@ use crate::error::Trouble;
 use crate::since::Since;
 use crate::ui::Line;
 
-/// Watch all agents at work: sessions, verdicts as they come, slow and failing hooks
+/// Watch all agents live: sessions, verdicts, slow and failing hooks
 ///
-/// Where the daemon runs, pipelines are shown, too, and what waits for your decision is shown and
-/// answered; `?` in the view explains its keys.
+/// If the daemon is running, it also shows pipelines and the decisions waiting for you, which you
+/// can answer here; press `?` for the keys.
 #[derive(Args)]
 #[command(after_help = "Example: anyhook top --since 8h")]
 pub struct TopArgs {
-    /// Begin with the records since then: how long ago (30m, 8h, 7d), or a time
+    /// Start with records since: how long ago (30m, 8h, 7d), or a time
     #[arg(long, value_name = "WHEN", default_value = "1h")]
     since: Since,
 }

@@ -26,25 +26,25 @@ use crate::ui::{Out, Tone, counted};
 /// So many lines of a file are shown.
 const LINES_SHOWN: usize = 60;
 
-/// Approve a project's hooks, MCP servers and runbooks after showing what they are
+/// Review and approve a project's hooks, MCP servers and runbooks
 ///
-/// What runs of a hook is a copy. `.agents/mcp.json` and runbooks count while they are as they were
-/// shown.
+/// A trusted hook runs from a copy. `.agents/mcp.json` and runbooks stay trusted until they
+/// change.
 #[derive(Args)]
 #[command(
     after_help = "Example: anyhook trust --show\n         anyhook trust my-hook\n         anyhook trust my-hook --replace my-hook"
 )]
 pub struct TrustArgs {
-    /// Hooks by name or folder, runbooks and `workflow.toml` by file, or `mcp.json`; without, you are
-    /// asked about each that is not trusted
+    /// Hooks by name or folder, runbooks and `workflow.toml` by file, or `mcp.json`; default: ask
+    /// about each one that is not trusted
     paths: Vec<PathBuf>,
-    /// All hooks of the project that are not trusted, its MCP servers and its runbooks
+    /// All of the project's untrusted hooks, MCP servers and runbooks
     #[arg(long, conflicts_with = "paths")]
     all: bool,
-    /// Have the project's hook of this name replace your own
+    /// Let the project's hook with this name replace yours
     #[arg(long, value_name = "NAME")]
     replace: Vec<String>,
-    /// Only show them
+    /// Only show them, without trusting them
     #[arg(long)]
     show: bool,
     /// Print what was done as JSON; what they are is not shown
@@ -63,11 +63,11 @@ impl TrustArgs {
 
 pub fn run(arguments: &TrustArgs, environment: &Environment, out: &mut Out) -> Ended {
     let Some(state) = &environment.places.state else {
-        return Err(Trouble::problem("there is no state folder to remember it in").hint("set HOME"));
+        return Err(Trouble::problem("no state folder to save this in").hint("set HOME"));
     };
     if arguments.json && !arguments.show && !arguments.says_what() {
-        return Err(Trouble::usage("--json asks nobody, so it is to be said what is trusted")
-            .hint("name hooks, or say --all or --show"));
+        return Err(Trouble::usage("--json cannot ask, so name what to trust")
+            .hint("name hooks, or use --all or --show"));
     }
     let store = TrustStore::new(state);
     let installed = target::installed(environment);
@@ -78,16 +78,14 @@ pub fn run(arguments: &TrustArgs, environment: &Environment, out: &mut Out) -> E
     let is_replaced =
         |name: &String| candidates.iter().any(|candidate| rivals.can_replace(candidate, name));
     if let Some(name) = replace.iter().find(|name| !is_replaced(name)) {
-        let message = format!("no hook of this project can replace a hook `{name}` of yours");
-        return Err(Trouble::input(message).hint("`anyhook list` shows the hooks of both"));
+        let message = format!("this project has no hook that can replace your hook `{name}`");
+        return Err(Trouble::input(message).hint("`anyhook list` shows the hooks of both levels"));
     }
     if arguments.json {
         return trust_as_json(arguments, candidates, &rivals, &store, environment, out);
     }
     if candidates.is_empty() {
-        out.text(
-            "nothing to trust: every hook of this project is trusted already, or there is none",
-        )?;
+        out.text("nothing to trust: this project has no untrusted hooks")?;
         return Ok(exit_code::OK);
     }
     let asked_for = arguments.says_what();
@@ -135,7 +133,10 @@ pub fn run(arguments: &TrustArgs, environment: &Environment, out: &mut Out) -> E
                 out.line(&[(Tone::Warn, "  it replaces your hook "), (Tone::Strong, &name)])?;
             }
             Some(_) => {
-                out.line(&[(Tone::Plain, "  it runs beside your hook "), (Tone::Strong, &name)])?;
+                out.line(&[
+                    (Tone::Plain, "  it runs in addition to your hook "),
+                    (Tone::Strong, &name),
+                ])?;
                 let hint = format!("anyhook trust {name} --replace {name}");
                 out.line(&[(Tone::Hint, "  hint: "), (Tone::Plain, &hint)])?;
             }
@@ -156,8 +157,11 @@ pub fn run(arguments: &TrustArgs, environment: &Environment, out: &mut Out) -> E
         let hooks = (hooks > 0).then(|| counted(hooks, "hook"));
         let runbooks = (runbooks > 0).then(|| counted(runbooks, "runbook"));
         let what: Vec<String> = hooks.into_iter().chain(servers).chain(runbooks).collect();
-        let message = format!("{} not trusted: nobody is there to ask", what.join(" and "));
-        return Err(Trouble::problem(message).hint("name them, or say --all"));
+        let message = format!(
+            "{} not trusted: cannot ask for confirmation without a terminal",
+            what.join(" and ")
+        );
+        return Err(Trouble::problem(message).hint("pass names, or --all"));
     }
     Ok(exit_code::OK)
 }
@@ -212,7 +216,7 @@ impl Sum {
             words.push(format!("{} of them cannot run", self.unable));
         }
         if self.replacing > 0 {
-            words.push(format!("{} of them in place of yours", self.replacing));
+            words.push(format!("{} of them replacing yours", self.replacing));
         }
         if left > 0 {
             words.push(format!("{left} not trusted"));
@@ -229,9 +233,8 @@ impl From<CandidateError> for Trouble {
                 Self::input(format!("`{}` cannot be read: {why}", word.display()))
             }
             CandidateError::Unknown(word) => {
-                Self::input(format!("`{}` is no hook of this project", word.display())).hint(
-                    "only a project's hooks need trust: those in .agents/hooks of the repository",
-                )
+                Self::input(format!("this project has no hook `{}`", word.display()))
+                    .hint("only project hooks need trust: those in the repository's .agents/hooks")
             }
         }
     }
@@ -281,7 +284,7 @@ fn present_servers(
         }
     }
     if file.trust == FileTrust::Changed {
-        out.line(&[(Tone::Warn, "  it was trusted before, with another content")])?;
+        out.line(&[(Tone::Warn, "  it was trusted before, with different content")])?;
     }
     let piece = Piece::File { bytes: file.content.clone(), runnable: false };
     show(servers::FILE, &piece, None, &place, usize::MAX, out)?;
@@ -304,7 +307,7 @@ fn present_runbook(
         out.line(&[(Tone::Plain, "  pipelines: "), (Tone::Plain, &names)])?;
     }
     if runbook.trust == FileTrust::Changed {
-        out.line(&[(Tone::Warn, "  it was trusted before, with another content")])?;
+        out.line(&[(Tone::Warn, "  it was trusted before, with different content")])?;
     }
     let piece = Piece::File { bytes: runbook.text.clone().into_bytes(), runnable: false };
     show(&name, &piece, None, &place, usize::MAX, out)
@@ -356,7 +359,7 @@ pub fn before_an_agent_runs_it(
 /// Says what a person can do about a runbook that was refused.
 fn to_be_trusted(refused: Trouble, name: &str) -> Trouble {
     refused.hint(format!(
-        "a person has to trust `{name}` first: anyhook trust {name}, in a terminal of your own"
+        "a person has to trust `{name}` first: run anyhook trust {name} in your own terminal"
     ))
 }
 
@@ -389,7 +392,7 @@ fn present_hook(
     }
     match &earlier {
         Some(Earlier::Changed) => {
-            out.line(&[(Tone::Warn, "  it was trusted before; what has changed since is marked")])?;
+            out.line(&[(Tone::Warn, "  it was trusted before; changes since then are marked")])?;
         }
         Some(Earlier::SameContent(source)) => {
             let same = "  same content as you trusted in ";
@@ -419,10 +422,10 @@ fn present_rival(rival: &Hook, out: &mut Out) -> std::io::Result<()> {
     );
     let words = match rival.level {
         Level::User if is_replaceable(rival) => {
-            format!("  this REPLACES your hook {about}, if you agree to that")
+            format!("  this REPLACES your hook {about}, if you agree")
         }
-        Level::User => format!("  your hook {about} is locked: this one is left out"),
-        _ => format!("  the managed hook {about} stands: this one is left out"),
+        Level::User => format!("  your hook {about} is locked: this one is skipped"),
+        _ => format!("  the managed hook {about} takes precedence: this one is skipped"),
     };
     out.line(&[(Tone::Warn, &words)])
 }
@@ -437,7 +440,7 @@ fn show(
     out: &mut Out,
 ) -> std::io::Result<()> {
     let about = match piece {
-        Piece::File { bytes, runnable: true } => format!(" ({} bytes, may run)", bytes.len()),
+        Piece::File { bytes, runnable: true } => format!(" ({} bytes, executable)", bytes.len()),
         Piece::File { bytes, runnable: false } => format!(" ({} bytes)", bytes.len()),
         Piece::Link(target) => format!(" → {}", target.display()),
         Piece::Missing => " (cannot be read)".to_owned(),
@@ -445,7 +448,7 @@ fn show(
     let change_words = match change {
         None => "",
         Some(Change::New) => "  NEW",
-        Some(Change::Same) => "  as before",
+        Some(Change::Same) => "  unchanged",
         Some(Change::Changed) => "  CHANGED",
     };
     let heading = format!("── {name}{about}{change_words}");
@@ -454,7 +457,7 @@ fn show(
         return Ok(());
     };
     let Ok(text) = std::str::from_utf8(bytes) else {
-        return out.line(&[(Tone::Warn, "  │ not a text")]);
+        return out.line(&[(Tone::Warn, "  │ not text")]);
     };
     for line in text.lines().take(most) {
         out.line(&[(Tone::Dim, "  │ "), (Tone::Plain, line)])?;

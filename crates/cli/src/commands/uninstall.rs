@@ -23,7 +23,7 @@ use crate::ui::{Out, Tone};
 #[command(after_help = "Example: anyhook uninstall --dry-run\n         anyhook uninstall --verify")]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command")]
 pub struct UninstallArgs {
-    /// Agents, or their programs; without, all that are here
+    /// Agents, or their programs; default: all that are found
     hosts: Vec<String>,
     /// From the user's settings; this is the default
     #[arg(long, conflicts_with = "project")]
@@ -31,7 +31,7 @@ pub struct UninstallArgs {
     /// From the project's settings
     #[arg(long)]
     project: bool,
-    /// Check that every file is as it was before, to the byte; exit 1 if one is not
+    /// Check that every file is restored byte for byte; exit 1 if one is not
     #[arg(long)]
     verify: bool,
     /// Only say what would be done
@@ -187,10 +187,9 @@ fn words_for(how: Restored, goes: bool, dry_run: bool) -> (Tone, &'static str) {
             (Tone::Warn, "edited since install, so it would not be identical")
         }
         (Restored::Edited, _, false) => (Tone::Warn, "edited since install, so not identical"),
-        (Restored::Unknown, _, _) => (
-            Tone::Warn,
-            "there is no record of an installation, so it may differ from what was before",
-        ),
+        (Restored::Unknown, _, _) => {
+            (Tone::Warn, "not recorded at install, so it may not be identical")
+        }
     }
 }
 

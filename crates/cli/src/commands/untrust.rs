@@ -17,14 +17,14 @@ use crate::servers;
 use crate::target;
 use crate::ui::{Out, Tone};
 
-/// Forget that hooks of the project, its MCP servers or its runbooks were trusted
+/// Revoke trust in the project's hooks, MCP servers or runbooks
 #[derive(Args)]
 #[command(after_help = "Example: anyhook untrust my-hook")]
 pub struct UntrustArgs {
     /// Hooks by name or folder, runbooks by file, or `mcp.json`
     #[arg(required_unless_present = "all")]
     paths: Vec<PathBuf>,
-    /// All hooks of the project, its MCP servers and its runbooks
+    /// All of the project's hooks, MCP servers and runbooks
     #[arg(long, conflicts_with = "paths")]
     all: bool,
     /// Print as JSON
@@ -87,10 +87,10 @@ pub fn run(arguments: &UntrustArgs, environment: &Environment, out: &mut Out) ->
     }
     if let Some(path) = unknown.first() {
         return Err(Trouble::input(format!(
-            "`{}` is no trusted hook of this project",
+            "this project has no trusted hook `{}`",
             path.display()
         ))
-        .hint("`anyhook list` shows which are"));
+        .hint("`anyhook list` shows which hooks are trusted"));
     }
     if arguments.json {
         out.json(&UntrustReport { untrusted })?;

@@ -17,7 +17,7 @@ use crate::ui::{Out, Tone, counted};
 /// So many things are named; `--json` has all.
 const NAMED: usize = 10;
 
-/// Check the journal, that no denied call ran, and the indexes of hooks; exit 1 if not
+/// Verify the journal, that no denied call ran, and the hook indexes; exit 1 on problems
 #[derive(Args)]
 #[command(after_help = "Example: anyhook verify")]
 pub struct VerifyArgs {
@@ -51,9 +51,9 @@ fn verify(journal: &Journal) -> Result<VerifyReport, Trouble> {
 fn show(report: &VerifyReport, out: &mut Out) -> std::io::Result<()> {
     let records = counted(usize::try_from(report.records).unwrap_or(usize::MAX), "record");
     let segments = counted(report.segments, "segment");
-    let summary = format!("{records} in {segments}, {} sealed", report.sealed);
+    let summary = format!("{records}, {segments}, {} sealed", report.sealed);
     match report.broken.first() {
-        None => out.line(&[(Tone::Good, "whole: "), (Tone::Plain, &summary)])?,
+        None => out.line(&[(Tone::Good, "journal intact: "), (Tone::Plain, &summary)])?,
         Some(first) => {
             out.line(&[(Tone::Bad, "broken: "), (Tone::Plain, &words(first))])?;
             for other in report.broken.iter().skip(1).take(NAMED) {
@@ -72,11 +72,11 @@ fn show(report: &VerifyReport, out: &mut Out) -> std::io::Result<()> {
             report.torn,
             "line ends",
             "lines end",
-            "early: a writer was stopped, nothing whole is lost",
+            "early: a writer was stopped, no complete record is lost",
         ),
-        (report.unchecked, "record is", "records are", "of format 1, which has no checksums"),
-        (report.redacted, "record", "records", "had secrets taken out"),
-        (dropped, "segment was", "segments were", "dropped by age or for room"),
+        (report.unchecked, "record is", "records are", "in format 1, which has no checksums"),
+        (report.redacted, "record", "records", "had secrets redacted"),
+        (dropped, "segment was", "segments were", "dropped by age or to save space"),
     ] {
         if count > 0 {
             let words = if count == 1 { one } else { many };
@@ -85,7 +85,7 @@ fn show(report: &VerifyReport, out: &mut Out) -> std::io::Result<()> {
     }
     for file in report.indexes.iter().take(NAMED) {
         let words = format!(
-            "the index `{file}` does not agree with the hooks on disk: it was tampered with, or there is a fault (anyhook doctor removes it)"
+            "the index `{file}` does not match the hooks on disk: it was tampered with, or this is a bug (anyhook doctor removes it)"
         );
         out.line(&[(Tone::Bad, "ALARM "), (Tone::Plain, &words)])?;
     }
@@ -97,7 +97,8 @@ fn show(report: &VerifyReport, out: &mut Out) -> std::io::Result<()> {
         out.line(&[(Tone::Dim, &rest)])?;
     }
     if !report.denied_but_ran.is_empty() {
-        let hint = "the agent did not heed the denial: anyhook doctor, and look at its version";
+        let hint =
+            "the agent ignored the denial: run anyhook doctor, and check the agent's version";
         out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, hint)])?;
     }
     Ok(())

@@ -22,35 +22,35 @@ const NAME_WIDTH: usize = 24;
 
 /// Watch what agents and pipelines do, one line for each event, until Ctrl-C
 ///
-/// Continues where it was when the daemon is restarted. In patterns `*` stands for anything.
+/// Continues after a restart of the daemon. In patterns, `*` matches anything.
 #[derive(Args)]
 #[command(
     after_help = "Example: anyhook watch --type 'agent:idle,agent:prompt,decision:*'\n         anyhook watch --json --project shop --since 10m"
 )]
 pub struct WatchArgs {
-    /// Only of agents with this name or id; may be given several times
+    /// Only from agents with this name or id (repeatable)
     #[arg(long, value_name = "PATTERN")]
     agent: Vec<Pattern>,
-    /// Only of pipelines with this name or id, and of their agents
+    /// Only from pipelines with this name or id, and their agents
     #[arg(long, value_name = "PATTERN")]
     pipeline: Vec<Pattern>,
-    /// Only of projects with this folder, or the name of it
+    /// Only from projects with this path or folder name
     #[arg(long, value_name = "PATTERN")]
     project: Vec<Pattern>,
-    /// Only of agents of this host, such as claude-code
+    /// Only from agents of this host, such as claude-code
     #[arg(long, value_name = "PATTERN")]
     host: Vec<Pattern>,
     /// Only events of these types, such as agent:idle,decision:*
     #[arg(long = "type", value_name = "TYPES", value_delimiter = ',')]
     types: Vec<Pattern>,
-    /// Begin with what happened since then: 10m, 2h, 2026-01-31T09:00:00Z; the latest 2,000 events
-    /// are remembered
+    /// Start with events since: 10m or 2h ago, 2026-01-31T09:00:00Z; the latest 2,000 events are
+    /// kept
     #[arg(long, value_name = "WHEN", conflicts_with = "after")]
     since: Option<Since>,
-    /// Begin with what happened after the event with this number (`sequence` of --json)
+    /// Start after the event with this number (`sequence` in --json)
     #[arg(long, value_name = "SEQUENCE")]
     after: Option<u64>,
-    /// With events that changed nothing, because a better source had told something newer
+    /// Include events that changed nothing because a better source reported something newer
     #[arg(long)]
     all: bool,
     /// Print each event as a line of JSON
@@ -110,7 +110,7 @@ fn print(told: &Told, json: bool, out: &mut Out) -> std::io::Result<()> {
     let blanks = NAME_WIDTH.saturating_sub(subject(told).chars().count());
     let mut what = what(&told.event);
     if let Some(why) = &told.dropped {
-        what = format!("{what} (does not count: {why})");
+        what = format!("{what} (ignored: {why})");
     }
     let tone = if told.dropped.is_some() { Tone::Dim } else { tone(&told.event) };
     out.line(&[

@@ -32,7 +32,7 @@ use crate::environment::Environment;
 use crate::ui::Out;
 use crate::workflow::{caller, method};
 
-/// Take software through stages: agents hand on artifacts that are checked, people decide at gates
+/// Take software through stages: agents hand over checked artifacts, people decide at gates
 #[derive(Args)]
 #[command(
     after_help = "Example: anyhook workflow init\n         anyhook workflow status\n         anyhook workflow approve requirements --by ann"
@@ -44,80 +44,80 @@ pub struct WorkflowArgs {
 
 #[derive(Subcommand)]
 enum WorkflowCommand {
-    /// Write the workflow's file and the project's, if they are not there, and begin
+    /// Create the workflow file and the project's config if they are missing, and start
     #[command(after_help = "Example: anyhook workflow init")]
     Init {
-        /// Print where the workflow is, as JSON
+        /// Print the workflow's state as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Have everybody work whose turn it is, until a person is needed or all is done
+    /// Run all ready stages until one needs approval or the workflow finishes
     ///
-    /// Every agent is a session of the daemon; those side by side work at the same time. Ends at a
-    /// gate (exit 0), when all is done (exit 0), or when something is blocked or failed (exit 1).
-    /// Interrupted, it leaves the agents at work, and the next one takes them up.
+    /// Every agent is a session of the daemon; independent stages run in parallel. Ends at a gate
+    /// (exit 0), when everything is done (exit 0), or when a stage is blocked or failed (exit 1). If
+    /// interrupted, the agents keep working, and the next run picks them up.
     #[command(
         after_help = "Example: anyhook workflow run\n         anyhook workflow run --with \"claude --permission-mode acceptEdits\" --wait"
     )]
     Run(run::RunArgs),
-    /// The board: every stage, who owns it, what it made, who is asked
+    /// Show the board: every stage, its owner, its artifacts, and pending approvals
     #[command(after_help = "Example: anyhook workflow status --json")]
     Status {
         /// Print as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Every workflow that you have run, over all projects: where it is, and who is waited for
+    /// List the workflows of all your projects: their stage, and what they are waiting for
     #[command(after_help = "Example: anyhook workflow list")]
     List {
         /// Print as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Who is to work now, and what waits for a person
+    /// Show which agents work next, and what is waiting for approval
     #[command(after_help = "Example: anyhook workflow next")]
     Next(next::NextArgs),
-    /// What an agent is given before it begins
+    /// Show what an agent is given before it starts
     #[command(after_help = "Example: anyhook workflow context system_architect")]
     Context(context::ContextArgs),
-    /// Hand in a stage: its signal is checked, then its artifacts, then the workflow goes on
+    /// Hand in a stage: check its signal and artifacts, then continue the workflow
     #[command(
         after_help = "Example: anyhook workflow complete ARTIFACTS/product-manager/stage-completion-signal.json"
     )]
     Complete(complete::CompleteArgs),
-    /// Let a stage go on that a person is asked about
+    /// Approve a stage that is waiting for approval
     #[command(
         after_help = "Example: anyhook workflow approve requirements --by ann --note \"good\""
     )]
     Approve(decide::DecideArgs),
-    /// Send a stage back that a person is asked about
+    /// Send back a stage that is waiting for approval
     #[command(
-        after_help = "Example: anyhook workflow reject requirements --by ann --note \"no word on speed\""
+        after_help = "Example: anyhook workflow reject requirements --by ann --note \"says nothing about speed\""
     )]
     Reject(decide::RejectArgs),
-    /// Say what is wrong with artifacts; exit 1 if anything is
+    /// Validate artifacts; exit 1 if there are errors
     #[command(after_help = "Example: anyhook workflow validate --all")]
     Validate(validate::ValidateArgs),
-    /// Say what is wrong with the workflow's file, where and why; exit 1 if anything is
+    /// Lint the workflow file; exit 1 if there are problems
     #[command(after_help = "Example: anyhook workflow check")]
     Check {
-        /// The file; without, the project's
+        /// The file; default: the project's
         file: Option<PathBuf>,
         /// Print as JSON
         #[arg(long)]
         json: bool,
     },
-    /// The workflow as a picture: Mermaid, or SVG
+    /// Draw the workflow, as Mermaid or SVG
     #[command(after_help = "Example: anyhook workflow graph --svg > workflow.svg")]
     Graph(graph::GraphArgs),
-    /// What happened, the latest last
+    /// Show what happened, the latest last
     #[command(after_help = "Example: anyhook workflow history")]
     History {
         /// Print as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Do a stage again, take the state before the last change or changed rules, or begin anew
+    /// Redo a stage, undo the last change, adopt changed rules, or start over
     #[command(
         after_help = "Example: anyhook workflow reset architecture --by ann\n         anyhook workflow reset --previous\n         anyhook workflow reset --rules --by ann\n         anyhook workflow reset --all"
     )]

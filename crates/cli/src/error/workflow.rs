@@ -8,10 +8,9 @@ use anyhook_workflow::error::{
 use super::Trouble;
 
 /// What a person is told about a state file that cannot be used.
-const WAY_BACK: &str = "`anyhook workflow reset --previous` takes the state before it, `anyhook workflow reset --all` begins anew; both keep this file";
+const WAY_BACK: &str = "`anyhook workflow reset --previous` goes back one change, `anyhook workflow reset --all` starts over; both keep a copy of this file";
 /// What a schema of the project's own must be.
-pub const WHOLE_SCHEMA: &str =
-    "everything that a schema refers to must be in it; nothing is fetched";
+pub const WHOLE_SCHEMA: &str = "a schema must contain everything it refers to; nothing is fetched";
 
 impl From<WorkflowError> for Trouble {
     fn from(error: WorkflowError) -> Self {
@@ -51,7 +50,7 @@ fn is_about_input(error: &WorkflowError) -> bool {
 fn message(error: &WorkflowError) -> String {
     match error {
         WorkflowError::NoCommand(agent) => format!(
-            "nobody says how `{agent}` is started, and none of {} is on the PATH",
+            "no command is set to start `{agent}`, and none of {} is on the PATH",
             in_search_order().map(|agent| agent.program).join(", ")
         ),
         other => other.to_string(),
@@ -64,41 +63,41 @@ fn hint(error: &WorkflowError) -> Option<String> {
         WorkflowError::Context(error) => return Some(error.hint()),
         WorkflowError::File { kind, why, .. } => return file_hint(*kind, why).map(str::to_owned),
         WorkflowError::NotBegun => "anyhook workflow init",
-        WorkflowError::NoPreviousState => "`anyhook workflow reset --all` begins anew",
+        WorkflowError::NoPreviousState => "start over: `anyhook workflow reset --all`",
         WorkflowError::DefinitionUnreadable { error, .. } => match error.kind() {
             std::io::ErrorKind::NotFound => {
-                "there is no such file; `anyhook workflow init` writes the project's own"
+                "no such file; `anyhook workflow init` creates the project's own"
             }
-            _ => "a workflow is a text in UTF-8, of 256 KiB at most",
+            _ => "a workflow is a UTF-8 text file of at most 256 KiB",
         },
         WorkflowError::NotReviewable { why: NotReviewable::TooLarge, .. } => {
-            "no model reads so much with care; review parts"
+            "too long for a careful review; review it in parts"
         }
         WorkflowError::NotReviewable { why: NotReviewable::NotJson(_), .. } => {
-            "artifacts of a workflow are JSON"
+            "workflow artifacts are JSON files"
         }
         WorkflowError::Schema { .. } => WHOLE_SCHEMA,
-        WorkflowError::LinkOut(_) => "put a folder of the project in the link's place",
-        WorkflowError::LockUnusable { .. } => "remove it: the lock is an empty file of its own",
+        WorkflowError::LinkOut(_) => "replace the link with a folder in the project",
+        WorkflowError::LockUnusable { .. } => "remove it: the lock must be an empty regular file",
         WorkflowError::Locked(path) => {
-            return Some(format!("`fuser {}` says which", path.display()));
+            return Some(format!("`fuser {}` shows which", path.display()));
         }
         WorkflowError::AlreadyRunning(process) => {
             let how = process.map(|id| format!(" with `kill {id}`")).unwrap_or_default();
-            return Some(format!("wait for it, or end it{how}: its agents go on"));
+            return Some(format!("wait for it, or stop it{how}: its agents keep working"));
         }
         WorkflowError::SpeaksForAnother { agent, .. } => {
             return Some(format!("let `{agent}` hand in its own work"));
         }
         WorkflowError::NoSignal { example, .. } => {
-            return Some(format!("write your artifacts, then this:\n{example}"));
+            return Some(format!("write your artifacts, then this file:\n{example}"));
         }
         WorkflowError::InputUnreadable { stage, .. } => {
-            return Some(format!("have it made again: anyhook workflow reset {stage}"));
+            return Some(format!("redo the stage: anyhook workflow reset {stage}"));
         }
         WorkflowError::InputChanged { stage, .. } => {
             return Some(format!(
-                "undo the change, or have it made again: anyhook workflow reset {stage}"
+                "undo the change, or redo the stage: anyhook workflow reset {stage}"
             ));
         }
         WorkflowError::NotOffered { stage, .. } => {
@@ -122,15 +121,15 @@ fn hint(error: &WorkflowError) -> Option<String> {
 fn file_hint(kind: FileKind, why: &FileError) -> Option<&'static str> {
     match (kind, why) {
         (FileKind::State, _) => Some(WAY_BACK),
-        (FileKind::Documentation, _) => Some("fix it or move it away; nothing is written over it"),
+        (FileKind::Documentation, _) => Some("fix it or move it away; it is never overwritten"),
         (FileKind::Reviewed, _) => {
-            Some("an artifact is a JSON file of the project, of 1 MiB at most")
+            Some("an artifact is a JSON file in the project, of at most 1 MiB")
         }
         (_, FileError::Unreadable(why)) => Some(match why {
-            Unreadable::Absent => "write it, or fix the path; it is below the project's root",
+            Unreadable::Absent => "write it, or fix the path; it is relative to the project root",
             Unreadable::Outside => "put the file itself into the project",
             Unreadable::NotJson(_) => "fix it there",
-            Unreadable::Io(_) => "it is to be a file in UTF-8 of 4 MiB at most that can be read",
+            Unreadable::Io(_) => "it must be a readable UTF-8 file of at most 4 MiB",
         }),
         (FileKind::Config, FileError::Invalid(_)) => Some("anyhook schema project-config"),
         (_, FileError::Invalid(_) | FileError::Unusable(_)) => None,

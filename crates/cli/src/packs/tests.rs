@@ -134,10 +134,10 @@ fn what_agents_lack_is_told() {
         }
     }
     insta::assert_snapshot!(told, @"
-    Gemini CLI has no subagent_start; these count at before_agent alone: context-refresh, inject-workflow-state, load-project-config, load-upstream-artifacts, load-output-schema
-    Gemini CLI has no subagent_stop; these count at before_stop alone: validate-completion-signal, validate-output-artifact, update-workflow-state, second-opinion
-    OpenCode takes no context at subagent_start; these count at before_agent alone: context-refresh, inject-workflow-state, load-project-config, load-upstream-artifacts, load-output-schema
-    OpenCode cannot be blocked at subagent_stop; these count at before_stop alone: validate-completion-signal, validate-output-artifact, update-workflow-state
+    Gemini CLI has no subagent_start; these hooks only work at before_agent: context-refresh, inject-workflow-state, load-project-config, load-upstream-artifacts, load-output-schema
+    Gemini CLI has no subagent_stop; these hooks only work at before_stop: validate-completion-signal, validate-output-artifact, update-workflow-state, second-opinion
+    OpenCode ignores context at subagent_start; these hooks only work at before_agent: context-refresh, inject-workflow-state, load-project-config, load-upstream-artifacts, load-output-schema
+    OpenCode can't block subagent_stop; these hooks only work at before_stop: validate-completion-signal, validate-output-artifact, update-workflow-state
     ");
 }
 

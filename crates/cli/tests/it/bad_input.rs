@@ -480,7 +480,7 @@ fn a_bottomless_answer() {
     let ran = hook(&environment, prompt);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "{}\n"), "{ran:?}");
     let failure = environment.journal()[0]["runs"][0]["failure"].clone();
-    assert!(failure.as_str().unwrap().contains("JSON object"), "{failure}");
+    assert!(failure.as_str().unwrap().contains("looks like JSON but does not parse"), "{failure}");
     environment.user_hook(
         "deep-deny",
         "trigger: before_agent\non_failure: block",
@@ -488,7 +488,7 @@ fn a_bottomless_answer() {
     );
     let ran = hook(&environment, prompt);
     assert_eq!(ran.code, 2);
-    assert!(ran.stderr.contains("starts like a JSON object and does not parse"), "{ran:?}");
+    assert!(ran.stderr.contains("looks like JSON but does not parse"), "{ran:?}");
     environment.user_hook(
         "deep-input",
         "trigger: before_tool\npriority: 900",
@@ -791,7 +791,7 @@ fn a_script_that_vanishes() {
     let ran = hook(&environment, shell("mkfs"));
     assert_eq!(ran.code, 2, "the guard behind it still runs: {ran:?}");
     let runs = environment.journal().pop().unwrap()["runs"].clone();
-    assert!(runs[1]["failure"].as_str().unwrap().contains("is not there"), "{runs}");
+    assert!(runs[1]["failure"].as_str().unwrap().contains("not found"), "{runs}");
     let ran = hook(&environment, r#"{"event_type": "before_agent"}"#);
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(ran.json()["reason"].as_str().unwrap().contains("strict"), "{ran:?}");
@@ -864,7 +864,7 @@ fn assert_verdicts_stand(answer: impl Fn(&str) -> Ran, cause: &str) {
             assert_well_formed(&ran);
             assert!(ran.stderr.contains("anyhook: the journal cannot be written: "), "{ran:?}");
             assert!(ran.stderr.contains(cause), "{ran:?}");
-            let told = ran.stderr.contains("anyhook: the session cannot be remembered: ");
+            let told = ran.stderr.contains("anyhook: cannot save session state: ");
             assert_eq!(told, !session.is_null(), "{ran:?}");
         }
     }

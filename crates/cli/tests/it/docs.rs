@@ -378,7 +378,8 @@ fn normal_line(line: &str) -> String {
         let bare = word.trim_matches(|letter: char| "\",:()`{}".contains(letter));
         let unit = words.get(index + 1).map(|next| next.trim_end_matches([',', ')']));
         let is_number = |text: &str| text.parse::<f64>().is_ok();
-        let follows_process = index > 0 && words[index - 1].ends_with("process");
+        let is_before = |name: &&str| index > 0 && words[index - 1].ends_with(*name);
+        let follows_process = ["process", "pid"].iter().any(is_before);
         if is_time(bare) {
             normal.push(word.replace(bare, "[TIME]"));
         } else if is_number(bare) && (matches!(unit, Some("ms" | "s")) || follows_process) {

@@ -113,7 +113,7 @@ fn a_change_that_cannot_be_translated_is_that_hooks_failure() {
         output["permissionDecisionReason"]
             .as_str()
             .unwrap()
-            .contains("`colour` is no field of Bash"),
+            .contains("`colour` is not a field of Bash"),
         "{ran:?}"
     );
 }
@@ -202,7 +202,7 @@ fn list_flags_a_hook_that_may_take_longer_than_an_agent_waits() {
     assert_eq!(environment.run(&["install", "codex"]).code, 0);
     let shown = environment.run(&["list"]).stdout;
     assert!(
-        shown.contains("summary may take 20000 ms at session_end, and codex waits 2700 ms"),
+        shown.contains("summary may take 20000 ms at session_end, but codex only waits 2700 ms"),
         "{shown}"
     );
 }

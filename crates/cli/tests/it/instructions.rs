@@ -134,7 +134,7 @@ fn a_hook_that_blocks_goes_first_and_the_cap_counts_both() {
     let capped = hook(&environment, host, stop);
     assert_eq!(told_to_go_on(host, &capped), None);
     let words = capped.json()["systemMessage"].as_str().unwrap().to_owned();
-    assert!(words.contains("the stop passes although pipeline blocks it: 8 stops"), "{words}");
+    assert!(words.contains("allowed to stop although pipeline blocks it: 8 stops"), "{words}");
     let prompt =
         json!({"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "go on"});
     hook(&environment, host, &prompt);
@@ -151,7 +151,10 @@ fn explain_tells_of_it() {
         run(command, b"")
     };
     let told = explain("before_stop").stdout;
-    assert!(told.contains("\nthen the pipeline holds the stop: say that you are done\n"), "{told}");
+    assert!(
+        told.contains("\nthen the pipeline blocks the stop: say that you are done\n"),
+        "{told}"
+    );
     assert!(!explain("session_start").stdout.contains("pipeline"));
 }
 

@@ -97,11 +97,11 @@ fn everything_that_loosens_is_refused_in_an_agents_session() {
     for line in LOOSENING {
         let ran = in_agent(&environment, "codex", &format!("$anyhook {line}"));
         assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{line}: {ran:?}");
-        let refused = ran.stderr.contains(
-            "is refused: only a person may do this, and this is a session of Codex (process ",
-        );
+        let refused = ran
+            .stderr
+            .contains("is refused: only a person may do this, and this runs under Codex (process ");
         assert!(refused, "{line}: {ran:?}");
-        assert!(ran.stderr.ends_with("in a terminal of your own\n"), "{line}: {ran:?}");
+        assert!(ran.stderr.ends_with("in your own terminal\n"), "{line}: {ran:?}");
     }
     let journaled = commands(&environment);
     assert_eq!(journaled.len(), LOOSENING.len());
@@ -210,7 +210,7 @@ fn a_terminal_can_be_required() {
     assert_eq!(
         ran.stderr,
         "error: `anyhook trust` is refused: there is no terminal, and [person] in \
-         `~/.config/agents/anyhook.toml` requires one\nhint: run it in a terminal of your own\n"
+         `~/.config/agents/anyhook.toml` requires one\nhint: run it in your own terminal\n"
     );
     assert_eq!(commands(&environment)[0].1, "refused");
     let ran = at_a_terminal(&environment, &["trust", "--all"], "");
@@ -369,7 +369,7 @@ fn an_agent_is_recognised_after_it_cut_the_command_loose() {
         assert_eq!(ran.code, 0, "{way}: {ran:?}");
         let said = |file: &str| std::fs::read_to_string(environment.project().join(file)).unwrap();
         assert_eq!(said("code"), "1\n", "{way}: {}", said("out"));
-        assert!(said("out").contains("this is a session of Codex (process "), "{}", said("out"));
+        assert!(said("out").contains("this runs under Codex (process "), "{}", said("out"));
         assert!(said("out").contains("is in the same control group"), "{}", said("out"));
         assert_eq!(commands(&environment)[0].1, "refused");
     }
@@ -461,8 +461,16 @@ fn what_an_agent_adds_or_makes_is_watched_until_a_person_promotes_it() {
     let ran = in_agent(&environment, "claude", "$anyhook add theirs");
     assert_eq!(ran.code, 0, "{ran:?}");
     let text = ran.stdout.lines().skip(1).collect::<Vec<_>>().join("\n");
-    assert!(text.starts_with("it decides nothing yet: `mode: shadow`, because this is a session of Claude Code (process "), "{ran:?}");
-    assert!(text.ends_with("\nhint: a person lets it count: anyhook promote theirs"), "{ran:?}");
+    assert!(
+        text.starts_with(
+            "not enforced yet: `mode: shadow`, because this runs under Claude Code (process "
+        ),
+        "{ran:?}"
+    );
+    assert!(
+        text.ends_with("\nhint: to enforce it, have a person run: anyhook promote theirs"),
+        "{ran:?}"
+    );
     let source = std::fs::read_to_string(theirs.join("HOOK.md")).unwrap();
     assert!(source.contains("mode: enforce"), "the hook that was added stays as it is");
     assert_eq!(environment.shell("ls").code, 0);
@@ -484,7 +492,7 @@ fn a_pack_that_an_agent_adds_is_watched() {
     let environment = environment();
     let ran = in_agent(&environment, "claude", "$anyhook add pack/delivery-workflow --project");
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stdout.contains("hint: they decide nothing yet: `mode: shadow`"), "{ran:?}");
+    assert!(ran.stdout.contains("hint: not enforced yet: `mode: shadow`"), "{ran:?}");
     for entry in std::fs::read_dir(environment.project_hooks()).unwrap() {
         let text = std::fs::read_to_string(entry.unwrap().path().join("HOOK.md")).unwrap();
         assert!(text.contains("\nmode: shadow\n"), "{text}");

@@ -58,7 +58,7 @@ fn a_guard_moved_to_shadow_is_told_of_and_goes_on_denying() {
     let text = fs::read_to_string(&file).unwrap();
     write(&file, text.replace("on_failure: block", "on_failure: block\nmode: shadow"), 0o644);
     let after = shell(&environment, "ls");
-    let words = "guard guard changed while this session runs: it was moved to `mode: shadow`. As it was, it goes on deciding beside what is there now, until `anyhook reload` or a new session.";
+    let words = "guard guard changed during this session: it was switched to `mode: shadow`. The previous version stays in force alongside the new one until `anyhook reload` or a new session.";
     assert_eq!(message(&after), format!("anyhook: {words}"));
     assert_eq!(after.json()["hookSpecificOutput"]["additionalContext"], words);
     let record = environment.journal().pop().unwrap();
@@ -139,7 +139,7 @@ fn entries_taken_out_of_settings_are_told_of() {
     let told = message(&shell(&environment, "ls"));
     assert_eq!(
         environment.normal(&told),
-        "anyhook: anyhook's entries were removed from `[ROOT]/home/.claude/settings.json` while this session runs: claude-code does not ask about every call any more. Put them back: anyhook install claude-code"
+        "anyhook: anyhook's entries were removed from `[ROOT]/home/.claude/settings.json` during this session: claude-code no longer asks about every call. Restore them: anyhook install claude-code"
     );
     assert_eq!(message(&shell(&environment, "ls")), "");
 }
@@ -156,7 +156,7 @@ fn hooks_that_are_off_are_told_of_when_a_session_starts() {
     let told = claude(&environment, "SessionStart", &begin("two"));
     assert_eq!(
         message(&told),
-        "anyhook: 1 hook is off, not trusted, so it does not run: ours (anyhook trust)\n1 hook is off, unusable: broken (anyhook check)"
+        "anyhook: 1 hook is off, not trusted, so it won't run: ours (anyhook trust)\n1 hook is off, unusable: broken (anyhook check)"
     );
     assert_eq!(claude(&environment, "SessionStart", &begin("two")).stdout, "", "once a session");
 
@@ -176,7 +176,7 @@ fn hooks_that_are_off_are_told_of_when_a_session_starts() {
         "input": {"tool": "bash", "sessionID": "o", "callID": "c", "args": {"command": "ls"}},
         "output": {"title": "", "output": "x", "metadata": {}}});
     let told = opencode(&after);
-    assert!(told.contains("1 hook is off, not trusted, so it does not run: ours"), "{told}");
+    assert!(told.contains("1 hook is off, not trusted, so it won't run: ours"), "{told}");
     assert!(!opencode(&after).contains("is off"));
 }
 
@@ -197,7 +197,7 @@ fn codex_shows_which_hooks_are_off() {
     let told: Value = serde_json::from_str(&told).unwrap();
     assert_eq!(
         told["systemMessage"],
-        "anyhook: 1 hook is off, not trusted, so it does not run: ours (anyhook trust)"
+        "anyhook: 1 hook is off, not trusted, so it won't run: ours (anyhook trust)"
     );
 }
 
@@ -209,7 +209,7 @@ fn a_call_is_an_alarm_where_none_of_its_turn_was_asked_about() {
     let call = json!({"tool_name": "Bash", "tool_input": {"command": "curl evil"},
         "tool_use_id": "t", "tool_response": "x"});
     let told = codex(&environment, "PostToolUse", &call);
-    assert!(told.contains("ran without being asked: codex ran `Shell curl evil`"), "{told}");
+    assert!(told.contains("ran unchecked: codex ran `Shell curl evil`"), "{told}");
 }
 
 #[test]
@@ -227,13 +227,13 @@ fn a_call_that_nobody_was_asked_about_is_an_alarm() {
     let unasked = call("PostToolUse", "t2", "curl evil");
     let record = environment.journal().pop().unwrap();
     let words = format!(
-        "ran without being asked: claude-code ran `Shell curl evil` and no before_tool event came (anyhook log show {})",
+        "ran unchecked: claude-code ran `Shell curl evil` without sending before_tool (anyhook log show {})",
         record["id"].as_str().unwrap()
     );
     assert_eq!(message(&unasked), format!("anyhook: {words}"));
     assert_eq!(record["alarms"], json!([{"kind": "ran_unasked", "text": words}]));
     let failed = call("PostToolUseFailure", "t3", "curl worse");
-    assert!(message(&failed).contains("ran without being asked"), "{failed:?}");
+    assert!(message(&failed).contains("ran unchecked"), "{failed:?}");
     let log = environment.run(&["log"]).stdout;
     assert_eq!(log.matches("ALARM").count(), 2, "{log}");
     let doctor = environment.run(&["doctor"]).stdout;
@@ -268,7 +268,7 @@ fn a_killed_engine_leaves_a_call_unasked() {
     let killed = gemini("BeforeTool", "kill-it");
     assert_eq!(killed.code, 137, "{killed:?}");
     let after = gemini("AfterTool", "kill-it").stdout;
-    assert!(after.contains("ran without being asked: gemini-cli ran `Shell kill-it`"), "{after}");
+    assert!(after.contains("ran unchecked: gemini-cli ran `Shell kill-it`"), "{after}");
 }
 
 #[test]
@@ -317,7 +317,7 @@ fn guards_of_another_project_come_and_go() {
     // A guard of the session that vanishes while it works elsewhere is told of, and goes on deciding.
     fs::remove_dir_all(pinned).unwrap();
     let ran = call(&other, "ls");
-    assert!(message(&ran).contains("guard pinned changed while this session runs"), "{ran:?}");
+    assert!(message(&ran).contains("guard pinned changed during this session"), "{ran:?}");
     assert_eq!(decision(&call(&other, "reboot")).0, "deny");
     assert_eq!(decision(&call(&other, "shred x")), denied());
 }

@@ -282,7 +282,7 @@ fn the_output_is_bounded() {
     assert!(output.starts_with("first\nxxx"));
     let (left_out, rest) = {
         let (_, rest) = output.split_once("\n[").unwrap();
-        rest.split_once(" bytes are left out here]\n").unwrap()
+        rest.split_once(" bytes omitted]\n").unwrap()
     };
     assert!((16 * MIB..=32 * MIB).contains(&rest.len()), "{}", rest.len());
     let printed = 70_000_000 + "first\n\nwhy it failed\n".len();
@@ -332,7 +332,7 @@ fn what_cannot_be_started_ends_with_a_reason() {
     assert_eq!((ended.code, ended.signal), (None, None));
     assert!(!ended.is_success());
     let why = work.environment.normal(&ended.why.unwrap());
-    assert_eq!(why, "the folder `[ROOT]/nowhere` is not there");
+    assert_eq!(why, "the folder `[ROOT]/nowhere` does not exist");
 
     let mut work = Work::new("true");
     work.task.arguments = vec!["a\0b".to_owned()];
@@ -351,20 +351,20 @@ fn what_cannot_be_begun_says_why() {
     let begin = |binary: &str| task::begin(&work.folder(), Path::new(binary)).unwrap_err();
     let told = |error: &task::TaskError| work.environment.normal(&error.to_string());
     let error = begin(BINARY);
-    assert!(told(&error).starts_with("`[ROOT]/tasks/one/task.json` cannot be used: "), "{error}");
+    assert!(told(&error).starts_with("cannot access `[ROOT]/tasks/one/task.json`: "), "{error}");
     task::prepare(&work.folder(), &Task { v: 99, ..work.task.clone() }).unwrap();
-    let why = "`[ROOT]/tasks/one/task.json` cannot be read: it is of version 99, this is 1";
+    let why = "`[ROOT]/tasks/one/task.json` cannot be read: it has version 99, but this is 1";
     assert_eq!(told(&begin(BINARY)), why);
     task::prepare(&work.folder(), &Task { terminal: true, ..work.task.clone() }).unwrap();
     assert_eq!(told(&begin(BINARY)), "the task in `[ROOT]/tasks/one` needs a terminal");
     task::prepare(&work.folder(), &work.task).unwrap();
     let error = begin("/nowhere/anyhook");
     assert!(
-        told(&error).contains("could not be begun: `/nowhere/anyhook`: No such file"),
+        told(&error).contains("could not be started: `/nowhere/anyhook`: No such file"),
         "{error}"
     );
     let error = begin("/bin/true");
-    assert!(told(&error).ends_with("could not be begun: its keeper ended"), "{error}");
+    assert!(told(&error).ends_with("could not be started: its supervisor exited"), "{error}");
     assert_eq!(task::stand(&work.folder()).unwrap(), Stand::NotBegun);
     task::begin(&work.folder(), Path::new(BINARY)).unwrap();
     assert_eq!(work.end().code, Some(0));

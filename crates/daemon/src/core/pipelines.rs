@@ -39,7 +39,8 @@ impl Core {
             .filter_map(|open| open.present().and_then(|visit| visit.agent.clone()))
             .collect();
         if let Err(error) = instructions::keep_only(&self.runner.jobs.state, &present) {
-            self.pending.fail(format!("instructions of agents that are over stay: {error}"));
+            self.pending
+                .fail(format!("cannot remove the instructions of finished agents: {error}"));
         }
     }
 
@@ -143,16 +144,19 @@ impl Core {
             Err(refused) => return refused,
         }
         if self.state.pipelines.open().count() >= AT_ONCE {
-            return Response::Refused(refusal(RefusalCode::Busy, "too many pipelines run already"));
+            return Response::Refused(refusal(
+                RefusalCode::Busy,
+                "too many pipelines are running already",
+            ));
         }
         if self.state.pipelines.get(&id).is_some() {
-            let why = format!("there is a pipeline {id} already");
+            let why = format!("pipeline {id} already exists");
             return Response::Refused(refusal(RefusalCode::BadRequest, &why));
         }
         let size = serde_json::to_vec(&plan).map_or(usize::MAX, |text| text.len());
         if size > PLAN_LIMIT {
-            let why = format!("the plan has {size} bytes, and {PLAN_LIMIT} are the most");
-            let hint = "put long texts into files, and name the files";
+            let why = format!("the plan is {size} bytes long; the limit is {PLAN_LIMIT}");
+            let hint = "put long texts in files and refer to those";
             return Response::Refused(hinted(RefusalCode::BadRequest, &why, hint));
         }
         if let Err(refused) = self.keep_environment(&id, &environment) {
@@ -182,7 +186,7 @@ impl Core {
             return refuse(why);
         }
         if open().any(|open| open == name) {
-            return refuse(format!("a pipeline that is not over is called `{name}` already"));
+            return refuse(format!("an active pipeline is already named `{name}`"));
         }
         Ok(name.clone())
     }
@@ -193,7 +197,7 @@ impl Core {
         environment: &BTreeMap<String, String>,
     ) -> Result<(), Response> {
         self.runner.jobs.folders().write_environment(id, environment).map_err(|error| {
-            let why = format!("the pipeline's environment cannot be kept: {error}");
+            let why = format!("cannot store the pipeline's environment: {error}");
             Response::Refused(refusal(RefusalCode::Store, &why))
         })
     }
@@ -237,7 +241,7 @@ impl Core {
         }
         match self.state.pipelines.get(id) {
             Some(pipeline) => Response::Pipeline(Box::new(self.view(pipeline))),
-            None => Response::Refused(refusal(RefusalCode::Unknown, "it is gone")),
+            None => Response::Refused(refusal(RefusalCode::Unknown, "it no longer exists")),
         }
     }
 
@@ -349,7 +353,7 @@ impl Core {
             }
             _ => {
                 let all = names.join(", ");
-                (RefusalCode::Ambiguous, format!("several agents begin with `{agent}`: {all}"))
+                (RefusalCode::Ambiguous, format!("`{agent}` matches several agents: {all}"))
             }
         };
         Err(Response::Refused(hinted(code, &why, "anyhook agent list")))
@@ -364,8 +368,8 @@ impl Core {
         let known = self.state.agents.get(&found.agent);
         let state = known.map(|known| known.state);
         if matches!(state, Some(AgentState::Prompting(_))) && !send.force {
-            let why = format!("{} is at a prompt, which would take it for an answer", found.agent);
-            let hint = "answer the decision, or attach to it; --force types all the same";
+            let why = format!("{} is at a prompt, which would treat it as an answer", found.agent);
+            let hint = "answer the decision, or attach to the agent; use --force to type anyway";
             return drop(answer.send(Response::Refused(hinted(RefusalCode::NotNow, &why, hint))));
         }
         let host = known.and_then(|known| known.host.clone());

@@ -174,7 +174,7 @@ impl Core {
         };
         let process = process?;
         let agent = self.agent_above(process)?;
-        let why = format!("only a person may do this, and this is a session of {agent}");
+        let why = format!("only a person may do this, and this runs under {agent}");
         self.refused(name, &about, &why, &caller::caller(process));
         Some(Response::Refused(refusal(RefusalCode::NotAPerson, &why)))
     }
@@ -190,9 +190,9 @@ impl Core {
             Err(error) => return refuse(&error),
         };
         if again && let Err(why) = self.may_stand(&resolution) {
-            let why = format!("decision {} cannot be allowed again: {why}", resolution.id);
+            let why = format!("decision {} cannot be repeated with --again: {why}", resolution.id);
             let refused = refusal(RefusalCode::NoSuchChoice, &why);
-            let hint = Some("leave out --again".to_owned());
+            let hint = Some("omit --again".to_owned());
             return Response::Refused(Refusal { hint, ..refused });
         }
         let event = BusEvent::DecisionResolved(resolution.clone());
@@ -208,7 +208,7 @@ impl Core {
         let agent = self.state.agents.get(&resolution.agent);
         match agent.and_then(|agent| agent.session.as_ref()) {
             Some(_) => Ok(()),
-            None => Err("the agent's session is not known"),
+            None => Err("the agent's session is unknown"),
         }
     }
 
@@ -235,7 +235,7 @@ impl Core {
             && held.resolution.is_none()
             && held.claimed.is_none()
         {
-            let why = format!("nobody has claimed decision {}", held.inquiry.id);
+            let why = format!("decision {} is not claimed", held.inquiry.id);
             return Response::Refused(refusal(RefusalCode::NotNow, &why));
         }
         self.change_claim(request, process, BusEvent::DecisionReleased)
@@ -271,7 +271,7 @@ impl Core {
         let standing = match find_by_prefix(&request.id, all, |standing| standing.id.as_str()) {
             Found::One(standing) => standing.clone(),
             Found::Nothing => {
-                let why = format!("no standing answer follows from a decision `{}`", request.id);
+                let why = format!("decision `{}` has no standing answer", request.id);
                 let hint = Some("anyhook decision list --standing".to_owned());
                 let refused = refusal(RefusalCode::Unknown, &why);
                 return Response::Refused(Refusal { hint, ..refused });
@@ -322,7 +322,7 @@ impl Core {
                 && (other.id == name || other.lives && other.name.as_deref() == Some(&name))
         };
         if let Some(other) = known.iter().find(has_it) {
-            let why = format!("another agent is called `{name}`: {}", other.id);
+            let why = format!("another agent is already named `{name}`: {}", other.id);
             let hint = Some("choose another name".to_owned());
             let refused = refusal(RefusalCode::BadRequest, &why);
             return Response::Refused(Refusal { hint, ..refused });
@@ -352,7 +352,7 @@ impl Core {
     /// Has it journaled that a request was refused, and whose it was.
     fn refused(&self, name: &str, about: &str, why: &str, caller: &CallerProcess) {
         let command = format!("{name} {about}");
-        tracing::warn!("refused `{command}` of {caller}: {why}");
+        tracing::warn!("refused `{command}` from {caller}: {why}");
         let kind = EventKind::Other(format!("command:{}", name.replace(' ', "_")));
         let (id, now) = (anyhook_engine::new_id(), anyhook_engine::now());
         let mut record = Record::new(id, now, "anyhook", kind);
@@ -491,7 +491,7 @@ pub(super) fn not_found(what: &str, text: &str, error: NotFound) -> Response {
         NotFound::Nothing => (RefusalCode::Unknown, format!("there is no {what} `{text}`")),
         NotFound::Several(all) => (
             RefusalCode::Ambiguous,
-            format!("several {what}s begin with `{text}`: {}", all.join(", ")),
+            format!("`{text}` matches several {what}s: {}", all.join(", ")),
         ),
     };
     let hint = Some(format!("anyhook {what} list --all"));

@@ -162,13 +162,13 @@ fn a_person_is_told_what_does_not_work() {
     let Warning { text, hint } = gemini.warning.unwrap();
     assert_eq!(
         text,
-        "gemini-cli does not call anyhook: it takes hooks from its settings files and nowhere else"
+        "gemini-cli does not call anyhook: it only reads hooks from its settings files"
     );
     assert_eq!(hint, "anyhook install gemini-cli");
 
     let unknown = world.prepare("./mine --flag");
     assert_eq!((unknown.arguments.as_slice(), unknown.host), (&["do it".to_owned()][..], None));
-    assert!(words(&unknown).unwrap().starts_with("it is no agent that anyhook knows"));
+    assert!(words(&unknown).unwrap().starts_with("unknown agent program"));
 
     world.put(".claude/settings.json", r#"{"disableAllHooks": true}"#);
     let claude = world.prepare("claude");
@@ -177,7 +177,7 @@ fn a_person_is_told_what_does_not_work() {
     world.put(".codex/config.toml", "notify =");
     let codex = world.prepare("codex");
     assert_eq!(codex.arguments, ["--", "do it"]);
-    assert!(words(&codex).unwrap().contains("`config.toml` is broken"), "{codex:?}");
+    assert!(words(&codex).unwrap().contains("`config.toml` is invalid"), "{codex:?}");
 
     let world = World::new();
     world.install("codex", None);

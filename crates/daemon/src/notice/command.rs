@@ -18,7 +18,7 @@ pub fn run(told: &NotifyCommand, notice: &Notice, limit: Duration) -> WayOutcome
         NotifyCommand::Line(line) => ("sh", vec!["-c".into(), line.into()]),
         NotifyCommand::Program(words) => match words.split_first() {
             Some((program, arguments)) => (program, arguments.iter().map(Into::into).collect()),
-            None => return WayOutcome::failed(Way::Command, "the command names no program"),
+            None => return WayOutcome::failed(Way::Command, "the command does not name a program"),
         },
     };
     let input = serde_json::to_string(notice).unwrap_or_default();

@@ -53,7 +53,7 @@ async fn go(claim: &mut Claim, job: Arc<NoticeJob>, bus: Option<String>) -> io::
     let mut outcomes = Vec::new();
     for (way, task) in ways {
         let outcome = task.await.ok().flatten();
-        outcomes.push(outcome.unwrap_or_else(|| WayOutcome::failed(way, "it broke off")));
+        outcomes.push(outcome.unwrap_or_else(|| WayOutcome::failed(way, "it was aborted")));
     }
     let recorded = claim.record(|outcome| {
         outcome.state = NoticeState::Tried;
@@ -125,7 +125,7 @@ fn resolve(binary: &Path, notice: &Notice, number: u32) -> Option<String> {
     let id = notice.decision.as_ref()?.as_str();
     // Nothing that could be taken for an option.
     if !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-        return Some("the decision's id is none".to_owned());
+        return Some("the decision's id is invalid".to_owned());
     }
     let arguments = ["decision", "resolve", id, &number.to_string()].map(Into::into).to_vec();
     let command = Command::of_program(binary.into(), arguments, PathBuf::from("/"), Vec::new());

@@ -176,7 +176,7 @@ fn address(url: &str) -> Result<Address, String> {
     })
 }
 
-const NOT_ENCRYPTED: &str = "http:// is for this machine alone; use https://";
+const NOT_ENCRYPTED: &str = "http:// is only allowed for this machine; use https://";
 
 /// Reads a secret that only its owner can read.
 fn read_secret(path: &Path) -> Result<Vec<u8>, String> {
@@ -192,10 +192,10 @@ fn read_secret(path: &Path) -> Result<Vec<u8>, String> {
         return Err("is not a file".to_owned());
     }
     if data.uid() != own && data.uid() != 0 {
-        return Err("belongs to somebody else".to_owned());
+        return Err("belongs to another user".to_owned());
     }
     if data.mode() & 0o077 != 0 {
-        return Err("can be read by others: chmod 600 it".to_owned());
+        return Err("can be read by others: run chmod 600 on it".to_owned());
     }
     let mut secret = Vec::new();
     file.take(SECRET_LIMIT + 1).read_to_end(&mut secret).map_err(|error| cannot(&error))?;

@@ -24,9 +24,9 @@ pub fn of_inquiry(inquiry: &Inquiry, agent: Option<&Agent>, called: Option<&str>
     let name = called.map_or_else(|| name(&inquiry.agent, host), shown);
     let title = match (inquiry.kind, &inquiry.tool) {
         (InquiryKind::Escalation, _) => format!("{name} needs you"),
-        (InquiryKind::Gate, _) => format!("{name} waits for your word"),
+        (InquiryKind::Gate, _) => format!("{name} needs your decision"),
         (InquiryKind::Question, _) => format!("{name} has a question"),
-        (_, Some(tool)) => format!("{name} asks: may it run {tool}?"),
+        (_, Some(tool)) => format!("{name} asks to run {tool}"),
         (_, None) => format!("{name} asks for permission"),
     };
     // A permission's question says no more than the title.
@@ -64,14 +64,14 @@ pub fn of_agent(id: &str, agent: &Agent, called: Option<&str>) -> Option<Notice>
     let (kind, says) = match (agent.state, &agent.tool) {
         (AgentState::Working | AgentState::Exited, _) => return None,
         (AgentState::Idle | AgentState::Prompting(PromptType::Idle), _) => {
-            (NoticeKind::Idle, " is done and waits for you".to_owned())
+            (NoticeKind::Idle, " is done and waiting for you".to_owned())
         }
         (AgentState::Prompting(PromptType::Permission), Some(tool)) => {
-            (NoticeKind::Prompt, format!(" asks: may it run {tool}?"))
+            (NoticeKind::Prompt, format!(" asks to run {tool}"))
         }
         (AgentState::Prompting(kind), _) => (NoticeKind::Prompt, prompt(kind).to_owned()),
         (AgentState::Failed(kind), _) => (NoticeKind::Failed, failure(kind).to_owned()),
-        (AgentState::Gone, _) => (NoticeKind::Gone, " is gone: its process vanished".to_owned()),
+        (AgentState::Gone, _) => (NoticeKind::Gone, " disappeared: its process is gone".to_owned()),
     };
     let about = agent.about.as_deref().filter(|_| kind == NoticeKind::Prompt);
     let body =
@@ -98,8 +98,8 @@ fn of_pipeline(pipeline: &Pipeline, moment: Moment, visits: u64) -> Option<Notic
     let view = pipeline.view(&|_| String::new());
     let name = plan.run_name.as_ref().unwrap_or(&plan.name);
     let (word, at) = match moment {
-        Moment::Start => ("begins", Some(view.created)),
-        Moment::Done => ("is completed", view.ended),
+        Moment::Start => ("started", Some(view.created)),
+        Moment::Done => ("completed", view.ended),
         Moment::Fail => ("failed", view.ended),
         Moment::Cancel => ("was cancelled", view.ended),
     };
@@ -161,7 +161,7 @@ fn urgency(kind: AlarmKind) -> u8 {
 
 fn alarm(kind: AlarmKind) -> &'static str {
     match kind {
-        AlarmKind::DeniedButRan => " ran a call that was denied",
+        AlarmKind::DeniedButRan => " ran a denied call",
         AlarmKind::RanUnasked => " ran a call without asking",
         AlarmKind::EntryRemoved => ": anyhook was removed from its settings",
         AlarmKind::ProgramChanged => ": the anyhook program was replaced",
@@ -213,18 +213,18 @@ pub fn made_fit(mut notice: Notice) -> Notice {
 fn prompt(kind: PromptType) -> &'static str {
     match kind {
         PromptType::Permission => " asks for permission",
-        PromptType::PlanApproval => " has a plan and wants to begin",
+        PromptType::PlanApproval => " has a plan for you to approve",
         PromptType::Question => " has a question",
-        PromptType::Idle | PromptType::Other => " waits for you",
+        PromptType::Idle | PromptType::Other => " is waiting for you",
     }
 }
 
 fn failure(kind: FailureKind) -> &'static str {
     match kind {
-        FailureKind::Unauthorized => " failed: its key or login is not accepted",
+        FailureKind::Unauthorized => " failed: its API key or login was rejected",
         FailureKind::OutOfCredits => " failed: out of credits",
-        FailureKind::NoNetwork => " failed: the model cannot be reached",
-        FailureKind::RateLimited => " failed: it asked too often",
+        FailureKind::NoNetwork => " failed: cannot reach the model",
+        FailureKind::RateLimited => " failed: rate limit reached",
         FailureKind::Other => " failed",
     }
 }
@@ -321,7 +321,7 @@ pub(crate) mod tests {
     fn a_permission_says_what_it_is_about_and_how_to_answer() {
         let agent = agent(json!({"type": "agent:working"}));
         let notice = of_inquiry(&inquiry(), Some(&agent), None);
-        assert_eq!(notice.title, "claude-code asks: may it run Shell?");
+        assert_eq!(notice.title, "claude-code asks to run Shell");
         assert_eq!(
             notice.body,
             "rm -rf build · in shop · anyhook decision resolve 7k2m9x4q 1 (allow) or 2 (deny)"
@@ -355,17 +355,17 @@ pub(crate) mod tests {
         let inquiry = Inquiry {
             kind: InquiryKind::Gate,
             agent: "workflow/requirements".to_owned(),
-            question: "May `requirements` go on?".to_owned(),
+            question: "Approve `requirements`?".to_owned(),
             tool: None,
             about: None,
             options: vec![Choice::new("approve", "it goes on"), Choice::new("reject", "not so")],
             ..inquiry()
         };
         let notice = of_inquiry(&inquiry, None, None);
-        assert_eq!(notice.title, "workflow/requirements waits for your word");
+        assert_eq!(notice.title, "workflow/requirements needs your decision");
         assert_eq!(
             notice.body,
-            "May `requirements` go on? · anyhook decision resolve 7k2m9x4q 1 (approve) or 2 (reject)"
+            "Approve `requirements`? · anyhook decision resolve 7k2m9x4q 1 (approve) or 2 (reject)"
         );
     }
 
@@ -377,7 +377,7 @@ pub(crate) mod tests {
             ..inquiry()
         };
         let notice = of_inquiry(&inquiry, None, None);
-        assert_eq!(notice.title, "claude-code:s1 asks: may it run Sh ell?");
+        assert_eq!(notice.title, "claude-code:s1 asks to run Sh ell");
         assert!(notice.body.starts_with("[2J$(touch x) ' xxx"), "{}", notice.body);
         assert!(notice.body.ends_with("7k2m9x4q 1 (allow) or 2 (deny)"), "{}", notice.body);
     }
@@ -385,11 +385,11 @@ pub(crate) mod tests {
     #[test]
     fn states_that_need_a_person_have_words() {
         for (event, kind, title) in [
-            (json!({"type": "agent:idle"}), NoticeKind::Idle, "is done and waits for you"),
+            (json!({"type": "agent:idle"}), NoticeKind::Idle, "is done and waiting for you"),
             (
                 json!({"type": "agent:prompt", "prompt_type": "permission", "tool": "Shell"}),
                 NoticeKind::Prompt,
-                "asks: may it run Shell?",
+                "asks to run Shell",
             ),
             (
                 json!({"type": "agent:prompt", "prompt_type": "question"}),
@@ -399,9 +399,9 @@ pub(crate) mod tests {
             (
                 json!({"type": "agent:failed", "kind": "rate_limited"}),
                 NoticeKind::Failed,
-                "failed: it asked too often",
+                "failed: rate limit reached",
             ),
-            (json!({"type": "agent:gone"}), NoticeKind::Gone, "is gone: its process vanished"),
+            (json!({"type": "agent:gone"}), NoticeKind::Gone, "disappeared: its process is gone"),
         ] {
             let notice = of_agent("claude-code:s1", &agent(event), None).unwrap();
             assert_eq!((notice.kind, notice.title), (kind, format!("claude-code {title}")));
@@ -424,7 +424,7 @@ pub(crate) mod tests {
         }))
         .unwrap();
         let notice = of_alarms(&report, None);
-        assert_eq!(notice.title, "opencode ran a call that was denied");
+        assert_eq!(notice.title, "opencode ran a denied call");
         assert_eq!(
             notice.body,
             "1 hook is off, unusable: broken (anyhook check) · denied but ran: opencode ran `Shell rm x` · in shop"

@@ -29,8 +29,9 @@ impl InstructionFiles {
             state.pipelines.open().filter_map(|open| of_pipeline(open, state)).collect();
         for (agent, instructions) in &wanted {
             if self.written.get(agent) != Some(instructions) {
-                instructions::write(&self.folder, instructions)
-                    .map_err(|error| format!("agent {agent} cannot be instructed: {error}"))?;
+                instructions::write(&self.folder, instructions).map_err(|error| {
+                    format!("cannot write instructions for agent {agent}: {error}")
+                })?;
             }
         }
         for agent in self.written.keys().filter(|agent| !wanted.contains_key(*agent)) {

@@ -96,11 +96,11 @@ impl JobRunner {
         let (answer, answered) = oneshot::channel();
         let asked = CoreMessage::StillAtPrompt(context.plan.id.clone(), rest, answer);
         let obsolete = |why: &str| JobResult::Obsolete { why: why.to_owned() };
-        self.messages.blocking_send(asked).map_err(|_| obsolete("the daemon ends"))?;
+        self.messages.blocking_send(asked).map_err(|_| obsolete("the daemon is stopping"))?;
         match answered.blocking_recv() {
             Ok(Ok(())) => Ok(()),
             Ok(Err(dropped)) => Err(obsolete(dropped.words())),
-            Err(_) => Err(obsolete("the daemon ends")),
+            Err(_) => Err(obsolete("the daemon is stopping")),
         }
     }
 }

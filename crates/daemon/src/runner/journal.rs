@@ -27,7 +27,7 @@ fn write(tools: &Tools, resolution: &Resolution) {
     record.about = Some(inquiries::ended(resolution));
     record.agent_id = Some(resolution.agent.clone());
     if let Err(error) = tools.engine.journal(vec![record]) {
-        tracing::error!("a decision could not be journaled: {error}");
+        tracing::error!("cannot journal a decision: {error}");
         tools.not_done(NotDone::JournalLine(resolution.id.clone()));
         return;
     }
@@ -38,6 +38,6 @@ fn write(tools: &Tools, resolution: &Resolution) {
 /// Writes down that a request was refused.
 pub(super) fn write_refusal(tools: &Tools, record: Record) {
     if let Err(error) = tools.engine.journal(vec![record]) {
-        tracing::error!("a refusal could not be journaled: {error}");
+        tracing::error!("cannot journal a refusal: {error}");
     }
 }

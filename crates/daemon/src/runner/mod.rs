@@ -119,8 +119,9 @@ impl Runner {
                 Ok(()) => drop(self.under_way.jobs.insert(id)),
                 Err(error) => {
                     let JobId { pipeline, number } = id;
-                    drained.failed =
-                        Some(format!("job {number} of {pipeline} has no thread: {error}"));
+                    drained.failed = Some(format!(
+                        "cannot start a thread for job {number} of {pipeline}: {error}"
+                    ));
                 }
             }
         }
@@ -156,7 +157,7 @@ impl Runner {
     pub fn ask_at_gates(&self) {
         self.defer(|tools| {
             if let Err(error) = gates::launch(&tools.binary) {
-                tracing::error!("nobody can be asked at the gates of workflows: {error}");
+                tracing::error!("cannot ask for approval at workflow gates: {error}");
             }
         });
     }

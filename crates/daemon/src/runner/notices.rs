@@ -54,7 +54,7 @@ fn launch(tools: &Tools, name: NoticeName, notice: Notice) {
         binary: tools.binary.clone(),
     };
     if let Err(error) = notice::launch(&tools.binary, &job) {
-        tracing::error!("a notice could not be given: {error}");
+        tracing::error!("cannot send a notification: {error}");
         tools.not_done(NotDone::Notice(name));
         return;
     }

@@ -17,7 +17,7 @@ use super::talk::{FromPerson, Request, Size, ToPerson};
 use super::{Session, SessionError};
 
 /// How a session is left.
-const KEYS: &str = "Ctrl-b d leaves";
+const KEYS: &str = "Ctrl-b d to detach";
 
 /// Shows a session until the person leaves it, or it is over, or we are told to end.
 pub(super) fn attach(session: &Session) -> Result<(), SessionError> {
@@ -35,8 +35,8 @@ pub(super) fn attach(session: &Session) -> Result<(), SessionError> {
     let seen = watch(session, &mut stream, &signals);
     drop(raw);
     let last = match seen? {
-        Seen::Left => format!("[left the session `{}`, which goes on]", session.name),
-        Seen::Over => format!("[the session `{}` is over]", session.name),
+        Seen::Left => format!("[detached from session `{}`, which keeps running]", session.name),
+        Seen::Over => format!("[session `{}` ended]", session.name),
     };
     // Whoever has gone needs no words.
     let _ = writeln!(io::stdout(), "{last}");

@@ -47,9 +47,9 @@ pub(super) fn start_terminal(session: &Session) -> Result<(), SessionError> {
         return Ok(());
     }
     Err(not_started(match said {
-        Ok(words) if words.is_empty() => "its keeper ended".to_owned(),
+        Ok(words) if words.is_empty() => "its supervisor exited".to_owned(),
         Ok(words) => words,
-        Err(error) => format!("its keeper does not answer: {error}"),
+        Err(error) => format!("its supervisor does not answer: {error}"),
     }))
 }
 

@@ -19,19 +19,19 @@ pub enum SessionError {
     NotStarted {
         /// The session.
         name: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// A folder or file cannot be used.
-    #[error("`{}` cannot be used: {error}", path.display())]
+    #[error("cannot access `{}`: {error}", path.display())]
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
     /// A folder is open to others.
-    #[error("`{}` belongs to somebody else", .0.display())]
+    #[error("`{}` belongs to another user", .0.display())]
     NotOurs(PathBuf),
     /// Whoever answers is somebody else.
     #[error("the socket of the session `{0}` belongs to another user's process")]
@@ -39,25 +39,25 @@ pub enum SessionError {
     /// What was asked for could not be done.
     #[error("{what}: {why}")]
     Failed {
-        /// What.
+        /// What happened.
         what: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// It does not answer in time.
     #[error("{0} does not answer")]
     Slow(String),
     /// The text would end its own paste, and the rest would be typed.
-    #[error("the text holds the sequence of bytes that ends a paste")]
+    #[error("the text contains the byte sequence that ends a paste")]
     Unpastable,
     /// There is no such key.
-    #[error("there is no key for {0:?} with the control key")]
+    #[error("no control key combination for {0:?}")]
     NoKey(char),
     /// What was typed did not appear.
-    #[error("the session `{0}` does not show what was typed")]
+    #[error("the session `{0}` does not show the typed text")]
     NotShown(String),
     /// A session can only be shown in a terminal.
-    #[error("this is no terminal")]
+    #[error("this is not a terminal")]
     NoTerminal,
 }
 
@@ -69,12 +69,12 @@ impl SessionError {
             Self::Task(error) => error.hint(),
             Self::NotStarted { .. } | Self::Failed { .. } => "anyhook daemon logs",
             Self::File { .. } | Self::NotOurs(_) | Self::Stranger(_) => {
-                "look at who owns the folder, and its rights"
+                "check the folder's owner and permissions"
             }
             Self::Slow(_) => "try again; if that does not help, end the session",
-            Self::Unpastable => "leave control characters out",
+            Self::Unpastable => "remove control characters",
             Self::NoKey(_) => "use a letter",
-            Self::NotShown(_) => "attach to the session and look at what it waits for",
+            Self::NotShown(_) => "attach to the session and check what it is waiting for",
             Self::NoTerminal => "run it in a terminal",
         }
     }

@@ -78,7 +78,7 @@ impl Session {
     /// Says why there can be no session on this system, if so.
     pub fn check() -> Result<(), SessionError> {
         terminal::open().map(drop).map_err(|error| SessionError::Failed {
-            what: "no terminal can be made".to_owned(),
+            what: "cannot create a terminal".to_owned(),
             why: error.to_string(),
         })
     }

@@ -196,7 +196,7 @@ fn talk(mut stream: UnixStream, desk: &Arc<Desk>, number: u64) -> Result<(), Fra
             }
         }
     } else {
-        Answer::Refused(format!("it is of another version ({TERMINAL_VERSION})"))
+        Answer::Refused(format!("it has a different version ({TERMINAL_VERSION})"))
     };
     frame::write(&mut stream, &answer)
 }
@@ -205,7 +205,7 @@ fn typed(desk: &Desk, bytes: Vec<u8>) -> Answer {
     if desk.typed.whole(bytes) {
         return Answer::Done;
     }
-    Answer::Refused("the program does not read what is typed".to_owned())
+    Answer::Refused("the program does not read its input".to_owned())
 }
 
 /// Somebody sits at the terminal: one thread takes what they type, this one shows.

@@ -32,7 +32,7 @@ pub enum StoreError {
     #[error(transparent)]
     Damaged(#[from] Damage),
     /// A newer program wrote it. Nothing was changed.
-    #[error("`{}` has version {version}, and this program knows versions up to {known}", file.display())]
+    #[error("`{}` has version {version}, but this program only supports versions up to {known}", file.display())]
     Newer {
         /// The file.
         file: PathBuf,
@@ -42,7 +42,7 @@ pub enum StoreError {
         known: u32,
     },
     /// What an older program wrote cannot be brought to this version. Nothing was changed.
-    #[error("`{}` cannot be brought from version {from} to the next: {why}", file.display())]
+    #[error("`{}` cannot be migrated from version {from}: {why}", file.display())]
     Migration {
         /// The file.
         file: PathBuf,
@@ -62,10 +62,10 @@ pub enum StoreError {
         source: io::Error,
     },
     /// What was to be kept cannot be put as JSON that could be read again. Nothing was written.
-    #[error("this cannot be kept as JSON: {0}")]
+    #[error("this cannot be stored as JSON: {0}")]
     NotJson(String),
     /// An earlier failure left the store in doubt: nothing is written before it is opened again.
-    #[error("the store in `{}` must be opened again, because {why}", folder.display())]
+    #[error("the store in `{}` must be reopened: {why}", folder.display())]
     Poisoned {
         /// The store's folder.
         folder: PathBuf,
@@ -83,17 +83,17 @@ impl StoreError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Locked { .. } => {
-                "only one daemon may use it: `anyhook daemon status` shows which"
+                "only one daemon can use it; run `anyhook daemon status` to see which"
             }
             Self::Damaged(_) => {
-                "`anyhook daemon start --repair` keeps all up to there and moves the rest aside"
+                "run `anyhook daemon start --repair` to keep everything up to that point and move the rest to a backup file"
             }
             Self::Newer { .. } => "update anyhook",
-            Self::Migration { .. } => "start the version that wrote it, or move the folder aside",
-            Self::Io { source, .. } if is_full(source) => "make room on the disk",
-            Self::Io { .. } => "look at the folder's rights, and at the disk",
-            Self::NotJson(_) => "this is a fault of anyhook: please report it",
-            Self::Poisoned { .. } => "`anyhook daemon stop`, then `anyhook daemon start`",
+            Self::Migration { .. } => "start the version that wrote it, or move the folder away",
+            Self::Io { source, .. } if is_full(source) => "free up disk space",
+            Self::Io { .. } => "check the folder's permissions and the disk",
+            Self::NotJson(_) => "this is a bug in anyhook: please report it",
+            Self::Poisoned { .. } => "run `anyhook daemon stop`, then `anyhook daemon start`",
         }
     }
 

@@ -11,7 +11,7 @@ pub(super) fn to_2(kind: Kind, mut value: Value) -> Result<Value, String> {
     if kind == Kind::Entry {
         return Ok(value);
     }
-    let state = value.as_object_mut().ok_or("the state is not an object")?;
+    let state = value.as_object_mut().ok_or("the state must be an object")?;
     let mut jobs = Map::new();
     let pipelines = state.get_mut("pipelines").and_then(|all| all.get_mut("by_id"));
     for (id, pipeline) in pipelines.and_then(Value::as_object_mut).into_iter().flatten() {

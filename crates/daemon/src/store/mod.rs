@@ -142,7 +142,7 @@ impl Store {
         let mut survey = recovery::survey(folder, &schema)?;
         let mut notes = survey.settle(folder)?;
         if let Some(version) = survey.oldest_version.filter(|version| *version < schema.version) {
-            notes.push(format!("read from version {version}; now it is {}", schema.version));
+            notes.push(format!("migrated from version {version} to {}", schema.version));
         }
         let covered = survey.covered();
         // One that an older program began is not written on, nor one that the snapshot covers.
@@ -226,7 +226,7 @@ impl Store {
         if let Err(error) = segment.write(lines, fill_to) {
             let error = cannot("written", &segment.path)(error);
             if let Err(second) = segment.cut() {
-                self.poisoned = Some(format!("{error}, and it cannot be cut back: {second}"));
+                self.poisoned = Some(format!("{error}, and it cannot be truncated: {second}"));
             }
             return Err(error);
         }

@@ -146,7 +146,7 @@ impl Survey {
                     return Ok(());
                 }
                 Ok((header, _)) => {
-                    let why = format!("it says that it covers {}", header.sequence);
+                    let why = format!("it claims to cover {}", header.sequence);
                     self.bad_snapshots.push((through, why));
                 }
                 Err(fault) => self.bad_snapshots.push((through, fault.to_string())),
@@ -178,7 +178,7 @@ impl Survey {
                 } else {
                     segments[index..].to_vec()
                 };
-                let why = format!("it should begin with entry {}", end_of_log + 1);
+                let why = format!("it should start with entry {}", end_of_log + 1);
                 return Err(broken(&path, 1, 0, why, Remedy::MoveSegments(remedy)));
             }
             let bytes = fs::read(&path).map_err(cannot("read", &path))?;
@@ -256,8 +256,8 @@ impl Survey {
             self.listing.snapshots.retain(|other| other != through);
             faults::point("store.recover.snapshot_moved");
             notes.push(format!(
-                "`{name}` could not be used ({why}) and is now `{aside}`; nothing is lost: the \
-                 state was made from what was before it"
+                "`{name}` could not be used ({why}) and was renamed to `{aside}`; nothing is lost: \
+                 the state was rebuilt from earlier data"
             ));
         }
         if let Some(open) = &mut self.open
@@ -267,8 +267,8 @@ impl Survey {
             let path = folder.join(&name);
             if let Some((bytes, aside)) = cut(&path, open.end)? {
                 notes.push(format!(
-                    "`{name}` ended in {bytes} bytes that are no whole entry ({why}); they are now \
-                     in `{aside}`, and the last entry is {}",
+                    "`{name}` ended with {bytes} bytes that are not a complete entry ({why}); they \
+                     were moved to `{aside}`, and the last entry is {}",
                     self.last
                 ));
             }

@@ -52,7 +52,7 @@ fn apply(
             move_segments(folder, after, notes)?;
             let name = segment_name(segment);
             if let Some((bytes, aside)) = cut(&folder.join(&name), end)? {
-                notes.push(format!("the last {bytes} bytes of `{name}` are now in `{aside}`"));
+                notes.push(format!("moved the last {bytes} bytes of `{name}` to `{aside}`"));
             }
             faults::point("store.repair.tail_moved");
         }
@@ -75,6 +75,6 @@ fn move_segments(
 
 fn move_aside(folder: &Path, name: &str, notes: &mut Vec<String>) -> Result<(), StoreError> {
     let aside = files::move_aside(&folder.join(name))?;
-    notes.push(format!("`{name}` is now `{aside}`"));
+    notes.push(format!("renamed `{name}` to `{aside}`"));
     Ok(())
 }

@@ -66,14 +66,20 @@ impl Scan {
         if is_header {
             let header = line::read_header(text).map_err(|fault| fault.to_string())?;
             if header.sequence != first {
-                return Err(format!("its name says {first} and it says {}", header.sequence));
+                return Err(format!(
+                    "its name says {first}, but its content says {}",
+                    header.sequence
+                ));
             }
             self.version = header.version;
         } else {
             let entry = line::read_entry(text).map_err(|fault| fault.to_string())?;
             let expected = self.last + 1;
             if entry.sequence != expected {
-                return Err(format!("entry {} is where {expected} should be", entry.sequence));
+                return Err(format!(
+                    "found entry {} where {expected} was expected",
+                    entry.sequence
+                ));
             }
             if entry.sequence > after {
                 let value = line::read_value(entry.text).map_err(|fault| fault.to_string())?;

@@ -56,9 +56,9 @@ pub fn begin(folder: &Path, binary: &Path) -> Result<(), TaskError> {
         return Ok(());
     }
     Err(not_begun(match said {
-        Ok(words) if words.is_empty() => "its keeper ended".to_owned(),
+        Ok(words) if words.is_empty() => "its supervisor exited".to_owned(),
         Ok(words) => words,
-        Err(error) => format!("its keeper does not answer: {error}"),
+        Err(error) => format!("its supervisor does not answer: {error}"),
     }))
 }
 

@@ -65,7 +65,7 @@ pub fn main(arguments: &[OsString]) -> bool {
 fn keep(folder: &Path, takes_terminal: bool) -> Result<(), TaskError> {
     if takes_terminal {
         take_terminal()
-            .map_err(|error| TaskError::System { what: "the terminal cannot be taken", error })?;
+            .map_err(|error| TaskError::System { what: "cannot take over the terminal", error })?;
     }
     let task = read(folder)?;
     if !task.terminal {
@@ -73,7 +73,7 @@ fn keep(folder: &Path, takes_terminal: bool) -> Result<(), TaskError> {
         let _ = rustix::process::setsid();
     }
     let signals = Signals::heed(task.terminal)
-        .map_err(|error| TaskError::System { what: "signals cannot be heard", error })?;
+        .map_err(|error| TaskError::System { what: "cannot handle signals", error })?;
     // Written down before anything has it: whoever comes after us must find what we have started.
     let mark = new_id().to_string();
     let owner = Owner::ours(Some(mark.clone()));
@@ -190,7 +190,7 @@ impl Running {
             .current_dir(&task.cwd);
         let mut printed = None;
         if !task.terminal {
-            let no_output = |error: io::Error| format!("its output cannot be kept: {error}");
+            let no_output = |error: io::Error| format!("cannot store its output: {error}");
             let (pipe, stdout) = io::pipe().map_err(no_output)?;
             let stderr = stdout.try_clone().map_err(no_output)?;
             command.stdin(Stdio::null()).stdout(stdout).stderr(stderr).process_group(0);
@@ -199,7 +199,7 @@ impl Running {
         match command.spawn() {
             Ok(child) => Ok(Self { child, printed }),
             Err(_) if !task.cwd.is_dir() => {
-                Err(format!("the folder `{}` is not there", task.cwd.display()))
+                Err(format!("the folder `{}` does not exist", task.cwd.display()))
             }
             Err(error) => Err(format!("`{SHELL}` cannot be started: {error}")),
         }

@@ -66,7 +66,7 @@ pub struct Task {
     pub variables: BTreeMap<String, String>,
     /// A file with the environment, a JSON object: it may hold secrets, so it is not part of this.
     pub environment: PathBuf,
-    /// The folder it works in.
+    /// Its working folder.
     pub cwd: PathBuf,
     /// How long it may take, in milliseconds; however long, if it does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,7 +87,7 @@ pub struct Ended {
     /// The signal that ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
-    /// Whether its time was over.
+    /// Whether it timed out.
     #[serde(default)]
     pub timed_out: bool,
     /// Whether somebody had it ended, or its terminal went away.
@@ -96,7 +96,7 @@ pub struct Ended {
     /// Why it could not be started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// When.
+    /// When it happened.
     pub at: Timestamp,
 }
 
@@ -124,11 +124,11 @@ pub enum Stand {
 #[derive(Debug, thiserror::Error)]
 pub enum TaskError {
     /// A file cannot be used.
-    #[error("`{}` cannot be used: {error}", path.display())]
+    #[error("cannot access `{}`: {error}", path.display())]
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
     /// A file holds what this version does not know.
@@ -136,15 +136,15 @@ pub enum TaskError {
     Foreign {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// No keeper could be started.
-    #[error("the task in `{}` could not be begun: {why}", folder.display())]
+    #[error("the task in `{}` could not be started: {why}", folder.display())]
     NotBegun {
         /// The task's folder.
         folder: PathBuf,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// It needs a terminal, which only a session has.
@@ -164,11 +164,11 @@ impl TaskError {
     /// Returns the next step.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::File { .. } => "look at the rights of the folder, and at the room on the disk",
+            Self::File { .. } => "check the folder's permissions and free disk space",
             Self::Foreign { .. } => "use the version of anyhook that wrote it",
             Self::NotBegun { .. } => "anyhook daemon logs",
             Self::NeedsTerminal(_) => "start it in a session",
-            Self::System { .. } => "look at the limits of the system (ulimit -a)",
+            Self::System { .. } => "check the system limits (ulimit -a)",
         }
     }
 
@@ -200,7 +200,7 @@ pub fn read(folder: &Path) -> Result<Task, TaskError> {
     let task: Task = serde_json::from_slice(&bytes)
         .map_err(|error| TaskError::Foreign { path: path.clone(), why: error.to_string() })?;
     if task.v != TASK_VERSION {
-        let why = format!("it is of version {}, this is {TASK_VERSION}", task.v);
+        let why = format!("it has version {}, but this is {TASK_VERSION}", task.v);
         return Err(TaskError::Foreign { path, why });
     }
     Ok(task)

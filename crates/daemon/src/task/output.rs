@@ -111,7 +111,7 @@ impl Printed {
     fn leave_out(&mut self) -> io::Result<()> {
         let Room { beginning, end } = self.room;
         let left_out = self.left_out + self.length - beginning - self.line - end;
-        let line = format!("\n[{left_out} bytes are left out here]\n");
+        let line = format!("\n[{left_out} bytes omitted]\n");
         let place = AtomicFile::new(&self.path);
         let mut new = place.begin()?;
         // Opened again: should this fail, the file is written to where it was.
@@ -130,7 +130,7 @@ impl Printed {
     /// Says how much is missing at the end.
     pub(super) fn finish(mut self) {
         if self.lost > 0 {
-            let _ = writeln!(self.file, "\n[{} more bytes were not kept]", self.lost);
+            let _ = writeln!(self.file, "\n[{} more bytes discarded]", self.lost);
         }
     }
 }
@@ -204,10 +204,10 @@ mod tests {
     fn the_beginning_and_the_end_are_kept() {
         let whole = "abc0123ABCD";
         assert_eq!(files(&[b"abc", b"0123", b"ABCD"]), ["abc", "abc0123", whole, whole]);
-        let cut = "abc\n[5 bytes are left out here]\nBCDE";
+        let cut = "abc\n[5 bytes omitted]\nBCDE";
         assert_eq!(files(&[b"abc0123ABCDE"]), [cut, cut]);
-        let grown = "abc\n[5 bytes are left out here]\nBCDEFGHI";
-        let again = "abc\n[10 bytes are left out here]\nGHIJ";
+        let grown = "abc\n[5 bytes omitted]\nBCDEFGHI";
+        let again = "abc\n[10 bytes omitted]\nGHIJ";
         assert_eq!(files(&[b"abc0123ABCDE", b"FGHI", b"J"]), [cut, grown, again, again]);
     }
 
@@ -228,7 +228,7 @@ mod tests {
         writer.write_all(b"f").unwrap();
         printed.take();
         printed.finish();
-        let told = "ab\n[4 more bytes were not kept]\n";
+        let told = "ab\n[4 more bytes discarded]\n";
         assert_eq!(output_end(folder.path(), 1000).unwrap(), told, "there is no hole in it");
     }
 
@@ -242,7 +242,7 @@ mod tests {
             printed.take();
         }
         printed.finish();
-        let told = "abc0123ABCDE\n[12 more bytes were not kept]\n";
+        let told = "abc0123ABCDE\n[12 more bytes discarded]\n";
         assert_eq!(output_end(folder.path(), 1000).unwrap(), told);
     }
 
@@ -259,7 +259,7 @@ mod tests {
                 prop_assert_eq!(&file, &whole);
                 return Ok(());
             };
-            let (left_out, end) = rest.split_once(" bytes are left out here]\n").unwrap();
+            let (left_out, end) = rest.split_once(" bytes omitted]\n").unwrap();
             prop_assert_eq!(beginning, &whole[..3]);
             prop_assert!(whole.ends_with(end) && (4..=8).contains(&end.len()), "{}", end);
             let left_out: usize = left_out.parse().unwrap();

@@ -259,7 +259,7 @@ fn an_answer_that_does_not_get_through_is_said() {
     desktop.asked();
     desktop.emit.send(Signal::Pressed(41, "1")).unwrap();
     let Asked::Show { title, body, .. } = desktop.asked() else { panic!("closed") };
-    assert_eq!(title, "anyhook: your answer did not get through");
+    assert_eq!(title, "anyhook: your answer was not delivered");
     assert_eq!(body, "exit 1: it is over");
     let outcome = delivery.join().unwrap();
     assert_eq!(outcome.answer, Some(pressed(1, Some("exit 1: it is over"))));
@@ -309,7 +309,7 @@ fn no_bus_and_nobody_on_it_are_no_errors() {
     assert_eq!(absent(None), "no desktop bus");
     assert_eq!(absent(Some(&bus_at(Path::new("/nowhere/bus")))), "no desktop bus");
     let bus = Bus::start();
-    assert_eq!(absent(Some(&bus.address)), "nobody shows notifications on the desktop");
+    assert_eq!(absent(Some(&bus.address)), "no desktop notification service is running");
 }
 
 #[test]

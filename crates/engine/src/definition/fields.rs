@@ -21,22 +21,22 @@ impl Reader<'_> {
             return self.report(problem.hint(format!("write `name: {folder_name}`")));
         };
         let Some(name) = node.text().filter(|text| !text.trim().is_empty()) else {
-            let problem = self.at(node, "name", Severity::Error, "`name` is not a text");
+            let problem = self.at(node, "name", Severity::Error, "`name` must be a string");
             return self.report(problem.hint(format!("write `name: {folder_name}`")));
         };
         let normal = nfkc(name.trim());
         if let Some(fault) = name_fault(name) {
             let problem = self.at(node, "name", Severity::Error, format!("`name` {fault}"));
-            self.report(problem.hint("use lowercase letters, digits and single hyphens inside"));
+            self.report(problem.hint("use lowercase letters, digits and single hyphens (my-hook)"));
         }
         if normal != nfkc(folder_name) {
             let problem = self.at(
                 node,
                 "name-differs",
                 Severity::Error,
-                format!("`name` is not the folder's name, `{folder_name}`"),
+                format!("`name` does not match the folder name, `{folder_name}`"),
             );
-            self.report(problem.hint("rename the one or the other"));
+            self.report(problem.hint("rename either one"));
         }
         // A name is shown, journaled and compared everywhere: it stays one short line.
         self.read.definition.name =
@@ -48,7 +48,7 @@ impl Reader<'_> {
             None => {
                 let problem =
                     self.missing("description", Severity::Error, "`description` is missing");
-                self.report(problem.hint("say in one sentence what the hook is for"));
+                self.report(problem.hint("describe in one sentence what the hook does"));
             }
             Some(node) => match node.text() {
                 None => {
@@ -56,7 +56,7 @@ impl Reader<'_> {
                         node,
                         "description",
                         Severity::Error,
-                        "`description` is not a text",
+                        "`description` must be a string",
                     );
                     self.report(problem);
                 }
@@ -68,7 +68,7 @@ impl Reader<'_> {
                             "description",
                             Severity::Error,
                             format!(
-                                "`description` has {length} characters; 1 to {} are allowed",
+                                "`description` is {length} characters long; it must be 1 to {}",
                                 limits::DESCRIPTION
                             ),
                         );
@@ -83,7 +83,7 @@ impl Reader<'_> {
     pub(super) fn trigger(&mut self) {
         let Some(node) = self.matter.root.get("trigger").filter(|node| !node.is_null()) else {
             let problem = self.missing("no-trigger", Severity::Unusable, "`trigger` is missing");
-            return self.report(problem.hint("name the event, such as `trigger: before_tool`"));
+            return self.report(problem.hint("name an event, for example `trigger: before_tool`"));
         };
         let names: Vec<&Node> = match &node.value {
             Value::Sequence(items) => items.iter().collect(),
@@ -100,7 +100,7 @@ impl Reader<'_> {
                     name,
                     "unknown-trigger",
                     Severity::Error,
-                    "a trigger is not a text",
+                    "each trigger must be a string",
                 ));
                 continue;
             };
@@ -201,7 +201,7 @@ impl Reader<'_> {
                 node,
                 key,
                 Severity::Error,
-                format!("`{key}` is not a number; {default} is used"),
+                format!("`{key}` must be a number; using {default}"),
             );
             self.report(problem);
             return None;
@@ -211,7 +211,7 @@ impl Reader<'_> {
                 node,
                 key,
                 Severity::Warning,
-                format!("`{key}` is in quotes; it is read as a number"),
+                format!("`{key}` is quoted; reading it as a number"),
             );
             self.report(problem);
         }
@@ -221,7 +221,7 @@ impl Reader<'_> {
                 node,
                 key,
                 Severity::Error,
-                format!("`{key}` must be a whole number from {least} to {most}; {clamped} is used"),
+                format!("`{key}` must be an integer from {least} to {most}; using {clamped}"),
             );
             self.report(problem);
         }
@@ -229,19 +229,19 @@ impl Reader<'_> {
     }
 
     pub(super) fn words(&mut self) {
-        if let Some(word) = self.word("async", ["true", "false"], "`false` is used") {
+        if let Some(word) = self.word("async", ["true", "false"], "assuming `false`") {
             self.read.definition.is_async = word == "true";
         }
-        if let Some(word) = self.word("mode", words_of(keys::MODE), "`enforce` is used") {
+        if let Some(word) = self.word("mode", words_of(keys::MODE), "assuming `enforce`") {
             self.read.definition.mode = if word == "shadow" { Mode::Shadow } else { Mode::Enforce };
         }
-        if let Some(word) = self.word("stdout", words_of(keys::STDOUT), "`log` is used") {
+        if let Some(word) = self.word("stdout", words_of(keys::STDOUT), "assuming `log`") {
             self.read.definition.stdout =
                 if word == "context" { StdoutUse::Context } else { StdoutUse::Log };
         }
         // A hook with `on_failure` is meant as a guard: a typing mistake must not open it.
         let has_on_failure = self.matter.root.get("on_failure").is_some_and(|node| !node.is_null());
-        let word = self.word("on_failure", words_of(keys::ON_FAILURE), "`block` is used");
+        let word = self.word("on_failure", words_of(keys::ON_FAILURE), "assuming `block`");
         self.read.definition.on_failure = match word {
             Some("allow") => FailMode::Allow,
             None if !has_on_failure => FailMode::Allow,
@@ -264,7 +264,7 @@ impl Reader<'_> {
                 node,
                 key,
                 Severity::Error,
-                format!("`{key}` is neither `{}` nor `{}`; {otherwise}", words[0], words[1]),
+                format!("`{key}` must be `{}` or `{}`; {otherwise}", words[0], words[1]),
             );
             self.report(problem);
         }
@@ -294,16 +294,16 @@ impl Reader<'_> {
                     item,
                     "hosts",
                     Severity::Error,
-                    "`hosts` is not a list of names; it is ignored",
+                    "`hosts` must be a list of names; ignoring it",
                 );
                 self.report(problem);
                 self.read.definition.hosts.clear();
                 return;
             };
             if matches!(text, "all" | "any" | "*") {
-                let words = format!("`{text}` is read as every host");
+                let words = format!("`{text}` means every host");
                 let problem = self.at(item, "host-spelling", Severity::Note, words);
-                self.report(problem.hint("leave `hosts` out"));
+                self.report(problem.hint("remove `hosts`"));
                 self.read.definition.hosts.clear();
                 return;
             }
@@ -364,7 +364,7 @@ impl Reader<'_> {
                 node,
                 "env-ignored",
                 Severity::Note,
-                "`env` counts with `on_failure: block` only: other hooks get the agent's environment",
+                "`env` only applies with `on_failure: block`: other hooks inherit the agent's environment",
             );
             self.report(problem);
         }
@@ -382,9 +382,9 @@ impl Reader<'_> {
                 item,
                 "env",
                 Severity::Error,
-                "`env` is neither `inherit` nor a list of variables' names; this is left out",
+                "`env` must be `inherit` or a list of variable names; ignoring this entry",
             );
-            self.report(problem.hint("write `env: [VIRTUAL_ENV, PATH]`, without `$` and values"));
+            self.report(problem.hint("write `env: [VIRTUAL_ENV, PATH]`, without `$` or values"));
             return None;
         }
         if replaces_code(text.as_bytes()) {
@@ -392,9 +392,9 @@ impl Reader<'_> {
                 item,
                 "env",
                 Severity::Error,
-                format!("`{text}` can replace the hook's code, so no hook gets it"),
+                format!("`{text}` can replace the hook's code, so it is never passed to hooks"),
             );
-            self.report(problem.hint("set it in the script, where it is needed"));
+            self.report(problem.hint("set it in the script if needed"));
             return None;
         }
         Some(text.to_owned())
@@ -419,13 +419,13 @@ pub fn name_fault(name: &str) -> Option<&'static str> {
             || letter.is_alphabetic() && letter.to_lowercase().eq([letter])
     };
     if name.is_empty() || name.chars().count() > limits::NAME {
-        Some("has not 1 to 64 characters")
+        Some("must be 1 to 64 characters long")
     } else if nfkc(name) != name {
-        Some("is not in Unicode's normal form NFKC")
+        Some("must be in Unicode NFKC form")
     } else if !name.chars().all(is_letter) {
-        Some("has other characters than lowercase letters, digits and hyphens")
+        Some("may only contain lowercase letters, digits and hyphens")
     } else if name.starts_with('-') || name.ends_with('-') || name.contains("--") {
-        Some("has a hyphen at an end, or two in a row")
+        Some("must not start or end with a hyphen, or contain two in a row")
     } else {
         None
     }

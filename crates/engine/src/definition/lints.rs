@@ -16,7 +16,7 @@ impl Reader<'_> {
                 Problem::new(
                     "escape",
                     Severity::Warning,
-                    "unknown escape in double quotes; the backslash is read as written",
+                    "unknown escape in double quotes; keeping the backslash",
                 )
                 .at(*place)
                 .hint("use single quotes"),
@@ -26,7 +26,7 @@ impl Reader<'_> {
             self.report(Problem::new(
                 "utf-8",
                 Severity::Error,
-                "the front matter is not UTF-8; bytes were replaced",
+                "the front matter is not valid UTF-8; replaced the invalid bytes",
             ));
         }
         let definition = &self.read.definition;
@@ -43,7 +43,7 @@ impl Reader<'_> {
                     node,
                     "async-gate",
                     Severity::Warning,
-                    format!("an async hook cannot block, and `{gate}` is where hooks block"),
+                    format!("an async hook cannot block, and `{gate}` is a blocking event"),
                 );
                 self.report(problem.hint("remove `async: true`, or use an after_… event"));
             }
@@ -52,7 +52,7 @@ impl Reader<'_> {
                     node,
                     "async-block",
                     Severity::Warning,
-                    "an async hook cannot block: where hooks decide, `on_failure: block` counts and `async: true` does not; elsewhere it is the other way round",
+                    "an async hook cannot block: at blocking events `on_failure: block` wins and `async: true` is ignored; at other events it is the other way round",
                 );
                 self.report(problem);
             }
@@ -64,10 +64,12 @@ impl Reader<'_> {
                     "long",
                     Severity::Warning,
                     format!(
-                        "HOOK.md has about {tokens} tokens; agents read it when its event comes"
+                        "HOOK.md is about {tokens} tokens long; agents read it when its event fires"
                     ),
                 )
-                .hint(format!("keep it under {TOKEN_LIMIT}; longer texts fit in a file beside it")),
+                .hint(format!(
+                    "keep it under {TOKEN_LIMIT}; move longer text to a file next to it"
+                )),
             );
         }
     }

@@ -30,7 +30,7 @@ pub struct ReadDefinition {
     pub definition: HookDefinition,
     /// The matcher, ready to use.
     pub matcher: matcher::Matcher,
-    /// Every finding, in the order of the file.
+    /// Every finding, in file order.
     pub problems: Vec<Problem>,
 }
 
@@ -144,7 +144,7 @@ impl Reader<'_> {
                     root,
                     "unreadable",
                     Severity::Unusable,
-                    "the front matter is not a list of `key: value` lines",
+                    "the front matter must be a list of `key: value` lines",
                 )
             };
             return self.report(problem.hint("write at least name, description and trigger"));
@@ -163,8 +163,12 @@ impl Reader<'_> {
         self.blocking_async();
         if let Some(metadata) = root.get("metadata") {
             if !metadata.is_null() && !matches!(metadata.value, Value::Mapping(_)) {
-                let problem =
-                    self.at(metadata, "metadata", Severity::Warning, "`metadata` is not an object");
+                let problem = self.at(
+                    metadata,
+                    "metadata",
+                    Severity::Warning,
+                    "`metadata` must be a mapping",
+                );
                 self.report(problem);
             }
             self.read.definition.metadata = metadata.to_json();
@@ -178,7 +182,7 @@ impl Reader<'_> {
             if pairs[..index].iter().any(|(earlier, _)| earlier.text() == Some(name)) {
                 let problem =
                     self.at(key, "twice", Severity::Error, format!("`{name}` is given twice"));
-                self.report(problem.hint("the last one counts; remove the other"));
+                self.report(problem.hint("the last one wins; remove the other"));
             }
             if is_key(name) || self.read.problems.len() >= PROBLEMS_LIMIT {
                 continue;

@@ -43,15 +43,15 @@ fn names_of_tools_are_noted() {
         found(
             Severity::Note,
             "`Bash` is Claude Code and Codex's name for `Shell`",
-            "write `Shell`; either means the tool of every agent"
+            "write `Shell`; both match the tool in every agent"
         )
     );
     assert_eq!(
         said("Monitor", ""),
         found(
             Severity::Note,
-            "`Monitor` is a form of `Shell` in Claude Code",
-            "`Shell` means it, too"
+            "`Monitor` is a variant of `Shell` in Claude Code",
+            "`Shell` matches it too"
         )
     );
     assert_eq!(
@@ -60,14 +60,14 @@ fn names_of_tools_are_noted() {
     );
     assert_eq!(
         said("Shel", ""),
-        found(Severity::Warning, "no agent has a tool `Shel`", "did you mean `Shell`?")
+        found(Severity::Warning, "no agent has a tool named `Shel`", "did you mean `Shell`?")
     );
     assert_eq!(
         said("zzz", ""),
         found(
             Severity::Note,
-            "no supported agent has a tool `zzz`",
-            "that is fine for a tool of your own agent"
+            "no supported agent has a tool named `zzz`",
+            "ignore this if your own agent has such a tool"
         )
     );
     assert_eq!(said("WriteFile|EditFile", ""), []);
@@ -75,8 +75,8 @@ fn names_of_tools_are_noted() {
         said("WriteFile|EditFile", "on_failure: block"),
         found(
             Severity::Note,
-            "`DeleteFile` can still change the files that this keeps from being written",
-            "add `|DeleteFile`, unless that is meant"
+            "`DeleteFile` can still change the files this hook protects",
+            "add `|DeleteFile`, unless this is intended"
         )
     );
     assert_eq!(said("(Write|Edit|Delete)File", "on_failure: block"), []);

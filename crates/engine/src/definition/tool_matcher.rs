@@ -14,11 +14,14 @@ impl Reader<'_> {
         let is_given = |node: &&Node| !node.is_null() && node.text() != Some("");
         let Some(node) = self.matter.root.get("matcher").filter(is_given) else { return };
         let Value::Mapping(pairs) = &node.value else {
-            let problem =
-                self.at(node, "matcher", Severity::Unusable, "`matcher` is not an object");
-            return self.report(
-                problem.hint("write `tool:` and `pattern:` on lines of their own, indented"),
+            let problem = self.at(
+                node,
+                "matcher",
+                Severity::Unusable,
+                "`matcher` must be a mapping with `tool` and/or `pattern`",
             );
+            return self
+                .report(problem.hint("put `tool:` and `pattern:` on their own indented lines"));
         };
         let mut matcher = Matcher::default();
         for (key, value) in pairs {
@@ -48,7 +51,7 @@ impl Reader<'_> {
                     value,
                     "matcher",
                     Severity::Unusable,
-                    format!("`{name}` is not a text"),
+                    format!("`{name}` must be a string"),
                 );
                 self.report(problem.hint("write one regular expression; `a|b` matches either"));
                 continue;
@@ -72,7 +75,9 @@ impl Reader<'_> {
                     Severity::Unusable,
                     format!("`{name}` is not a regular expression: {error}"),
                 );
-                self.report(problem.hint("the syntax is that of the Rust crate `regex`: no look-around, no back-references"));
+                self.report(problem.hint(
+                    "use the syntax of the Rust `regex` crate: no look-around, no back-references",
+                ));
             } else if name == "tool" {
                 self.tool_names(value, text);
             }
@@ -86,7 +91,7 @@ impl Reader<'_> {
                 node,
                 "matcher-ignored",
                 Severity::Warning,
-                "`matcher` is ignored: the trigger is no tool event",
+                "ignoring `matcher`: the trigger is not a tool event",
             );
             self.report(problem.hint("remove it, or check the event in the script"));
         }
@@ -106,9 +111,9 @@ impl Reader<'_> {
             && is_name(name)
             && tools::find(name).is_some()
         {
-            let words = format!("`{text}` is an agent's permission rule, not a tool's name");
+            let words = format!("`{text}` is an agent's permission rule, not a tool name");
             let problem = self.at(node, "tool-rule", Severity::Unusable, words);
-            let hint = format!("write `tool: {name}`, and what `{rule}` means as `pattern`");
+            let hint = format!("write `tool: {name}`, and express `{rule}` as a `pattern`");
             self.report(problem.hint(hint));
         }
         let names = listed(text);
@@ -153,8 +158,9 @@ impl Reader<'_> {
                 }
                 Some(known) => match (own(known.names), own(known.special)) {
                     (None, Some(whose)) => {
-                        let message = format!("`{name}` is a form of `{}` in {whose}", known.name);
-                        (Severity::Note, message, format!("`{}` means it, too", known.name))
+                        let message =
+                            format!("`{name}` is a variant of `{}` in {whose}", known.name);
+                        (Severity::Note, message, format!("`{}` matches it too", known.name))
                     }
                     (whose, _) => {
                         let whose = whose.unwrap_or_default();
@@ -162,22 +168,22 @@ impl Reader<'_> {
                         (
                             Severity::Note,
                             message,
-                            format!("write `{}`; either means the tool of every agent", known.name),
+                            format!("write `{}`; both match the tool in every agent", known.name),
                         )
                     }
                 },
                 None if tools::is_known(name) => continue,
                 None => match nearest(name, tools::all_names()) {
                     Some(near) => {
-                        let message = format!("no agent has a tool `{name}`");
+                        let message = format!("no agent has a tool named `{name}`");
                         let near = tools::find(near).map_or(near, |tool| tool.name);
                         let severity =
                             if is_never_asked { Severity::Unusable } else { Severity::Warning };
                         (severity, message, format!("did you mean `{near}`?"))
                     }
                     None => {
-                        let message = format!("no supported agent has a tool `{name}`");
-                        let hint = "that is fine for a tool of your own agent".to_owned();
+                        let message = format!("no supported agent has a tool named `{name}`");
+                        let hint = "ignore this if your own agent has such a tool".to_owned();
                         (Severity::Note, message, hint)
                     }
                 },
@@ -207,9 +213,8 @@ impl Reader<'_> {
             return;
         }
         let list = open.join("` and `");
-        let message =
-            format!("`{list}` can still change the files that this keeps from being written");
+        let message = format!("`{list}` can still change the files this hook protects");
         let problem = self.at(node, "open-files", Severity::Note, message);
-        self.report(problem.hint(format!("add `|{}`, unless that is meant", open.join("|"))));
+        self.report(problem.hint(format!("add `|{}`, unless this is intended", open.join("|"))));
     }
 }

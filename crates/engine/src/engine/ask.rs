@@ -77,10 +77,10 @@ impl Engine {
             AskFallback::Deny => {
                 verdict.effect = Some(Effect::Deny);
                 verdict.reason = Some(format!(
-                    "a person must say yes to this, and {} cannot ask: {reason}\nTo approve it, the person runs it, or sets ask_fallback = \"pass\" in anyhook.toml.",
+                    "this needs the user's approval, and {} cannot ask for it: {reason}\nTo approve it, the user can run it themselves or set ask_fallback = \"pass\" in anyhook.toml.",
                     host.id()
                 ));
-                "deny, with a reason that says how to approve"
+                "deny, with a reason that explains how to approve"
             }
             AskFallback::Pass => {
                 verdict.effect = None;
@@ -106,7 +106,7 @@ fn answer_questions(
         Err(why) => {
             // Without its answers the call must not be allowed: the agent would take none for one.
             verdict.effect = None;
-            verdict.warnings.push(format!("the answers cannot be given to the agent: {why}"));
+            verdict.warnings.push(format!("cannot pass the answers to the agent: {why}"));
         }
     }
 }

@@ -68,7 +68,7 @@ impl Engine {
         let mut finished = Dispatch::new(host, plan, event).drive(|step| match step {
             Step::Run(due) => self.run(due, left(), &[]),
             Step::Detach(due) => self.detach(due, &opened),
-            Step::Done => RunResult::not_started("it is over"),
+            Step::Done => RunResult::not_started("already finished"),
         });
         deny_doubtful(&opened.hooks, &mut finished);
         if instructions::may_hold(&finished.event, &finished.verdict)
@@ -90,7 +90,7 @@ impl Engine {
     ) -> Finished {
         Dispatch::new(host, Plan::new(installed, &event), event).drive(|step| match step {
             Step::Run(due) | Step::Detach(due) => self.run(due, None, environment),
-            Step::Done => RunResult::not_started("it is over"),
+            Step::Done => RunResult::not_started("already finished"),
         })
     }
 
@@ -119,7 +119,7 @@ fn deny_doubtful(hooks: &EventHooks, finished: &mut Finished) {
         let name = guard.hook.name();
         finished.verdict.effect = Some(Effect::Deny);
         finished.verdict.reason = Some(format!(
-            "{doubt}, so hook {name} could not judge the call, and must not be passed by"
+            "{doubt}, so hook {name} could not check the call, and it blocks on failure"
         ));
         finished.verdict.by = Some(name.to_owned());
         finished.verdict.input = None;

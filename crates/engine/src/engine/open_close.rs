@@ -221,7 +221,7 @@ impl Engine {
             trouble = trouble.or(facts.call.count(session, &finished).err());
         }
         if let Some(error) = trouble {
-            finished.verdict.warnings.push(format!("the session cannot be remembered: {error}"));
+            finished.verdict.warnings.push(format!("cannot save session state: {error}"));
         }
         let took = began.elapsed();
         let mut closed = Closed { alarms, took, settings, ..Closed::of(facts, finished) };
@@ -242,10 +242,10 @@ impl Engine {
 fn unknown_event(event: &Event) -> Option<String> {
     let EventKind::Other(name) = &event.kind else { return None };
     let hint = match EventKind::slip_of(name) {
-        Some(meant) if meant == name => "it is another agent's event".to_owned(),
+        Some(meant) if meant == name => "it is an event of another agent".to_owned(),
         Some(meant) => format!("did you mean `{meant}`?"),
         None if event.doubt == Some(Doubt::UnknownEvent) => {
-            "it carries a tool call that no hook was asked about".to_owned()
+            "it carries a tool call that no hook has checked".to_owned()
         }
         None => return None,
     };

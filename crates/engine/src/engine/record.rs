@@ -143,7 +143,7 @@ impl Engine {
         let Some(state) = &self.places.state else {
             return Err(io::Error::new(
                 io::ErrorKind::NotFound,
-                "there is no home folder to keep it in",
+                "there is no home folder to store it in",
             ));
         };
         let journal = Journal::with(state, settings);

@@ -102,7 +102,7 @@ impl Engine {
         if !is_exhausted || !is_tool_call || !guard_marker::is_set(self.places.state.as_deref()?) {
             return None;
         }
-        let why = "cannot be decided on: no file can be opened, too many are open (ulimit -n)";
+        let why = "cannot be checked: too many open files (ulimit -n)";
         let mut reply = host.refuse(&DecodeError::NotTaken(why.to_owned()), true);
         reply.blocks = true;
         Some(reply)

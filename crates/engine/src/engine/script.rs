@@ -75,7 +75,7 @@ impl Engine {
         more: &[(OsString, OsString)],
     ) -> Result<Prepared, RunResult> {
         let Some(command) = self.command(due, more) else {
-            return Err(RunResult::not_started("there is nothing to run"));
+            return Err(RunResult::not_started("no script to run"));
         };
         let timeout = Duration::from_millis(due.hook.definition.timeout_ms);
         let limit = left.map_or(timeout, |left| left.min(timeout));
@@ -110,7 +110,7 @@ impl Engine {
             };
         }
         let Some(command) = self.command(due, &[]) else {
-            return RunResult::not_started("there is nothing to run");
+            return RunResult::not_started("no script to run");
         };
         let job = detached::Job {
             command,
@@ -122,7 +122,7 @@ impl Engine {
             record: Self::background_record(due, opened.id()),
         };
         let Some(binary) = self.binary() else {
-            return RunResult::not_started("there is no program to look after it");
+            return RunResult::not_started("no anyhook program to supervise it");
         };
         match detached::launch(binary, &job) {
             Ok(()) => RunResult {
@@ -130,9 +130,7 @@ impl Engine {
                 took: began.elapsed(),
                 ..RunResult::not_started("")
             },
-            Err(error) => {
-                RunResult::not_started(format!("nobody could be started to look after it: {error}"))
-            }
+            Err(error) => RunResult::not_started(format!("cannot start its supervisor: {error}")),
         }
     }
 }

@@ -26,6 +26,6 @@ pub(super) fn cap_stop(
     verdict.effect = None;
     verdict.capped = true;
     verdict.warnings.push(format!(
-        "the stop passes although {by} blocks it: {cap} stops were blocked in this turn (stop_cap in anyhook.toml). It said: {reason}"
+        "allowed to stop although {by} blocks it: {cap} stops were already blocked in this turn (stop_cap in anyhook.toml). Its reason: {reason}"
     ));
 }

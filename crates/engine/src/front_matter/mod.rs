@@ -138,7 +138,7 @@ fn block(file: &[u8]) -> Result<Block<'_>, Unreadable> {
     }
     let start = line_end(open);
     if !is_fence(&file[open..start]) {
-        return Err(unreadable("no front matter: the first line is not `---`", line, open));
+        return Err(unreadable("no front matter: the first line must be `---`", line, open));
     }
     let mut at = start;
     while at < file.len() && at - start <= LIMIT {
@@ -153,7 +153,7 @@ fn block(file: &[u8]) -> Result<Block<'_>, Unreadable> {
     if at < file.len() {
         return Err(unreadable("the front matter is longer than 256 KiB", line, open));
     }
-    Err(unreadable("the front matter is not closed by a line `---`", line, open))
+    Err(unreadable("the front matter is missing its closing `---` line", line, open))
 }
 
 #[cfg(test)]
@@ -195,7 +195,7 @@ mod tests {
         let message = |file: &[u8]| FrontMatter::read(file).unwrap_err().message;
         assert!(message(b"name: a\n").contains("first line"));
         assert!(message(b"").contains("first line"));
-        assert!(message(b"---\nname: a\n").contains("not closed"));
+        assert!(message(b"---\nname: a\n").contains("missing its closing"));
         assert!(
             message(&[b"---\n".to_vec(), vec![b'a'; LIMIT + 10], b"\nb\n---\n".to_vec()].concat())
                 .contains("longer")

@@ -115,11 +115,11 @@ pub(super) fn parse(text: &str) -> Result<Node, YamlError> {
             Event::Alias(anchor) => {
                 let (target, size) = anchors
                     .get(&anchor)
-                    .ok_or_else(|| error("not valid YAML: an alias inside what it stands for"))?;
+                    .ok_or_else(|| error("not valid YAML: an alias refers to itself"))?;
                 nodes += size;
                 if nodes > NODE_LIMIT {
                     return Err(error(
-                        "the front matter is too large once its aliases are filled in",
+                        "the front matter is too large once its aliases are expanded",
                     ));
                 }
                 Some((target.clone(), 0))

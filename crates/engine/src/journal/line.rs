@@ -38,7 +38,7 @@ pub enum LineFault {
     #[error("its checksum differs")]
     Changed,
     /// It is whole, and nothing this version can read.
-    #[error("it is no record")]
+    #[error("it is not a record")]
     NoRecord,
 }
 

@@ -41,11 +41,11 @@ pub enum LostText {
         at: String,
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
     /// The file is not what was written.
-    #[error("the text of {at} in `{}` is not what was written", path.display())]
+    #[error("the text of {at} in `{}` was altered", path.display())]
     Changed {
         /// Where in the record the text stands.
         at: String,

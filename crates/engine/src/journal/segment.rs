@@ -241,7 +241,7 @@ impl Open {
                 Ok(written) => {
                     return Err(io::Error::new(
                         io::ErrorKind::StorageFull,
-                        format!("only {written} of {} bytes could be written", lines.len()),
+                        format!("only {written} of {} bytes were written", lines.len()),
                     ));
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -185,11 +185,11 @@ fn every_change_is_found() {
     let open = segment::current(&folder).unwrap();
     assert_eq!(change(open.as_str(), &letter).len(), 1, "the open segment, too");
     let without_first = |text: &str| text.split_once("\n\n").unwrap().1.to_owned();
-    let not_sealed = ["00000002.jsonl: it is not what was sealed"];
+    let not_sealed = ["00000002.jsonl: it differs from what was sealed"];
     assert_eq!(change("00000002.jsonl", &without_first), not_sealed);
     let without_end = |text: &str| text[..text.len() - 30].to_owned();
     assert_eq!(change("00000002.jsonl", &without_end), not_sealed);
-    let chain = "the chain of seals is broken here";
+    let chain = "the seal chain is broken here";
     let first_seal_gone = |text: &str| text.split_once("\n\n").unwrap().1.to_owned();
     assert!(change("seals.jsonl", &first_seal_gone)[0].ends_with(chain));
     let records = |text: &str| text.replacen("\"records\":", "\"records\":1", 1);

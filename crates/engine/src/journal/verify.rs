@@ -30,7 +30,7 @@ impl Journal {
         if let Some(line) = seals.broken {
             verified.broken.push(BrokenPlace {
                 line: Some(line as u64),
-                ..broken("seals.jsonl", "the chain of seals is broken here")
+                ..broken("seals.jsonl", "the seal chain is broken here")
             });
         }
         let segments = self.segments()?;
@@ -56,7 +56,7 @@ impl Journal {
                 verified.sealed += 1;
                 let is_as_sealed = digest(&self.path(name))? == (seal.sha256.clone(), seal.bytes);
                 if !is_as_sealed && verified.broken.len() == before {
-                    verified.broken.push(broken(name.as_str(), "it is not what was sealed"));
+                    verified.broken.push(broken(name.as_str(), "it differs from what was sealed"));
                 }
             }
             done += length;

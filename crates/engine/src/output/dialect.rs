@@ -183,7 +183,7 @@ pub(super) struct Answer {
     pub told: Option<String>,
     /// Why it cannot be used.
     pub failure: Option<String>,
-    /// What is worth knowing beside that.
+    /// Additional notes.
     pub notes: Vec<String>,
     /// Whether it is an answer for certain, and no object that something else is said by.
     pub is_telling: bool,
@@ -287,7 +287,7 @@ impl Reading {
             (Meaning::Effect, Value::Object(inner)) => {
                 let decides = |key: &String| find(key).is_some_and(|(_, w)| w.meaning == meaning);
                 if !inner.keys().any(decides) {
-                    self.wrong.push(format!("`{key}` is an object that decides nothing"));
+                    self.wrong.push(format!("`{key}` is an object without a decision"));
                 }
                 for (key, value) in inner {
                     self.field(&key, value, true);
@@ -341,7 +341,7 @@ impl Reading {
     fn unknown_value(&mut self, key: &str, word: &str) {
         let known = ["allow", "deny", "ask", "block", "approve"];
         let hint = nearest(&word.to_ascii_lowercase(), known.into_iter())
-            .map_or("it is allow, deny or ask".to_owned(), |near| format!("did you mean {near}?"));
+            .map_or("use allow, ask or deny".to_owned(), |near| format!("did you mean {near}?"));
         let value = Value::from(shorten(word, 100));
         self.wrong.push(format!("unknown {key} {value}; {hint}"));
     }
@@ -350,13 +350,13 @@ impl Reading {
         let wanted = match meaning {
             Meaning::Effect | Meaning::Action => {
                 let value = shorten(&value.to_string(), 100);
-                return self.wrong.push(format!("unknown {key} {value}; it is allow, deny or ask"));
+                return self.wrong.push(format!("unknown {key} {value}; use allow, ask or deny"));
             }
             Meaning::GoesOn | Meaning::Stops => "true or false",
             Meaning::Input | Meaning::NestedInput | Meaning::Nested => "an object",
             _ => "a string",
         };
-        self.wrong.push(format!("`{key}` is not {wanted}"));
+        self.wrong.push(format!("`{key}` must be {wanted}"));
     }
 
     fn finish(mut self, is_empty: bool) -> Answer {
@@ -388,7 +388,7 @@ impl Reading {
         if self.wrong.is_empty() {
             return Answer { decision, told, failure: None, notes: self.notes, is_telling };
         }
-        let failure = format!("its output cannot be used: {}", self.wrong.join("; "));
+        let failure = format!("invalid output: {}", self.wrong.join("; "));
         Answer { failure: Some(failure), notes: self.notes, is_telling, ..Answer::default() }
     }
 
@@ -426,20 +426,20 @@ impl Reading {
         {
             let key = shorten(key, 60);
             self.wrong.push(format!(
-                "it gives a reason and no decision, and its key `{key}` is not known; write `decision`"
+                "it gives a reason but no decision, and the key `{key}` is unknown; write `decision`"
             ));
         }
         let says_something = is_decided || self.input.is_some() || !self.context.is_empty();
         for key in &self.cannot_do {
-            let words = format!("`{key}` cannot be done by a hook of anyhook");
+            let words = format!("`{key}` is not supported by anyhook");
             if says_something { &mut self.notes } else { &mut self.wrong }.push(words);
         }
         if self.is_event && !is_decided {
-            self.wrong.push("it is an event, not an answer".to_owned());
+            self.wrong.push("this is an event, not an answer".to_owned());
         } else if !self.is_known && !is_empty && self.wrong.is_empty() {
             let mut keys: Vec<String> = self.unknown.iter().map(|key| shorten(key, 60)).collect();
             keys.truncate(UNKNOWN_NAMED);
-            self.wrong.push(format!("the object has no known key (`{}`)", keys.join("`, `")));
+            self.wrong.push(format!("the object has no known keys (`{}`)", keys.join("`, `")));
         }
     }
 }

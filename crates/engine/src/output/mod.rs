@@ -25,7 +25,7 @@ pub struct Said {
     pub told: Option<String>,
     /// Why the run counts as a failure, if it does.
     pub failure: Option<String>,
-    /// What is worth knowing beside that.
+    /// Additional notes.
     pub notes: Vec<String>,
 }
 
@@ -98,7 +98,7 @@ fn read_stdout(stdout: &str, stdout_use: StdoutUse, kind: &EventKind) -> Said {
         }
     }
     if denied.is_none() && last.is_none() && failures.is_empty() && may_be_cut(stdout) {
-        failures.push("its output was cut, and a JSON object with it".to_owned());
+        failures.push("its output was truncated in the middle of a JSON object".to_owned());
     }
     if let Some(Answer { decision, told, mut notes, .. }) = denied {
         notes.append(&mut failures);

@@ -82,7 +82,7 @@ impl Scan<'_> {
         let mut at_start = true;
         while self.at < self.text.len() {
             if self.budget == 0 {
-                let why = "too much of it starts like JSON and does not parse".to_owned();
+                let why = "too many parts of it look like JSON but do not parse".to_owned();
                 self.found.broken.get_or_insert(why);
                 self.skip(self.text.len() - self.at);
                 return;
@@ -191,9 +191,7 @@ impl Scan<'_> {
         if is_failure {
             let why = || {
                 let error = broken.error.as_ref().map(ToString::to_string).unwrap_or_default();
-                format!(
-                    "its output starts like a JSON object and does not parse, so nothing in it counts: {error}"
-                )
+                format!("its output looks like JSON but does not parse, so it is ignored: {error}")
             };
             self.found.broken.get_or_insert_with(why);
         }

@@ -69,18 +69,18 @@ fn unusable_output_is_a_failure() {
         ("{\"decision\": \"deny\",}", "does not parse"),
         ("{'decision': 'deny'}", "does not parse"),
         ("[{\"decision\": \"deny\"", "does not parse"),
-        ("{\"decision\": \"maybe\"}", "unknown decision \"maybe\"; it is allow, deny or ask"),
+        ("{\"decision\": \"maybe\"}", "unknown decision \"maybe\"; use allow, ask or deny"),
         ("{\"decision\": \"denied\"}", "did you mean deny?"),
         ("{\"decision\": 1}", "unknown decision 1"),
-        ("{\"decision\": {\"deny\": true}}", "`decision` is an object that decides nothing"),
+        ("{\"decision\": {\"deny\": true}}", "`decision` is an object without a decision"),
         ("{\"decision\": \"\"}", "unknown decision"),
-        ("{\"reason\": 5}", "`reason` is not a string"),
-        ("{\"continue\": \"false\"}", "`continue` is not true or false"),
-        ("{\"modified_input\": \"ls\"}", "`modified_input` is not an object"),
-        ("{\"hookSpecificOutput\": \"deny\"}", "`hookSpecificOutput` is not an object"),
-        ("{\"hookSpecificOutput\": 5}", "`hookSpecificOutput` is not an object"),
-        ("{\"additional_context\": [\"a\"]}", "`additional_context` is not a string"),
-        ("{\"log\": {}}", "`log` is not a string"),
+        ("{\"reason\": 5}", "`reason` must be a string"),
+        ("{\"continue\": \"false\"}", "`continue` must be true or false"),
+        ("{\"modified_input\": \"ls\"}", "`modified_input` must be an object"),
+        ("{\"hookSpecificOutput\": \"deny\"}", "`hookSpecificOutput` must be an object"),
+        ("{\"hookSpecificOutput\": 5}", "`hookSpecificOutput` must be an object"),
+        ("{\"additional_context\": [\"a\"]}", "`additional_context` must be a string"),
+        ("{\"log\": {}}", "`log` must be a string"),
         ("{\"decison\": \"deny\"}", "unknown key `decison`; did you mean `decision`?"),
         ("{\"log\": \"x\", \"decison\": \"deny\"}", "did you mean `decision`?"),
         ("log {\"decison\": \"deny\"}", "did you mean `decision`?"),
@@ -88,10 +88,10 @@ fn unusable_output_is_a_failure() {
             "{\"hookSpecificOutput\": {\"permisionDecision\": \"deny\"}}",
             "did you mean `permissionDecision`?",
         ),
-        ("{\"verdict\": \"no\", \"x\": 1}", "the object has no known key (`verdict`, `x`)"),
-        ("[{\"verdict\": \"no\"}]", "the object has no known key (`verdict`)"),
-        ("{\"event_type\": \"before_tool\", \"tool_input\": {}}", "it is an event"),
-        ("{\"updatedToolOutput\": {}}", "`updatedToolOutput` cannot be done"),
+        ("{\"verdict\": \"no\", \"x\": 1}", "the object has no known keys (`verdict`, `x`)"),
+        ("[{\"verdict\": \"no\"}]", "the object has no known keys (`verdict`)"),
+        ("{\"event_type\": \"before_tool\", \"tool_input\": {}}", "this is an event"),
+        ("{\"updatedToolOutput\": {}}", "`updatedToolOutput` is not supported"),
         ("{\"decision\": \"allow\"}\n{broken", "does not parse"),
         ("{\"decision\": \"allow\"}\n{\"verdict\": \"no\"}", "no known key"),
     ] {
@@ -200,7 +200,7 @@ fn unknown_keys_beside_a_decision_are_noted() {
     assert_eq!((said.decision.effect, said.failure), (Some(Effect::Allow), None));
     assert_eq!(
         said.notes,
-        ["unknown key `score`", "`updatedToolOutput` cannot be done by a hook of anyhook"]
+        ["unknown key `score`", "`updatedToolOutput` is not supported by anyhook"]
     );
 }
 

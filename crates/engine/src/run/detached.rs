@@ -40,7 +40,7 @@ pub struct Job {
     pub command: Command,
     /// Its standard input.
     pub input: String,
-    /// How long it may take, in milliseconds.
+    /// The timeout in milliseconds.
     pub limit_ms: u64,
     /// How its output is read.
     pub stdout: StdoutUse,

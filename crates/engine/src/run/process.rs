@@ -214,21 +214,21 @@ fn start_error(command: &Command, error: &io::Error) -> String {
     let work_dir = Path::new(&command.work_dir);
     let shown = program.display();
     if !work_dir.is_dir() {
-        return format!("its working directory is not there: {}", work_dir.display());
+        return format!("its working directory does not exist: {}", work_dir.display());
     }
     match (error.kind(), command.arguments.first()) {
         (ErrorKind::NotFound, Some(_))
             if matches!(command.inherits, Inherits::Clean(_)) && !program.is_absolute() =>
         {
             format!(
-                "`{shown}` is in no folder of a guard's PATH; `anyhook install` records yours, and `env: [PATH]` in HOOK.md takes the agent's"
+                "`{shown}` is not on a guard's PATH; run `anyhook install` to record yours, or set `env: [PATH]` in HOOK.md to use the agent's"
             )
         }
         (ErrorKind::NotFound, Some(script)) if !program.is_absolute() => {
-            format!("`{shown}` is not there, which is to read {}", script.display())
+            format!("`{shown}` not found; it is needed to run {}", script.display())
         }
         (ErrorKind::NotFound, _) if program.symlink_metadata().is_err() => {
-            format!("it is not there: {shown}")
+            format!("not found: {shown}")
         }
         (kind, _) => {
             let why = script_check::unstartable(program).unwrap_or_else(|| match kind {
@@ -343,7 +343,7 @@ impl Run {
                     Ok(None) if signal.is_some() || left.is_zero() => break None,
                     Ok(None) => {}
                     Err(error) => {
-                        let why = format!("its exit code could not be read: {error}");
+                        let why = format!("cannot read its exit code: {error}");
                         return (Outcome::NotStarted(why), self.stdout.kept, self.stderr.kept);
                     }
                 }

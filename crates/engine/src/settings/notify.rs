@@ -92,7 +92,7 @@ impl<'de> Deserialize<'de> for NotifyCommand {
             type Value = NotifyCommand;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a program with its arguments, or a line for the shell")
+                formatter.write_str("a program with its arguments, or a shell command line")
             }
 
             fn visit_str<E: de::Error>(self, line: &str) -> Result<Self::Value, E> {
@@ -108,7 +108,7 @@ impl<'de> Deserialize<'de> for NotifyCommand {
                     words.push(word);
                 }
                 if words.first().is_none_or(String::is_empty) {
-                    return Err(de::Error::custom("the command names no program"));
+                    return Err(de::Error::custom("the command does not name a program"));
                 }
                 Ok(NotifyCommand::Program(words))
             }
@@ -123,7 +123,7 @@ fn web_address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Stri
     // The text itself is not repeated: there may be a secret in it.
     match &address {
         Some(text) if !text.starts_with("https://") && !text.starts_with("http://") => {
-            Err(de::Error::custom("the webhook must begin with https:// or http://"))
+            Err(de::Error::custom("the webhook must start with https:// or http://"))
         }
         _ => Ok(address),
     }
@@ -133,7 +133,7 @@ fn full_path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<PathBu
     let path = Option::<PathBuf>::deserialize(deserializer)?;
     match &path {
         Some(path) if !path.is_absolute() => {
-            Err(de::Error::custom(format!("`{}` is not a full path", path.display())))
+            Err(de::Error::custom(format!("`{}` is not an absolute path", path.display())))
         }
         _ => Ok(path),
     }
@@ -177,13 +177,13 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_refused() {
         for (text, why) in [
-            ("command = []", "names no program"),
-            ("command = ['']", "names no program"),
+            ("command = []", "does not name a program"),
+            ("command = ['']", "does not name a program"),
             ("command = ' '", "is empty"),
             ("command = 3", "a program with its arguments"),
             ("on = ['sometimes']", "sometimes"),
-            ("webhook = 'ftp://token@x'", "must begin with https://"),
-            ("webhook_secret_file = 'key'", "not a full path"),
+            ("webhook = 'ftp://token@x'", "must start with https://"),
+            ("webhook_secret_file = 'key'", "not an absolute path"),
             ("sound = true", "sound"),
         ] {
             let error = read(text).unwrap_err();

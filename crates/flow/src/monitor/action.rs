@@ -27,14 +27,14 @@ pub enum MonitorAction {
         /// What to type.
         message: String,
     },
-    /// The step is done: go on to the next.
+    /// The step completed: go on to the next.
     Advance {
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// The step failed.
     Fail {
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// Make a decision and notify; the step waits for it.
@@ -45,7 +45,7 @@ pub enum MonitorAction {
         about: About,
         /// What is asked.
         question: String,
-        /// What can be chosen, numbered from 1.
+        /// The options, numbered from 1.
         options: Vec<Choice>,
     },
     /// The open decision needs no answer any more.
@@ -123,29 +123,29 @@ impl About {
     pub fn options(self) -> Vec<Choice> {
         let options: &[(&str, &str)] = match self {
             Self::Idle | Self::Stop | Self::Signal => &[
-                ("nudge", "the agent is told to go on, or what you say"),
-                ("done", "the step is done; the next one begins"),
+                ("nudge", "the agent is told to continue, or your message"),
+                ("done", "the step is marked done, and the next one starts"),
                 ("fail", "the step fails"),
-                ("dismiss", "nothing is done; the step goes on"),
+                ("dismiss", "nothing happens, and the step continues"),
             ],
             // The agent's own answers are offered by whoever can give them to it.
             Self::Prompt(PromptType::Question) => {
                 &[("attach", "you answer in its session"), ("fail", "the step fails")]
             }
             Self::Prompt(_) => &[
-                ("allow", "the agent may"),
-                ("deny", "the agent may not"),
+                ("allow", "the agent is allowed to"),
+                ("deny", "the agent is denied"),
                 ("attach", "you answer in its session"),
                 ("fail", "the step fails"),
             ],
             Self::Gate => &[
                 ("retry", "the gate is run again"),
-                ("skip", "the step counts as done; the next one begins"),
+                ("skip", "the step is marked done, and the next one starts"),
                 ("fail", "the step fails"),
             ],
             Self::Dead | Self::Error(_) => &[
-                ("retry", "the agent is started again in its session"),
-                ("skip", "the step counts as done; the next one begins"),
+                ("retry", "the agent is restarted in its session"),
+                ("skip", "the step is marked done, and the next one starts"),
                 ("fail", "the step fails"),
             ],
         };
@@ -197,21 +197,21 @@ impl Dropped {
     /// Returns it in words.
     pub fn words(self) -> &'static str {
         match self {
-            Self::NoAgent => "it is about no agent",
-            Self::UnknownAgent => "no step knows the agent",
-            Self::Ended => "the pipeline is over",
-            Self::Stale => "the agent is not the one that works on the step",
-            Self::SignalStored => "the agent has signalled",
+            Self::NoAgent => "it does not concern an agent",
+            Self::UnknownAgent => "no step uses this agent",
+            Self::Ended => "the pipeline has ended",
+            Self::Stale => "the agent is not working on the current step",
+            Self::SignalStored => "the agent has already signaled",
             Self::Waiting => "the step waits for a person",
-            Self::Duplicate => "what is to be done about this rest has been done",
+            Self::Duplicate => "this idle period has already been handled",
             Self::Uncounted(why) => why.words(),
-            Self::EarlierRun => "it is older than the agent's present run",
-            Self::GateRuns => "a gate runs, and its result is waited for",
-            Self::CoolingDown => "it waits until the cooldown is over",
-            Self::Settling => "the agent may not have read yet what was typed to it",
-            Self::RestOver => "the agent does something else by now",
-            Self::NoTimer => "no such time is waited for",
-            Self::NoGate => "no such gate runs",
+            Self::EarlierRun => "it is older than the agent's current run",
+            Self::GateRuns => "a gate is running, and its result is pending",
+            Self::CoolingDown => "waiting for the cooldown to end",
+            Self::Settling => "the agent may not have read its input yet",
+            Self::RestOver => "the agent is already doing something else",
+            Self::NoTimer => "no such timer is pending",
+            Self::NoGate => "no such gate is running",
             Self::NoDecision => "no such decision is open",
             Self::NoSuchChoice => "the decision has no such option",
         }

@@ -57,9 +57,9 @@ impl Visit {
         if is_over {
             return Err(Dropped::RestOver);
         }
-        let how = exit.map_or("was ended".to_owned(), |code| format!("failed ({code})"));
+        let how = exit.map_or("was killed".to_owned(), |code| format!("failed ({code})"));
         let own = match end_of(output).trim_end() {
-            "" => format!("the gate `{run}` {how} without any output"),
+            "" => format!("the gate `{run}` {how} without output"),
             end => format!("the gate `{run}` {how}:\n{end}"),
         };
         let actions = self.escalate(About::Gate, action.say(&own), agent);

@@ -9,11 +9,11 @@ use crate::agents::Agent;
 use anyhook_model::reaction::{Trigger, Verb};
 
 /// What an agent is told whose stop is held.
-const HELD: &str = "Before you stop, say how your work stands: `anyhook emit agent:signal \
-    complete`, or `escalate` if you need a person.";
+const HELD: &str = "Before you stop, report your status: run `anyhook emit agent:signal complete`, \
+    or `escalate` if you need a person.";
 
 /// What a person is told of an agent that stops.
-const STOPS: &str = "the agent wants to stop and has not said that it is done";
+const STOPS: &str = "the agent wants to stop without reporting that it is done";
 
 impl Visit {
     pub(super) fn hear_signal(&mut self, signal: &AgentSignal, agent: &Agent) -> MonitorResult {
@@ -21,12 +21,12 @@ impl Visit {
         match signal.kind {
             SignalKind::Complete => {
                 let mut actions = self.dismiss();
-                let why = message.unwrap_or("the agent says that it is done").to_owned();
+                let why = message.unwrap_or("the agent reported that it is done").to_owned();
                 actions.push(MonitorAction::Advance { why });
                 Ok(actions)
             }
             SignalKind::Escalate => {
-                let question = message.unwrap_or("the agent asks for a person");
+                let question = message.unwrap_or("the agent asks for help");
                 if self.signal.is_some() && self.asks(question) {
                     return Err(Dropped::Duplicate);
                 }

@@ -13,8 +13,8 @@ use crate::agents::{Agent, Heard, Why};
 use anyhook_model::reaction::{Action, Reactions, Trigger, Verb};
 
 /// What an idle agent is told, if its definition says nothing.
-pub(super) const NUDGE: &str = "Go on. If you are done, say so with `anyhook emit agent:signal \
-    complete`; if you need a person, with `anyhook emit agent:signal escalate`.";
+pub(super) const NUDGE: &str = "Continue. If you are done, run `anyhook emit agent:signal \
+    complete`; if you need a person, run `anyhook emit agent:signal escalate`.";
 
 /// So long an agent may take to react to what is typed to it.
 const SETTLE: SignedDuration = SignedDuration::from_secs(5);

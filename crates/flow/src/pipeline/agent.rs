@@ -24,7 +24,7 @@ impl Pipeline {
         let mut out = PipelineEffects::default();
         // What is being left needs nothing more.
         if matches!(self.course, Course::Leaving(_)) {
-            let why = "the step is over";
+            let why = "the step has ended";
             self.note_dropped(event, why, now);
             out.dropped = Some(why);
             return out;
@@ -45,10 +45,10 @@ impl Pipeline {
         let type_name = event.type_name();
         let is_end = matches!(event, BusEvent::AgentExited(_) | BusEvent::AgentGone(_));
         if self.monitor.agent() == Some(report.agent.as_str()) {
-            self.note(now, format!("{type_name} changes nothing: {why}"));
+            self.note(now, format!("{type_name} ignored: {why}"));
         } else if !is_end {
             // That the agent of an earlier step ends is how it should be.
-            self.note(now, format!("{type_name} of {} changes nothing: {why}", report.agent));
+            self.note(now, format!("{type_name} of {} ignored: {why}", report.agent));
         }
     }
 
@@ -68,7 +68,7 @@ impl Pipeline {
             known.is_some_and(|known| matches!(known.state, AgentState::Working | AgentState::Idle))
         };
         if asks && is_present && heard == Heard::Changed && goes_on() {
-            self.dismiss("the agent went on by itself", out);
+            self.dismiss("the agent continued on its own", out);
         }
     }
 
@@ -143,7 +143,7 @@ impl Pipeline {
             }
             // Nobody else can end these: whoever did must have meant it.
             (AskedAbout::Job, None) => {
-                self.fail(&format!("nobody decided: {}", question.text), now, &mut out);
+                self.fail(&format!("no decision was made: {}", question.text), now, &mut out);
             }
             (_, Some(_)) | (AskedAbout::Dialog, None) => {}
         }
@@ -157,7 +157,7 @@ impl Pipeline {
         let waits =
             !self.jobs.is_empty() || self.question.is_some() || self.waits_until().is_some();
         if self.course == Course::AtStep && !waits {
-            let question = "the agent has ended. Is it to be started again?";
+            let question = "the agent has ended. Restart it?";
             self.ask(AskedAbout::Job, question, AskedAbout::Job.options(), now, out);
         }
     }
@@ -184,8 +184,7 @@ impl Pipeline {
 
     fn ask_about_dialog(&mut self, text: &str, now: Timestamp, out: &mut PipelineEffects) {
         if self.question.is_none() && self.course == Course::AtStep {
-            let text =
-                format!("nobody answered in time, and the agent's own dialog stands: {text}");
+            let text = format!("no answer in time; the agent's own dialog is still open: {text}");
             self.ask(AskedAbout::Dialog, &text, AskedAbout::Dialog.options(), now, out);
         }
     }
@@ -239,7 +238,7 @@ impl Pipeline {
                     .as_ref()
                     .is_some_and(|open| open.about == AskedAbout::Agent(decision))
                 {
-                    self.dismiss("it is not needed any more", out);
+                    self.dismiss("no longer needed", out);
                 }
             }
             MonitorAction::RunGate { gate, run, timeout } => {
@@ -248,7 +247,7 @@ impl Pipeline {
                 self.ask_for(visit, JobWork::Gate { ticket: gate, run, timeout_ms });
             }
             MonitorAction::Recover { message, append } => self.recover(message, append, now),
-            MonitorAction::BlockStop { .. } => self.note(now, "the agent's stop was held"),
+            MonitorAction::BlockStop { .. } => self.note(now, "the agent was kept from stopping"),
             MonitorAction::WaitUntil(until) => {
                 let report = PipelineReport { until: Some(until), ..self.report() };
                 out.told.push(BusEvent::TimerStarted(report));
@@ -260,7 +259,7 @@ impl Pipeline {
                 );
                 // A dialog takes no words: they are typed when the agent rests.
                 if let Some(message) = message {
-                    self.note(now, format!("not told to the agent's dialog: {message}"));
+                    self.note(now, format!("not entered in the agent's dialog: {message}"));
                 }
             }
             MonitorAction::Attach => {
@@ -276,7 +275,7 @@ impl Pipeline {
         let number = self.number();
         let Some(visit) = self.visits.last_mut() else { return };
         visit.recover = Some((message, append));
-        self.note(now, "the agent is started again");
+        self.note(now, "the agent is restarted");
         let running = |job: &&Job| matches!(job.work, JobWork::Agent { .. });
         match self.jobs.values().find(running).map(|job| job.number) {
             Some(job) => {
@@ -370,14 +369,14 @@ impl Pipeline {
         match (&job.work, result) {
             (JobWork::Agent { .. }, JobResult::Failed { why }) => {
                 self.jobs.retain(|_, other| !matches!(other.work, JobWork::End { .. }));
-                self.fail(&format!("the agent could not be started: {why}"), now, out);
+                self.fail(&format!("could not start the agent: {why}"), now, out);
             }
             (JobWork::Agent { .. }, result) => self.agent_ended(job.number, result, now, out),
             (JobWork::Gate { ticket, .. }, result) => {
                 let (exit, output) = match result {
                     JobResult::Exited { code, timed_out: false, output } => (*code, output.clone()),
                     JobResult::Exited { output, .. } => {
-                        (None, format!("{}\nits time was over", output.trim_end()))
+                        (None, format!("{}\nit timed out", output.trim_end()))
                     }
                     other => (None, words(other)),
                 };
@@ -387,10 +386,10 @@ impl Pipeline {
                 self.follow_monitor(reaction, now, out);
             }
             (JobWork::Nudge { message, .. }, JobResult::Done { .. }) => {
-                self.note(now, format!("told the agent: {message}"));
+                self.note(now, format!("sent to the agent: {message}"));
             }
             (JobWork::Prompt { .. }, JobResult::Done { .. }) => {
-                self.note(now, "told the agent its prompt");
+                self.note(now, "sent the agent its prompt");
             }
             (JobWork::Answer { .. }, JobResult::Done { .. }) => {
                 self.note(now, "answered the agent's dialog");
@@ -400,7 +399,7 @@ impl Pipeline {
                 self.note(now, format!("not typed: {why}"));
             }
             (_, other) => {
-                let question = format!("nothing could be typed into the session: {}", words(other));
+                let question = format!("could not type into the session: {}", words(other));
                 self.ask_unless_asked(&question, now, out);
             }
         }
@@ -423,7 +422,7 @@ impl Pipeline {
     ) {
         let is_ended_by_us = self.jobs.values().any(|job| job.work == JobWork::End { job: number });
         out.told.push(BusEvent::SessionDeleted(self.report()));
-        self.note(now, format!("the agent has ended: {}", words(result)));
+        self.note(now, format!("the agent exited: {}", words(result)));
         // There is nobody left to type to.
         self.jobs.retain(|_, job| !job.work.types());
         if is_ended_by_us {
@@ -450,7 +449,7 @@ impl Pipeline {
         now: Timestamp,
         out: &mut PipelineEffects,
     ) {
-        self.dismiss("something else is asked", out);
+        self.dismiss("replaced by another question", out);
         self.questions += 1;
         let id = question::id(&self.plan.id, self.questions);
         let agent = self.present().and_then(|visit| visit.agent.clone());
@@ -462,7 +461,7 @@ impl Pipeline {
         let line = text.lines().next().unwrap_or_default().to_owned();
         self.question =
             Some(Question { id: id.clone(), about, text: line.clone(), hook_waits: false });
-        self.note(now, format!("waits for a person: {line}"));
+        self.note(now, format!("waiting for a person: {line}"));
         let report = PipelineReport { decision: Some(id), why: Some(line), ..self.report() };
         out.told.push(BusEvent::StepWaiting(report));
         out.asked = Some((inquiry, false));

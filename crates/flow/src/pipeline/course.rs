@@ -76,11 +76,11 @@ impl Pipeline {
             (Work::Agent(plan), Some(agent)) => {
                 let reaction = self.monitor.enter(&agent, plan.reactions.clone(), now);
                 self.follow_monitor(reaction, now, out);
-                self.note(now, format!("step begins: agent {agent}"));
+                self.note(now, format!("step started: agent {agent}"));
                 JobWork::Agent { life: 1, message: None, append: false }
             }
             _ => {
-                self.note(now, "step begins");
+                self.note(now, "step started");
                 JobWork::Shell
             }
         };
@@ -93,7 +93,7 @@ impl Pipeline {
             return;
         };
         let next = step.on_done.clone();
-        self.note(now, format!("step is done: {why}"));
+        self.note(now, format!("step completed: {why}"));
         out.told.push(BusEvent::StepCompleted(self.report_why(why)));
         self.end_visit(VisitState::Completed, why, now);
         let next = match next {
@@ -189,7 +189,7 @@ impl Pipeline {
         (self.outcome, self.ended, self.is_ending) = (None, None, false);
         self.entries.clear();
         self.monitor = Monitor::default();
-        self.note(now, format!("taken up by {by}"));
+        self.note(now, format!("resumed by {by}"));
         if self.has_root {
             self.enter_first(now, &mut out);
         } else {
@@ -252,7 +252,7 @@ impl Pipeline {
     fn leave(&mut self, next: Next, now: Timestamp, out: &mut PipelineEffects) {
         // The question that it would close is dismissed below.
         drop(self.monitor.step_over());
-        self.dismiss("the step is over", out);
+        self.dismiss("the step has ended", out);
         let visit = self.number();
         let ended: Vec<u32> = self.jobs.values().filter_map(Job::ends).collect();
         let mut to_end = Vec::new();
@@ -304,7 +304,7 @@ impl Pipeline {
     fn be_over(&mut self, now: Timestamp, out: &mut PipelineEffects) {
         let reaction = self.monitor.end();
         self.follow_monitor(reaction, now, out);
-        self.dismiss("the pipeline is over", out);
+        self.dismiss("the pipeline has ended", out);
         self.course = Course::Over;
         self.ended = Some(now);
         let report = self.report();
@@ -322,7 +322,7 @@ impl Pipeline {
             }
         };
         let word = self.phase().name();
-        self.note(now, format!("it is {word}"));
+        self.note(now, format!("pipeline {word}"));
         out.told.push(event);
         if self.notice(moment).is_some() {
             out.notice = Some(moment);
@@ -339,7 +339,7 @@ impl Pipeline {
     ) -> PipelineEffects {
         let mut out = PipelineEffects::default();
         let Some(job) = self.jobs.get(&number).cloned() else {
-            out.dropped = Some("nobody waits for the job any more");
+            out.dropped = Some("no one is waiting for this job any more");
             return out;
         };
         if let JobResult::Started { warning, to_type } = result {
@@ -360,13 +360,13 @@ impl Pipeline {
                         out.told.push(BusEvent::WorkspaceDeleted(report));
                     }
                     JobResult::Done { note: Some(note) } => self.note(now, note.clone()),
-                    other => self.note(now, format!("the workspace stays: {}", words(other))),
+                    other => self.note(now, format!("the workspace was kept: {}", words(other))),
                 }
                 self.be_over(now, &mut out);
             }
             JobWork::End { job: ended } => {
                 if let JobResult::Failed { why } = result {
-                    self.note(now, format!("something may still run: {why}"));
+                    self.note(now, format!("something may still be running: {why}"));
                 }
                 if let Some(ended) = self.jobs.remove(ended) {
                     self.note_end(&ended, now, &mut out);
@@ -397,8 +397,8 @@ impl Pipeline {
         out: &mut PipelineEffects,
     ) {
         if *result == JobResult::InDoubt && self.outcome.is_none() {
-            let question = "nobody knows whether the workspace was made: whoever made it was killed. \
-                Is it to be made again? To skip is to take it as it is.";
+            let question = "it is unknown whether the workspace was created: the process creating \
+                it was killed. Create it again? Skip to use it as it is.";
             return self.ask(AskedAbout::Job, question, AskedAbout::Job.options(), now, out);
         }
         if let JobResult::Done { .. } = result {
@@ -414,7 +414,7 @@ impl Pipeline {
             }
             return;
         }
-        let why = format!("the workspace could not be made: {}", words(result));
+        let why = format!("could not create the workspace: {}", words(result));
         self.note(now, &why);
         if self.outcome.is_none() {
             self.outcome = Some(Outcome::Failed(why));
@@ -432,8 +432,8 @@ impl Pipeline {
                 self.complete("exit code 0", now, out);
             }
             JobResult::InDoubt => {
-                let question = "nobody knows how far the command got: whoever looked after it was \
-                    killed. Is it to be run again?";
+                let question = "it is unknown how far the command got: the process supervising it \
+                    was killed. Run it again?";
                 self.ask(AskedAbout::Job, question, AskedAbout::Job.options(), now, out);
             }
             other => {
@@ -472,9 +472,9 @@ pub(super) fn words(result: &JobResult) -> String {
     match result {
         JobResult::Exited { code, timed_out, output } => {
             let how = match code {
-                _ if *timed_out => "its time was over".to_owned(),
+                _ if *timed_out => "it timed out".to_owned(),
                 Some(code) => format!("exit code {code}"),
-                None => "it was ended".to_owned(),
+                None => "it was killed".to_owned(),
             };
             let last = output.lines().rev().map(str::trim).find(|line| !line.is_empty());
             match last {
@@ -483,7 +483,7 @@ pub(super) fn words(result: &JobResult) -> String {
             }
         }
         JobResult::Failed { why } | JobResult::Obsolete { why } => why.clone(),
-        JobResult::InDoubt => "nobody knows how far it got".to_owned(),
+        JobResult::InDoubt => "it is unknown how far it got".to_owned(),
         JobResult::Done { note } => note.clone().unwrap_or_else(|| "done".to_owned()),
         JobResult::Started { .. } => "started".to_owned(),
     }

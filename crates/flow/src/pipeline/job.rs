@@ -18,11 +18,11 @@ pub struct Job {
     /// The visit it is for, if it is for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visit: Option<u32>,
-    /// What is to be done.
+    /// What to do.
     pub work: JobWork,
 }
 
-/// What is to be done.
+/// What to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobWork {
@@ -49,7 +49,7 @@ pub enum JobWork {
         ticket: Ticket,
         /// The command.
         run: String,
-        /// How long it may take, in milliseconds.
+        /// The timeout in milliseconds.
         timeout_ms: u64,
     },
     /// Type a message into the agent's session, if it still rests. That it is typed is told as
@@ -101,7 +101,7 @@ impl JobWork {
 pub struct JobContext {
     /// The pipeline's plan.
     pub plan: Plan,
-    /// What is to be done.
+    /// What to do.
     pub job: Job,
     /// The step it is for.
     pub step: Option<String>,
@@ -165,23 +165,23 @@ pub enum JobResult {
     Exited {
         /// Its exit code; none if it was ended.
         code: Option<i32>,
-        /// Whether its time was over.
+        /// Whether it timed out.
         #[serde(default)]
         timed_out: bool,
         /// The end of what it printed.
         #[serde(default)]
         output: String,
     },
-    /// It was begun and has left no result: nobody knows how far it got.
+    /// It was begun and has left no result: it is unknown how far it got.
     InDoubt,
     /// It could not be done.
     Failed {
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// It needs not be done any more.
     Obsolete {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }

@@ -31,7 +31,7 @@ pub struct Question {
 pub enum AskedAbout {
     /// What the monitor of the agent asks.
     Agent(Ticket),
-    /// A job that could not be done, or of which nobody knows how far it got.
+    /// A job that could not be done, or of which it is unknown how far it got.
     Job,
     /// The agent's own dialog, which nobody answered in time.
     Dialog,
@@ -43,8 +43,8 @@ impl AskedAbout {
         match self {
             Self::Agent(_) => Vec::new(),
             Self::Job => vec![
-                Choice::new("retry", "it is done again from the start"),
-                Choice::new("skip", "the step counts as done; the next one begins"),
+                Choice::new("retry", "it is run again from the start"),
+                Choice::new("skip", "the step is marked done, and the next one starts"),
                 Choice::new("fail", "the step fails"),
             ],
             Self::Dialog => vec![

@@ -49,7 +49,7 @@ fn steps_not_there(pipeline: &PipelineDefinition) -> impl Iterator<Item = Findin
             ));
         }
         let names = pipeline.steps.iter().map(|step| step.name.text.as_str());
-        finding.meant(&name.text, names, "there are")
+        finding.meant(&name.text, names, "available")
     })
 }
 
@@ -67,7 +67,7 @@ fn agents_not_there(runbook: &Runbook, pipeline: &PipelineDefinition) -> Vec<Fin
                     name.text
                 ));
             }
-            finding.meant(&name.text, known.clone(), "there are")
+            finding.meant(&name.text, known.clone(), "available")
         })
         .collect()
 }
@@ -86,7 +86,7 @@ fn unused_agents(runbook: &Runbook) -> impl Iterator<Item = Finding> {
         Finding::error("unused-agent", format!("no pipeline uses the agent `{}`", name.text))
             .note()
             .at(&name.span)
-            .hint(format!("a step uses it with `run = {{ agent = \"{}\" }}`", name.text))
+            .hint(format!("use it in a step with `run = {{ agent = \"{}\" }}`", name.text))
     })
 }
 
@@ -113,15 +113,16 @@ fn unreachable(pipeline: &PipelineDefinition) -> Vec<Finding> {
         .map(|(number, step)| {
             let name = &step.name.text;
             let finding =
-                Finding::error("unreachable", format!("nothing leads to the step `{name}`"))
+                Finding::error("unreachable", format!("the step `{name}` is unreachable"))
                     .at(&step.name.span);
             match number.checked_sub(1).and_then(|before| pipeline.steps.get(before)) {
                 Some(before) if before.on_done.is_none() => finding.hint(format!(
                     "add `on_done = {{ step = \"{name}\" }}` to the step `{}`",
                     before.name.text
                 )),
-                _ => finding
-                    .hint(format!("let a step lead to it: `on_done = {{ step = \"{name}\" }}`")),
+                _ => finding.hint(format!(
+                    "link to it from another step: `on_done = {{ step = \"{name}\" }}`"
+                )),
             }
         })
         .collect()
@@ -133,12 +134,13 @@ fn endless(pipeline: &PipelineDefinition) -> Vec<Finding> {
         let next = step.on_done.iter().collect();
         (step.name.text.as_str(), next)
     });
-    let hint =
-        "leave `on_done` out where it is done; a step is done again by `on_fail` of a later one";
+    let hint = "omit `on_done` in the last step; to repeat a step, use `on_fail` of a later one";
     circles(&edges.collect::<Vec<_>>())
         .into_iter()
         .map(|(way, span)| {
-            Finding::error("endless", format!("the steps never end: {way}")).at(span).hint(hint)
+            Finding::error("endless", format!("the steps form an endless loop: {way}"))
+                .at(span)
+                .hint(hint)
         })
         .collect()
 }
@@ -159,9 +161,9 @@ fn locals_in_a_circle(pipeline: &PipelineDefinition) -> Vec<Finding> {
     circles(&edges.collect::<Vec<_>>())
         .into_iter()
         .map(|(way, span)| {
-            Finding::error("locals-circle", format!("the locals are made of each other: {way}"))
+            Finding::error("locals-circle", format!("the locals refer to each other: {way}"))
                 .at(span)
-                .hint("write one of them out")
+                .hint("write out one of them")
         })
         .collect()
 }

@@ -52,21 +52,21 @@ impl Name {
 pub struct PipelineDefinition {
     /// Its name.
     pub name: Name,
-    /// The values it takes.
+    /// Its variables.
     pub variables: Vec<VariableDefinition>,
-    /// The texts it makes of them.
+    /// Strings derived from the variables.
     pub locals: Vec<LocalDefinition>,
-    /// Where it works.
+    /// Where it runs.
     pub workspace: WorkspaceDefinition,
-    /// What a person is told.
+    /// The notifications it sends.
     pub notify: NotifyDefinition,
-    /// Its steps; it begins with the first.
+    /// Its steps; the first one runs first.
     pub steps: Vec<StepDefinition>,
-    /// The step that is taken when all is done.
+    /// The step to run when everything is done.
     pub on_done: Option<Name>,
-    /// The step that is taken when a step failed that names no other.
+    /// The step to run when a step fails that has no `on_fail` of its own.
     pub on_fail: Option<Name>,
-    /// The step that is taken when it is cancelled.
+    /// The step to run when it is cancelled.
     pub on_cancel: Option<Name>,
 }
 
@@ -116,14 +116,14 @@ impl PipelineDefinition {
     }
 }
 
-/// A value that a pipeline takes.
+/// A variable of a pipeline.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VariableDefinition {
     /// Its name.
     pub name: Name,
     /// What it is if it is not given; it must be given if there is none.
     pub default: Option<Template>,
-    /// What it is for.
+    /// A short description.
     pub description: Option<String>,
 }
 
@@ -136,7 +136,7 @@ pub struct LocalDefinition {
     pub value: Template,
 }
 
-/// Where a pipeline works.
+/// Where a pipeline runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkspaceDefinition {
     /// What it is.
@@ -145,9 +145,9 @@ pub struct WorkspaceDefinition {
     pub path: Option<Template>,
     /// The branch of a worktree.
     pub branch: Option<Template>,
-    /// What the branch begins at.
+    /// The commit or branch to start from.
     pub base: Option<Template>,
-    /// Whether it stays when the pipeline is completed.
+    /// Whether it is kept when the pipeline completes.
     pub keep: bool,
 }
 
@@ -160,13 +160,13 @@ impl Default for WorkspaceDefinition {
 /// What a person is told of a pipeline.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NotifyDefinition {
-    /// When it begins.
+    /// When it starts.
     pub on_start: Option<Template>,
-    /// When it is completed.
+    /// When it completes.
     pub on_done: Option<Template>,
-    /// When it failed.
+    /// When it fails.
     pub on_fail: Option<Template>,
-    /// When it was cancelled.
+    /// When it is cancelled.
     pub on_cancel: Option<Template>,
 }
 
@@ -177,11 +177,11 @@ pub struct StepDefinition {
     pub name: Name,
     /// What it does.
     pub work: WorkDefinition,
-    /// The next step; the pipeline is done if there is none.
+    /// The next step; if absent, the pipeline is done.
     pub on_done: Option<Name>,
-    /// The step that is taken if it fails.
+    /// The step to run if it fails.
     pub on_fail: Option<Name>,
-    /// The step that is taken if it is cancelled.
+    /// The step to run if it is cancelled.
     pub on_cancel: Option<Name>,
 }
 
@@ -195,20 +195,20 @@ pub enum WorkDefinition {
         /// How long it may take.
         timeout: Option<SignedDuration>,
     },
-    /// Has an agent work.
+    /// Runs an agent.
     Agent(Name),
 }
 
-/// An agent and how it is looked after.
+/// An agent and how it is supervised.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentDefinition {
     /// Its name.
     pub name: Name,
     /// How it is started.
     pub run: Template,
-    /// What it is told to do.
+    /// Its prompt.
     pub prompt: Option<PromptDefinition>,
-    /// Variables of its environment.
+    /// Its environment variables.
     pub env: Vec<(Name, Template)>,
     /// The folder it works in, below the workspace if it is relative.
     pub cwd: Option<Template>,

@@ -19,7 +19,7 @@ pub enum Severity {
 pub struct Finding {
     /// A short, stable name, such as `unknown-key`.
     pub code: &'static str,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
     /// What is wrong.
     pub message: String,

@@ -56,7 +56,7 @@ fn masks_in(text: &str) -> Vec<Finding> {
     found
         .map(|(at, mask)| {
             let code = mask.chars().next().map_or(0, u32::from);
-            let what = format!("the control character U+{code:04X} cannot be used");
+            let what = format!("the control character U+{code:04X} is not allowed");
             Finding::error("unreadable", what).at(at..at + mask.len()).hint("remove it")
         })
         .collect()
@@ -86,7 +86,7 @@ fn unreadable(text: &str, error: &hcl_edit::parser::Error) -> Finding {
         return twice(unquoted(text.get(span.clone()).unwrap_or_default()), span);
     }
     Finding::error("unreadable", format!("not valid HCL: {}", error.message())).at(span).hint(
-        "each attribute is `key = value` on a line of its own, a block `name \"label\" { … }`",
+        "write each attribute as `key = value` on its own line, and each block as `name \"label\" { … }`",
     )
 }
 
@@ -160,10 +160,10 @@ impl Reader<'_> {
         if is_known && labels.len() != usize::from(is_named) {
             let (message, hint) = if is_named {
                 let article = if kind == "agent" { "an" } else { "a" };
-                let message = format!("{article} {kind} has one name");
+                let message = format!("{article} {kind} must have exactly one name");
                 (message, format!("write `{kind} \"name\" {{ … }}`"))
             } else {
-                (format!("`{kind}` has no name"), format!("write `{kind} {{ … }}`"))
+                (format!("`{kind}` does not take a name"), format!("write `{kind} {{ … }}`"))
             };
             self.findings.push(Finding::error("name", message).at(head.clone()).hint(hint));
         }
@@ -199,7 +199,7 @@ impl Reader<'_> {
         match map.get_mut(&key.name) {
             Some(Node { kind: Kind::Map(all), .. }) => {
                 if !label.is_nameless() && all.get(&label.name).is_some() {
-                    let message = format!("there are two {}s `{}`", key.name, label.name);
+                    let message = format!("duplicate {} `{}`", key.name, label.name);
                     let hint = "give one of them another name";
                     let finding = Finding::error("twice", message).at(label.span.clone());
                     self.findings.push(finding.hint(hint));
@@ -288,7 +288,7 @@ impl Reader<'_> {
             self.findings.push(
                 Finding::error(
                     "unreadable",
-                    "the control characters U+0091 and U+0092 cannot be used",
+                    "the control characters U+0091 and U+0092 are not allowed",
                 )
                 .at(span.clone())
                 .hint("remove the escape"),
@@ -301,19 +301,19 @@ impl Reader<'_> {
     /// Says that a value is not written out.
     fn no_literal(&mut self, expression: &Expression, span: Range<usize>) {
         let (what, hint) = match expression {
-            Expression::Null(_) => ("`null` is no value", "leave the key out".to_owned()),
+            Expression::Null(_) => ("`null` is not supported", "omit the key".to_owned()),
             Expression::Variable(name) => {
-                ("a word without quotes is no value", format!("write `\"{}\"`", name.value()))
+                ("strings must be quoted", format!("write `\"{}\"`", name.value()))
             }
             Expression::Traversal(_) => (
-                "a reference is no value",
-                "write it in a text, such as `\"${var.name}\"`".to_owned(),
+                "bare references are not supported",
+                "put it in a string, such as `\"${var.name}\"`".to_owned(),
             ),
             Expression::FuncCall(_) => (
-                "there are no functions",
-                "write the value out, or let a step's `run` find it".to_owned(),
+                "functions are not supported",
+                "write out the value, or compute it in a step's `run`".to_owned(),
             ),
-            _ => ("an expression is no value", "write the value out".to_owned()),
+            _ => ("expressions are not supported", "write out the value".to_owned()),
         };
         self.findings.push(Finding::error("expression", what).at(span).hint(hint));
     }

@@ -54,7 +54,7 @@ pub fn plan(runbook: &Runbook, name: &str, asked: &Asked<'_>) -> Result<Plan, Ve
     let Some(pipeline) = runbook.pipeline(name) else {
         let names = runbook.pipelines.iter().map(|pipeline| pipeline.name.text.as_str());
         let finding = Finding::error("unknown-pipeline", format!("there is no pipeline `{name}`"));
-        return Err(vec![finding.meant(name, names, "there are")]);
+        return Err(vec![finding.meant(name, names, "available")]);
     };
     let mut filler = Filler {
         asked,
@@ -135,7 +135,7 @@ impl<'asked> Filler<'asked> {
                     self.report(
                         Finding::error(
                             "not-given",
-                            format!("the variable `{key}` is not given{about}"),
+                            format!("the variable `{key}` is missing{about}"),
                         )
                         .at(&variable.name.span)
                         .hint(format!("anyhook pipeline run {name} --var {key}=VALUE")),
@@ -153,7 +153,7 @@ impl<'asked> Filler<'asked> {
                 format!("the pipeline `{name}` has no variable `{key}`"),
             );
             self.report(if pipeline.variables.is_empty() {
-                finding.hint("it takes none")
+                finding.hint("it has no variables")
             } else {
                 finding.meant(key, known, "its variables are")
             });
@@ -163,12 +163,12 @@ impl<'asked> Filler<'asked> {
     /// Refuses what no program can be given.
     fn checked(&mut self, value: String, what: &str, span: &Span) -> String {
         if value.contains('\0') {
-            let finding = Finding::error("no-text", format!("{what} has a NUL character in it"));
-            self.report(finding.at(span).hint("no program can be given one: take it out"));
+            let finding = Finding::error("no-text", format!("{what} contains a NUL character"));
+            self.report(finding.at(span).hint("remove it: programs cannot receive one"));
         } else if value.len() > VALUE_LIMIT {
             let message = format!("{what} is too long: {} bytes", value.len());
             let hint =
-                format!("a program can be given {VALUE_LIMIT}; put it into a file and name that");
+                format!("the limit is {VALUE_LIMIT}; put it in a file and pass the file's path");
             self.report(Finding::error("too-long", message).at(span).hint(hint));
         }
         value
@@ -194,7 +194,7 @@ impl<'asked> Filler<'asked> {
                     (None, None) => {
                         let message = format!("the environment variable `{name}` is not set");
                         let hint = format!(
-                            "set it, or give it a default: `${{{name}:-default}}`; a variable of the shell itself is `${name}`"
+                            "set it, or give it a default: `${{{name}:-default}}`; write a shell variable as `${name}`"
                         );
                         self.report(Finding::error("not-set", message).at(span).hint(hint));
                         String::new()
@@ -253,9 +253,7 @@ impl<'asked> Filler<'asked> {
                 let inner = self.text(path);
                 if inner.is_empty() {
                     let finding = Finding::error("missing", "the workspace's path is empty");
-                    self.report(
-                        finding.at(&path.span).hint("leave `path` out, or say where it is"),
-                    );
+                    self.report(finding.at(&path.span).hint("omit `path`, or set it"));
                 }
                 below(&self.asked.project, &inner)
             }
@@ -279,8 +277,8 @@ impl<'asked> Filler<'asked> {
         let name = self.text(template);
         if name.is_empty() || name.starts_with('-') {
             let finding =
-                Finding::error("word", format!("`{name}` cannot be a branch or a commit"));
-            self.report(finding.at(&template.span).hint("name one, such as `main`"));
+                Finding::error("word", format!("`{name}` is not a valid branch or commit"));
+            self.report(finding.at(&template.span).hint("use one such as `main`"));
         }
         name
     }

@@ -56,9 +56,9 @@ impl Reader {
         {
             let name = &key.name;
             self.report(if keys::LATER.contains(&name.as_str()) {
-                Finding::error("not-yet", format!("there is no `{name}` in this version"))
+                Finding::error("not-yet", format!("`{name}` is not supported in this version"))
                     .at(key.span.clone())
-                    .hint("a runbook has pipelines and agents; remove it")
+                    .hint("remove it: a runbook has only pipelines and agents")
             } else {
                 unknown_key(name, "a runbook", &known).at(key.span.clone())
             });
@@ -137,7 +137,7 @@ impl Reader {
         match &entry.node.kind {
             Kind::Text(text) => Some((text, &entry.node.span)),
             _ => {
-                self.expected(entry, "a text", "write it in quotes");
+                self.expected(entry, "a string", "put it in quotes");
                 None
             }
         }
@@ -194,8 +194,9 @@ impl Reader {
         if found.is_none() {
             let key = &entry.key.name;
             let names = known.iter().map(|(_, name)| *name);
-            let finding = Finding::error("word", format!("`{key}` cannot be `{}`", text.text));
-            self.report(finding.at(span.clone()).meant(&text.text, names, "there are"));
+            let finding =
+                Finding::error("word", format!("invalid value `{}` for `{key}`", text.text));
+            self.report(finding.at(span.clone()).meant(&text.text, names, "available"));
         }
         found.map(|(value, _)| *value)
     }
@@ -213,9 +214,9 @@ impl Reader {
             .filter(SignedDuration::is_positive);
         if duration.is_none() && !entry.node.is_unreadable() {
             self.report(
-                Finding::error("type", format!("`{}` is no time", entry.key.name))
+                Finding::error("type", format!("`{}` is not a duration", entry.key.name))
                     .at(entry.node.span.clone())
-                    .hint("write a number with its unit, such as \"30s\" or \"10m\""),
+                    .hint("write a number with a unit, such as \"30s\" or \"10m\""),
             );
         }
         duration
@@ -228,7 +229,7 @@ impl Reader {
             let message = if text.is_empty() {
                 format!("{what} has an empty name")
             } else {
-                format!("`{text}` cannot be the name of {what}")
+                format!("`{text}` is not a valid name for {what}")
             };
             let hint = "use letters, digits, `_` and `-`";
             self.report(Finding::error("name", message).at(span.clone()).hint(hint));
@@ -240,7 +241,7 @@ impl Reader {
     pub fn no_use(&mut self, map: &Map, unused: &[&str], why: &str) {
         for entry in unused.iter().filter_map(|key| map.get(key)) {
             let finding =
-                Finding::error("no-use", format!("`{}` is of no use {why}", entry.key.name));
+                Finding::error("no-use", format!("`{}` has no effect {why}", entry.key.name));
             self.report(finding.at(entry.key.span.clone()).hint("remove it"));
         }
     }

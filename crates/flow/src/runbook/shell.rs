@@ -121,16 +121,16 @@ impl Form {
     fn refusal(self) -> (&'static str, &'static str) {
         match self {
             Self::Expansion => (
-                "a shell may execute a value that stands in `$((…))`",
-                "compute it in another way, such as with `expr`; a subshell is written `$( (…) )`",
+                "a shell may execute a value inside `$((…))`",
+                "compute it another way, for example with `expr`; write a subshell as `$( (…) )`",
             ),
             Self::Command => (
-                "a shell may execute a value that stands in `((…))`",
-                "compute it in another way, such as with `expr`; a subshell is written `( (…) )`",
+                "a shell may execute a value inside `((…))`",
+                "compute it another way, for example with `expr`; write a subshell as `( (…) )`",
             ),
             Self::Brackets => (
-                "a shell may execute a value that stands in `$[…]`",
-                "compute it in another way, such as with `expr`; a `$` that stays one is written `\\$`",
+                "a shell may execute a value inside `$[…]`",
+                "compute it another way, for example with `expr`; write a literal `$` as `\\$`",
             ),
         }
     }
@@ -185,12 +185,15 @@ impl Scanner {
         let mode = self.modes.last();
         if self.escaped && !matches!(mode, Some(Mode::Single | Mode::Comment)) {
             return Err((
-                "a backslash stands before the value",
-                "`$${` is a `${` that stays as it is",
+                "there is a backslash before the value",
+                "write `$${` for a literal `${`",
             ));
         }
         if self.naming.is_some() {
-            return Err(("a value cannot end a here-document", "write the word out"));
+            return Err((
+                "a value cannot be the delimiter of a here-document",
+                "write out the delimiter",
+            ));
         }
         match mode {
             None | Some(Mode::Plain { .. }) => Ok(("\"", "\"")),
@@ -198,11 +201,11 @@ impl Scanner {
             Some(Mode::Single) => Ok(("'\"", "\"'")),
             Some(Mode::Document(document)) if !document.is_quoted => Ok(("", "")),
             Some(Mode::Document(_)) => Err((
-                "a here-document whose word is in quotes takes no values",
-                "write the word without quotes",
+                "a here-document with a quoted delimiter does not expand values",
+                "remove the quotes around the delimiter",
             )),
             Some(Mode::Backticks) => {
-                Err(("a value cannot stand between backticks", "write `$(…)` in their place"))
+                Err(("a value cannot be used inside backticks", "use `$(…)` instead"))
             }
             Some(Mode::Arithmetic { form, .. }) => Err(form.refusal()),
         }

@@ -80,16 +80,16 @@ impl Scope {
         let what = self.what;
         match reference {
             Reference::Prompt if !self.prompt => Some((
-                format!("`${{prompt}}` has no meaning in {what}"),
-                "only an agent's `run` has a prompt; an environment variable of that name is `$prompt` to the shell",
+                format!("`${{prompt}}` cannot be used in {what}"),
+                "only an agent's `run` has a prompt; for a shell variable of that name, write `$prompt`",
             )),
             Reference::WorkspaceRoot if !self.workspace => Some((
                 format!("`${{workspace.root}}` is not known yet in {what}"),
-                "use it where it is needed: in a step, a prompt, a message",
+                "use it directly in a step, a prompt or a message",
             )),
             Reference::Variable(_) | Reference::Local(_) if !self.values => Some((
                 format!("variables and locals are not known yet in {what}"),
-                "a default is a text, or `${NAME}` from the environment; what is made of variables is a local",
+                "a default is a string, or `${NAME}` from the environment; to combine variables, use a local",
             )),
             _ => None,
         }
@@ -169,13 +169,13 @@ const NAMES: [&str; 6] =
 /// Says that something is no place for a value.
 fn malformed(message: impl Into<String>) -> Finding {
     Finding::error("template", message)
-        .hint("`$${` is a `${` that stays as it is; the shell's own variables are `$name`")
+        .hint("write `$${` for a literal `${`, and shell variables as `$name`")
 }
 
 /// Reads what stands between `${` and `}`, as far as it means something, with what is wrong in it.
 fn read_reference(inner: &str) -> (Option<Reference>, Vec<Finding>) {
     if inner.contains("${") {
-        return (None, vec![malformed("a `${…}` cannot stand in another")]);
+        return (None, vec![malformed("a `${…}` cannot contain another one")]);
     }
     let (name, default) = match inner.split_once(":-") {
         Some((name, default)) => (name.trim(), Some(default)),
@@ -199,13 +199,13 @@ fn read_reference(inner: &str) -> (Option<Reference>, Vec<Finding>) {
             return (Some(reference), findings);
         }
         _ => {
-            findings.push(malformed(format!("`${{{inner}}}` is no place for a value")));
+            findings.push(malformed(format!("`${{{inner}}}` is not a valid reference")));
             return (None, findings);
         }
     };
     if default.is_some() {
-        let message = format!("only a variable of the environment has a default, not `{name}`");
-        let hint = "a variable's default is in `vars`: `name = \"default\"`";
+        let message = format!("only environment variables can have a default here, not `{name}`");
+        let hint = "set a variable's default in `vars`: `name = \"default\"`";
         findings.push(Finding::error("template", message).hint(hint));
     }
     (reference, findings)
@@ -213,8 +213,7 @@ fn read_reference(inner: &str) -> (Option<Reference>, Vec<Finding>) {
 
 /// Says that there is no such value.
 fn unknown(name: &str) -> Finding {
-    let hint =
-        format!("there are {}, and variables of the environment: `${{NAME}}`", NAMES.join(", "));
+    let hint = format!("available: {}, and environment variables: `${{NAME}}`", NAMES.join(", "));
     Finding::error("unknown-value", format!("there is no `{name}`")).hint(hint)
 }
 

@@ -289,11 +289,11 @@ prompt_file = "no.md"
     assert_eq!(
         messages(&findings),
         [
-            "the variable `topic` is not given (what about)",
+            "the variable `topic` is missing (what about)",
             "the environment variable `NEVER` is not set",
             "the pipeline `p` has no variable `tpic`",
             "the workspace's path is empty",
-            "`-D` cannot be a branch or a commit",
+            "`-D` is not a valid branch or commit",
             "the environment variable `UNSET` is not set",
             "`no.md` cannot be read: there is no such file",
         ]
@@ -341,7 +341,7 @@ fn a_prompt_may_be_in_a_file() {
             "prompts/bad.md:3: there is no `nobody.knows`",
             "prompts/bad.md:2: there is no variable `tpic` in the pipeline `p`",
             "prompts/bad.md:3: the environment variable `UNSET` is not set",
-            "prompts/bad.md:1: the text has a NUL character in it",
+            "prompts/bad.md:1: the text contains a NUL character",
         ]
     );
 }
@@ -351,7 +351,7 @@ fn no_value_may_have_a_nul_or_be_endless() {
     let text = "[pipeline.p]\nvars.a = \"\"\nstep = [{ name = \"a\", run = \"echo ${var.a}\" }]\n";
     let runbook = usable(text, Format::Toml);
     let findings = planned(&runbook, "p", &[("a", "x\0y")]).unwrap_err();
-    assert_eq!(messages(&findings), ["the variable `a` has a NUL character in it"]);
+    assert_eq!(messages(&findings), ["the variable `a` contains a NUL character"]);
     let findings = planned(&runbook, "p", &[("a", &"x".repeat(200_000))]).unwrap_err();
     assert_eq!(messages(&findings), ["the variable `a` is too long: 200000 bytes"]);
 }

@@ -44,7 +44,7 @@ fn unreadable(text: &str, error: &TomlError) -> Finding {
         return twice(unquoted(text.get(span.clone()).unwrap_or_default()), span);
     }
     let message = format!("not valid TOML: {}", error.message());
-    Finding::error("unreadable", message).at(span).hint("https://toml.io says what is")
+    Finding::error("unreadable", message).at(span).hint("see https://toml.io")
 }
 
 fn twice(name: &str, span: Range<usize>) -> Finding {
@@ -96,10 +96,10 @@ impl Reader<'_> {
             Value::Integer(number) => Kind::Number((*number.value()).into()),
             Value::Float(number) => match serde_json::Number::from_f64(*number.value()) {
                 Some(number) => Kind::Number(number),
-                None => self.no_value("the number is not finite", &span),
+                None => self.no_value("the number must be finite", &span),
             },
             Value::Boolean(flag) => Kind::Bool(*flag.value()),
-            Value::Datetime(_) => self.no_value("there are no dates here", &span),
+            Value::Datetime(_) => self.no_value("dates are not supported", &span),
             Value::Array(array) => {
                 Kind::List(array.iter().map(|item| self.value(item, &span)).collect())
             }
@@ -110,7 +110,7 @@ impl Reader<'_> {
 
     fn no_value(&mut self, what: &str, span: &Range<usize>) -> Kind {
         let finding = Finding::error("type", what).at(span.clone());
-        self.findings.push(finding.hint("write it as a text, in quotes"));
+        self.findings.push(finding.hint("write it as a string, in quotes"));
         Kind::Unreadable
     }
 }

@@ -35,7 +35,7 @@ impl Kind {
     /// Returns what it is, with its article.
     pub fn what(&self) -> &'static str {
         match self {
-            Self::Text(_) => "a text",
+            Self::Text(_) => "a string",
             Self::Number(_) => "a number",
             Self::Bool(_) => "true or false",
             Self::List(_) => "a list",

@@ -170,7 +170,7 @@ impl Applying<'_> {
             pipeline.adopt(&inquiry.id);
         }
         self.state.inquiries.add_options(&inquiry.id, &old.inquiry.options);
-        let why = "the agent itself asks about it";
+        let why = "the agent itself is asking about it";
         let ended = without_answer(&old.inquiry, Ending::Dismissed, why, self.at);
         self.resolve(&ended);
         self.effects.followed.push(BusEvent::DecisionResolved(ended));
@@ -246,7 +246,7 @@ impl State {
 }
 
 /// What is said of a question that can be answered nowhere else.
-const IN_ITS_SESSION: &str = " (it takes an answer only in its own session: choose attach)";
+const IN_ITS_SESSION: &str = " (it accepts an answer only in its own session: choose attach)";
 
 /// Tells whether a hook process waits for the answer.
 fn is_waited_for(inquiry: &Inquiry) -> bool {

@@ -113,7 +113,7 @@ fn alarms_wait_for_their_notice_and_a_flood_is_bounded() {
             host: "codex".to_owned(),
             project: None,
             at: second(1),
-            alarms: vec![Alarm::new(AlarmKind::GuardChanged, "it is gone")],
+            alarms: vec![Alarm::new(AlarmKind::GuardChanged, "it no longer exists")],
         };
         let event = Box::new(BusEvent::AlarmRaised(report));
         Entry { at: second(1), what: EntryKind::Happened(event) }
@@ -410,7 +410,7 @@ fn only_an_allowed_call_can_be_allowed_again() {
         state.inquiries.may_stand(&answer)
     };
     assert_eq!(may("abc", "allow"), Ok(()));
-    assert_eq!(may("abc", "deny"), Err("only `allow` can be given for the same call again"));
+    assert_eq!(may("abc", "deny"), Err("only `allow` can be repeated for the same call"));
     assert_eq!(may("xyz", "allow"), Err("it is not about a call of a tool"));
 }
 

@@ -33,7 +33,7 @@ fn a_hook_that_runs_aside_has_nobody_to_look_after_it() {
     assert_eq!((ran.code, ran.stdout.trim()), (0, "{}"), "{ran:?}");
     let record = environment.journal().remove(0);
     let failure = record["runs"][0]["failure"].to_string();
-    assert!(failure.contains("there is no program to look after it"), "{record}");
+    assert!(failure.contains("no anyhook program to supervise it"), "{record}");
 }
 
 #[test]
@@ -44,9 +44,9 @@ fn what_is_not_its_business_needs_the_other_program() {
         assert_eq!((ran.code, ran.stdout.as_str()), (64, ""), "{arguments:?}: {ran:?}");
         assert_eq!(
             ran.stderr,
-            "error: anyhook-hook answers agents (`hook HOST`) and hands everything else over, but \
-             there is no `anyhook` beside it\n\
-             hint: install anyhook again: both programs belong in one folder\n"
+            "error: anyhook-hook only answers agents (`hook HOST`) and delegates everything else, \
+             but there is no `anyhook` next to it\n\
+             hint: reinstall anyhook: both programs must be in the same folder\n"
         );
     }
     assert_eq!(environment.journal().len(), 0);

@@ -17,9 +17,9 @@ use crate::{SMALL, environment};
 const LONG: Duration = Duration::from_secs(30);
 
 const REFUSED: &str = "anyhook: no decision within the deadline; a hook with on_failure: block is installed, so this call is refused\n\
-    hint: `anyhook doctor` looks for what keeps anyhook from answering\n";
-const PASSED: &str = "anyhook: no decision within the deadline, so this event goes on without one\n\
-    hint: `anyhook doctor` looks for what keeps anyhook from answering\n";
+    hint: run `anyhook doctor` to find out what keeps anyhook from answering\n";
+const PASSED: &str = "anyhook: no decision within the deadline, so this event proceeds without one\n\
+    hint: run `anyhook doctor` to find out what keeps anyhook from answering\n";
 
 fn unguarded() -> TestEnv {
     environment(&programs::alone(SMALL))
@@ -71,9 +71,9 @@ fn an_event_that_never_ends_is_refused_at_the_deadline() {
             (
                 guarded(),
                 2,
-                "the event did not end in time (--deadline-ms); a hook with on_failure: block is installed, so nothing passes that it could not look at\n",
+                "the event did not arrive in time (--deadline-ms); a hook with on_failure: block is installed, so calls it cannot check are denied\n",
             ),
-            (unguarded(), 1, "anyhook: the event did not end in time (--deadline-ms)\n"),
+            (unguarded(), 1, "anyhook: the event did not arrive in time (--deadline-ms)\n"),
         ] {
             let records = environment.journal().len();
             let mut command = call(&environment, &["--deadline-ms", "500"]);

@@ -81,7 +81,7 @@ fn agents_call_the_small_program() {
     assert_eq!(again.stdout.matches("is installed already").count(), 4, "{again:?}");
     let doctor = run_at(&environment, &anyhook, &["doctor"]);
     assert_eq!(doctor.code, 0, "{doctor:?}");
-    assert_eq!(doctor.stdout.matches("is installed in the user's settings").count(), 4);
+    assert_eq!(doctor.stdout.matches("is installed in user settings").count(), 4);
     assert!(!doctor.stdout.contains("anyhook-hook"), "nothing is to be said of it: {doctor:?}");
     let hosts = run_at(&environment, &anyhook, &["hosts", "--json"]).json();
     assert!(hosts.as_array().unwrap().iter().all(|host| host["wired"] == true), "{hosts}");
@@ -126,7 +126,7 @@ fn what_an_earlier_version_wrote_is_put_right() {
     fs::copy(folder.join("anyhook-hook"), stable(&environment).join("anyhook-hook")).unwrap();
     let doctor = run_at(&environment, &folder.join("anyhook"), &["doctor"]);
     assert_eq!(doctor.code, 0, "{doctor:?}");
-    let words = "and `anyhook-hook` beside it is quicker: anyhook install claude-code";
+    let words = "but `anyhook-hook` next to it is faster: anyhook install claude-code";
     assert_eq!(doctor.stdout.matches(words).count(), 1, "{doctor:?}");
     all(&environment, &folder.join("anyhook"), &["install"]);
     for (agent, (whole, small)) in AGENTS.into_iter().zip(before) {
@@ -164,11 +164,11 @@ fn doctor_misses_the_other_program() {
     all(&environment, &folder.join("anyhook"), &["install"]);
     fs::remove_file(stable(&environment).join("anyhook")).unwrap();
     let doctor = run_at(&environment, &folder.join("anyhook"), &["doctor"]);
-    let words = "/anyhook-hook`, and there is no `anyhook` beside it: hooks that run aside fail";
+    let words = "/anyhook-hook`, but there is no `anyhook` next to it: background hooks fail";
     assert_eq!((doctor.code, doctor.stdout.matches(words).count()), (1, 4), "{doctor:?}");
     assert!(doctor.stdout.contains("hint: anyhook install codex"), "{doctor:?}");
     fs::remove_file(stable(&environment).join("anyhook-hook")).unwrap();
     let doctor = run_at(&environment, &folder.join("anyhook"), &["doctor"]);
-    let words = "/anyhook-hook`, which is not there";
+    let words = "/anyhook-hook`, which does not exist";
     assert_eq!((doctor.code, doctor.stdout.matches(words).count()), (1, 4), "{doctor:?}");
 }

@@ -146,7 +146,7 @@ fn a_pipe_in_the_place_of_a_sessions_file_is_told() {
         assert!(Command::new("mkfifo").arg(state.join(&file)).status().unwrap().success());
         let ran = call(&environment, "before_tool", "ls");
         let expected = format!(
-            "the session cannot be remembered: `{}`: it is not a regular file",
+            "cannot save session state: `{}`: it is not a regular file",
             state.join(&file).display()
         );
         assert!(ran.stderr.contains(&expected), "{ran:?}");

@@ -21,7 +21,7 @@ pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
             // Context alone would keep the agent from stopping.
             if let Some(context) = &verdict.context {
                 saying.say("systemMessage", context.as_str());
-                saying.lose("additional_context", "a message for the person");
+                saying.lose("additional_context", "a message to the user");
             }
         }
         EventKind::PreCompact => {
@@ -34,7 +34,7 @@ pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
             if verdict.is_block() {
                 let reason = reason(verdict);
                 saying.say("systemMessage", reason.as_str());
-                saying.lose("deny", "the reason, to the person and the model");
+                saying.lose("deny", "the reason, shown to the user and the model");
                 told = Some(
                     told.map_or_else(|| reason.clone(), |context| format!("{reason}\n\n{context}")),
                 );
@@ -46,7 +46,7 @@ pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
         _ => {
             if verdict.is_block() {
                 saying.say("systemMessage", reason(verdict));
-                saying.lose("deny", "a message for the person");
+                saying.lose("deny", "a message to the user");
             }
             saying.lose_context(verdict);
         }
@@ -88,7 +88,7 @@ fn permission(event: &Event, verdict: &Verdict, saying: &mut Saying) {
         // The host's own question is what `ask` wants.
         Some(Effect::Ask) | None => {
             if verdict.native_input.is_some() {
-                saying.lose("modified_input", "the host's own question, about the input as it was");
+                saying.lose("modified_input", "the host's own prompt, about the original input");
             }
         }
     }
@@ -109,7 +109,7 @@ fn block(verdict: &Verdict, saying: &mut Saying) {
             saying.say("decision", "block");
             saying.say("reason", reason(verdict));
         }
-        Some(Effect::Ask) => saying.lose("ask", "nothing: there is nobody to ask here"),
+        Some(Effect::Ask) => saying.lose("ask", "nothing: there is no one to ask here"),
         Some(Effect::Allow) | None => {}
     }
 }

@@ -70,7 +70,7 @@ pub static SPEC: HostSpec = HostSpec {
     }),
     transcript: Some(TranscriptReader {
         read: transcript::read,
-        place: "~/.claude/projects, one .jsonl a session",
+        place: "~/.claude/projects, one .jsonl per session",
     }),
 };
 

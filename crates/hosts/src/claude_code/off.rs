@@ -78,11 +78,11 @@ pub fn obstacles(scope: &Scope, texts: &Texts) -> Result<Vec<Obstacle>, Settings
             let path = path.display();
             found.push(Obstacle {
                 what: format!(
-                    "the plugin of {path} has modules, which may answer our events before us"
+                    "the plugin in {path} has modules, which may answer events before anyhook"
                 ),
                 way_out: format!(
-                    "disable the plugin (/plugin), or have root write `{{}}` to {MANAGED}: then \
-                     Claude Code asks settings hooks first"
+                    "disable the plugin (/plugin), or as root write `{{}}` to {MANAGED}, so that \
+                     Claude Code runs settings hooks first"
                 ),
             });
         }

@@ -127,8 +127,8 @@ impl Reader {
             Ok(ReadValue { value: Value::Object(fields), .. }) => {
                 self.entry(&Entry { line, fields });
             }
-            Ok(_) => self.problems.push(format!("line {line}: it is no JSON object")),
-            Err(error) => self.problems.push(format!("line {line}: it is no JSON: {error}")),
+            Ok(_) => self.problems.push(format!("line {line}: not a JSON object")),
+            Err(error) => self.problems.push(format!("line {line}: not valid JSON: {error}")),
         }
     }
 
@@ -474,8 +474,7 @@ impl Reader {
             self.stop(who);
         }
         if !self.is_transcript {
-            let problem =
-                "it is no transcript of Claude Code: no line has a `type` and a `sessionId`";
+            let problem = "not a Claude Code transcript: no line has a `type` and a `sessionId`";
             return Transcript { payloads: Vec::new(), problems: vec![problem.to_owned()] };
         }
         let refused: HashSet<usize> =

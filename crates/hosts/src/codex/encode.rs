@@ -44,7 +44,7 @@ pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
         }
         EventKind::SubagentStart if verdict.is_block() => {
             saying.say_specific("additionalContext", reason_and_context(verdict));
-            saying.lose("deny", "the reason, to the subagent's model");
+            saying.lose("deny", "the reason, shown to the subagent's model");
         }
         EventKind::SessionStart => {
             saying.say_context(verdict);
@@ -77,7 +77,7 @@ fn before_tool(effect: Option<Effect>, verdict: &Verdict, saying: &mut Saying) {
 
 fn lose_rest(verdict: &Verdict, saying: &mut Saying) {
     if verdict.native_input.is_some() {
-        saying.lose("modified_input", "nothing: the host takes none here");
+        saying.lose("modified_input", "nothing: the host accepts none here");
     }
     saying.lose_context(verdict);
 }

@@ -91,7 +91,7 @@ impl spec::Settings for Settings {
     /// A skill: files in `prompts` are no longer read.
     fn command_file(&self, scope: &Scope, command: &Command<'_>) -> Option<CommandFile> {
         let call = format!("${}", command.name);
-        let argument = format!("what is written behind `{call}`");
+        let argument = format!("the text after `{call}`");
         let fields = [("name", command.name), ("description", command.description)];
         Some(CommandFile {
             path: folder(scope).join(format!("skills/{}/SKILL.md", command.name)),

@@ -56,55 +56,55 @@ fn every_recorded_screen_is_read_as_what_it_shows() {
         found.push(format!("{id} {name}: {shown}"));
     }
     insta::assert_snapshot!(found.join("\n"), @"
-    claude-code api_key: api_key (permission): Claude Code asks whether it may use the API key of its environment; allow: Up Enter; deny: Enter
-    claude-code api_key_up: api_key (permission): Claude Code asks whether it may use the API key of its environment; allow: Enter; deny: Down Enter
-    claude-code bypass: bypass_permissions (permission): Claude Code asks whether it may work without asking for permission; allow: Down Enter; deny: Enter
-    claude-code bypass_down: bypass_permissions (permission): Claude Code asks whether it may work without asking for permission; allow: Enter; deny: Up Enter
+    claude-code api_key: api_key (permission): Claude Code asks whether it may use the API key from its environment; allow: Up Enter; deny: Enter
+    claude-code api_key_up: api_key (permission): Claude Code asks whether it may use the API key from its environment; allow: Enter; deny: Down Enter
+    claude-code bypass: bypass_permissions (permission): Claude Code asks whether it may run without asking for permission; allow: Down Enter; deny: Enter
+    claude-code bypass_down: bypass_permissions (permission): Claude Code asks whether it may run without asking for permission; allow: Enter; deny: Up Enter
     claude-code idle: nothing
     claude-code login: login (other): Claude Code asks how to log in; allow: –; deny: –
-    claude-code mcp_server: mcp_server (permission): Claude Code asks whether it may use an MCP server of the project [demo]; allow: Up Up Enter; deny: Enter
-    claude-code mcp_servers: mcp_servers (permission): Claude Code asks whether it may use MCP servers of the project [demo, other]; allow: Down Down Enter; deny: Escape
+    claude-code mcp_server: mcp_server (permission): Claude Code asks whether it may use one of the project's MCP servers [demo]; allow: Up Up Enter; deny: Enter
+    claude-code mcp_servers: mcp_servers (permission): Claude Code asks whether it may use the project's MCP servers [demo, other]; allow: Down Down Enter; deny: Escape
     claude-code permission: nothing
     claude-code quoted: nothing
-    claude-code theme: theme (other): Claude Code asks which colours to use; allow: Enter; deny: –
-    claude-code trust: trust (permission): Claude Code asks whether this folder is trusted [/home/user/project]; allow: Down Enter; deny: Enter
-    claude-code trust_down: trust (permission): Claude Code asks whether this folder is trusted [/home/user/project]; allow: Enter; deny: Up Enter
-    claude-code trust_narrow: trust (permission): Claude Code asks whether this folder is trusted [/home/user/project]; allow: Down Enter; deny: Enter
+    claude-code theme: theme (other): Claude Code asks which color theme to use; allow: Enter; deny: –
+    claude-code trust: trust (permission): Claude Code asks whether to trust this folder [/home/user/project]; allow: Down Enter; deny: Enter
+    claude-code trust_down: trust (permission): Claude Code asks whether to trust this folder [/home/user/project]; allow: Enter; deny: Up Enter
+    claude-code trust_narrow: trust (permission): Claude Code asks whether to trust this folder [/home/user/project]; allow: Down Enter; deny: Enter
     claude-code working: nothing
     codex approval: nothing
     codex done: nothing
-    codex hook_trust: hook_trust (permission): Codex asks whether its hooks are trusted [2 hooks are new or changed.]; allow: Down Enter; deny: Down Down Enter
-    codex hook_trust_second: hook_trust (permission): Codex asks whether its hooks are trusted [2 hooks are new or changed.]; allow: Enter; deny: Down Enter
+    codex hook_trust: hook_trust (permission): Codex asks whether to trust its hooks [2 hooks are new or changed.]; allow: Down Enter; deny: Down Down Enter
+    codex hook_trust_second: hook_trust (permission): Codex asks whether to trust its hooks [2 hooks are new or changed.]; allow: Enter; deny: Down Enter
     codex idle: nothing
     codex login: login (other): Codex asks how to log in; allow: –; deny: –
     codex model_offer: model (other): Codex offers another model [GPT-6 Sol]; allow: Enter; deny: Down Enter
     codex question: question (question): Which colour?; allow: –; deny: –; red: Enter; blue: Down Enter; None of the above: Down Down Enter
     codex quoted: nothing
-    codex trust: trust (permission): Codex asks whether this folder is trusted [/home/user/project]; allow: Enter; deny: Down Enter
-    codex trust_down: trust (permission): Codex asks whether this folder is trusted [/home/user/project]; allow: Up Enter; deny: Enter
-    codex trust_narrow: trust (permission): Codex asks whether this folder is trusted [/home/user/project]; allow: Enter; deny: Down Enter
+    codex trust: trust (permission): Codex asks whether to trust this folder [/home/user/project]; allow: Enter; deny: Down Enter
+    codex trust_down: trust (permission): Codex asks whether to trust this folder [/home/user/project]; allow: Up Enter; deny: Enter
+    codex trust_narrow: trust (permission): Codex asks whether to trust this folder [/home/user/project]; allow: Enter; deny: Down Enter
     codex update: update (other): Codex offers an update [Update available · 0.166.0 → 9.9.9]; allow: Enter; deny: Down Enter
     gemini-cli auth: login (other): Gemini CLI asks how to log in; allow: –; deny: –
     gemini-cli idle: nothing
-    gemini-cli loop: loop (other): Gemini CLI seems to go round in circles: is it to go on without looking for that?; allow: Down Enter; deny: Enter
+    gemini-cli loop: loop (other): Gemini CLI seems to be stuck in a loop. Continue with loop detection off?; allow: Down Enter; deny: Enter
     gemini-cli permission_shell: permission (permission): Allow execution of [Shell]? [Shell  touch done]; allow: Enter; deny: Escape
     gemini-cli permission_shell_second: permission (permission): Allow execution of [Shell]? [Shell  touch done]; allow: Up Enter; deny: Escape
     gemini-cli permission_write: permission (permission): Apply this change? [WriteFile  Writing to notes.txt]; allow: Enter; deny: Escape
-    gemini-cli plan: plan (plan_approval): Gemini CLI asks whether its plan is approved; allow: Down Enter; deny: Escape
+    gemini-cli plan: plan (plan_approval): Gemini CLI asks you to approve its plan; allow: Down Enter; deny: Escape
     gemini-cli question: question (question): Which colour?; allow: –; deny: –; red: Enter; blue: Down Enter; Enter a custom value: Down Down Enter
     gemini-cli question_second: question (question): Which colour?; allow: –; deny: –; red: Up Enter; blue: Enter; Enter a custom value: Down Enter
     gemini-cli quoted: nothing
     gemini-cli restarting: nothing
-    gemini-cli trust: trust (permission): Gemini CLI asks whether this folder is trusted; allow: Enter; deny: Down Down Enter
-    gemini-cli trust_down: trust (permission): Gemini CLI asks whether this folder is trusted; allow: Up Enter; deny: Down Enter
-    gemini-cli trust_narrow: trust (permission): Gemini CLI asks whether this folder is trusted; allow: Enter; deny: Down Down Enter
+    gemini-cli trust: trust (permission): Gemini CLI asks whether to trust this folder; allow: Enter; deny: Down Down Enter
+    gemini-cli trust_down: trust (permission): Gemini CLI asks whether to trust this folder; allow: Up Enter; deny: Down Enter
+    gemini-cli trust_narrow: trust (permission): Gemini CLI asks whether to trust this folder; allow: Enter; deny: Down Down Enter
     opencode always: nothing
     opencode idle: nothing
-    opencode permission: permission (permission): OpenCode asks for a permission: Shell command [$ touch done]; allow: –; deny: Escape
-    opencode permission_colours: permission (permission): OpenCode asks for a permission: Shell command [$ touch done]; allow: Enter; deny: Escape
-    opencode permission_colours_second: permission (permission): OpenCode asks for a permission: Shell command [$ touch done]; allow: Left Enter; deny: Escape
-    opencode permission_edit: permission (permission): OpenCode asks for a permission: Edit notes.txt [Edit notes.txt]; allow: Enter; deny: Escape
-    opencode permission_narrow: permission (permission): OpenCode asks for a permission: Shell command [$ touch done]; allow: Enter; deny: Escape
+    opencode permission: permission (permission): OpenCode asks for permission: Shell command [$ touch done]; allow: –; deny: Escape
+    opencode permission_colours: permission (permission): OpenCode asks for permission: Shell command [$ touch done]; allow: Enter; deny: Escape
+    opencode permission_colours_second: permission (permission): OpenCode asks for permission: Shell command [$ touch done]; allow: Left Enter; deny: Escape
+    opencode permission_edit: permission (permission): OpenCode asks for permission: Edit notes.txt [Edit notes.txt]; allow: Enter; deny: Escape
+    opencode permission_narrow: permission (permission): OpenCode asks for permission: Shell command [$ touch done]; allow: Enter; deny: Escape
     opencode quoted: nothing
     opencode working: nothing
     ");

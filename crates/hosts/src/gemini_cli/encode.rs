@@ -26,7 +26,7 @@ pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
             if verdict.is_block() {
                 saying.say("systemMessage", reason(verdict));
                 saying.say_specific("additionalContext", reason_and_context(verdict));
-                saying.lose("deny", "the reason, to the person and the model");
+                saying.lose("deny", "the reason, shown to the user and the model");
             } else {
                 saying.say_context(verdict);
             }
@@ -34,7 +34,7 @@ pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
         _ => {
             if verdict.is_block() {
                 saying.say("systemMessage", reason(verdict));
-                saying.lose("deny", "a message for the person");
+                saying.lose("deny", "a message to the user");
             }
             saying.lose_context(verdict);
         }

@@ -53,7 +53,7 @@ impl spec::Settings for Settings {
     }
 
     fn inject(&self, _start: &Start<'_>) -> Result<Injection, SettingsError> {
-        let why = "it takes hooks from its settings files and nowhere else";
+        let why = "it only reads hooks from its settings files";
         Ok(Injection { why_not: Some(why), ..Injection::default() })
     }
 

@@ -63,7 +63,7 @@ pub fn decode(bytes: &[u8], caller: &Caller) -> Result<Vec<Event>, DecodeError> 
     if payload.mended
         && let Some(tool) = &mut event.tool
     {
-        tool.fixed = Some("it could not be read exactly");
+        tool.fixed = Some("it could not be parsed exactly");
     }
     match event.kind {
         // Half a name may be that of a tool's event.

@@ -42,7 +42,7 @@ pub fn read(screen: &str) -> Option<Dialog> {
     Some(Dialog {
         name: "permission",
         prompt_type: PromptType::Permission,
-        question: format!("OpenCode asks for a permission: {what}"),
+        question: format!("OpenCode asks for permission: {what}"),
         about: Some(about.to_owned()),
         allow: allow.map(|selected| steps(selected, 0, Key::Left, Key::Right)),
         deny: Some(vec![Key::Escape]),

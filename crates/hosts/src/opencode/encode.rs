@@ -39,7 +39,7 @@ pub fn encode(event: &Event, verdict: &Verdict) -> Reply {
         }
         EventKind::PreCompact => {
             if verdict.is_block() {
-                saying.lose("deny", "nothing: the host cannot be stopped here");
+                saying.lose("deny", "nothing: the host cannot be blocked here");
             }
             context(verdict, &mut saying);
         }
@@ -65,7 +65,7 @@ fn permission(verdict: &Verdict, saying: &mut Saying) {
         Some(Effect::Ask) | None => {}
     }
     if verdict.native_input.is_some() {
-        saying.lose("modified_input", "nothing: the host takes none here");
+        saying.lose("modified_input", "nothing: the host accepts none here");
     }
     saying.lose_context(verdict);
 }
@@ -81,7 +81,7 @@ fn answer(verdict: &Verdict, count: usize, saying: &mut Saying) {
         Some(Effect::Allow) => {
             match verdict.native_input.as_ref().and_then(|input| input.get("answers")) {
                 Some(answers) => saying.say("answers", answers.clone()),
-                None => saying.lose("allow", "nothing: a question takes its answers"),
+                None => saying.lose("allow", "nothing: a question only takes answers"),
             }
         }
         Some(Effect::Ask) | None => {}

@@ -39,7 +39,7 @@ pub static PROTOCOL: Protocol = Protocol {
     warns: Warns::Model(&[EventKind::BeforeAgent, EventKind::AfterTool]),
     // Our plugin takes any other exit code for a failure, and a failure for no opinion.
     late_refusal: &LateRefusal {
-        stdout: "{\"deny\": \"anyhook found no decision within its deadline, and a hook with on_failure: block is installed\"}\n",
+        stdout: "{\"deny\": \"anyhook reached no decision within its deadline, and a hook with on_failure: block is installed\"}\n",
         exit_code: exit_code::OK,
     },
     codec: &Codec,

@@ -32,7 +32,7 @@ pub enum Unanswered {
 }
 
 /// Runs our program, `"$@"`; the marker is `$0`.
-const REFUSED: &str = r#""$@"; code=$?; case $code in 0|2) exit $code;; esac; if [ -e "$0" ]; then echo "anyhook did not answer (exit $code), and a guard that blocks on failure is installed, so this call is refused. The way out, for a person in a terminal: anyhook doctor says what is wrong, anyhook install puts the program back; without anyhook, rm -r $0" >&2; exit 2; fi; echo "anyhook did not answer (exit $code); no guard that blocks on failure is installed, so the call goes on" >&2; exit "#;
+const REFUSED: &str = r#""$@"; code=$?; case $code in 0|2) exit $code;; esac; if [ -e "$0" ]; then echo "anyhook did not answer (exit $code), and a guard that blocks on failure is installed, so this call is refused. To recover, in a terminal: run anyhook doctor to diagnose it, or anyhook install to restore the program; without anyhook, rm -r $0" >&2; exit 2; fi; echo "anyhook did not answer (exit $code); no guard that blocks on failure is installed, so the call is allowed" >&2; exit "#;
 
 /// Runs our program, and keeps exit codes that are no answer from being taken for one.
 const SOFTENED: &str = r#""$@"; code=$?; case $code in 0|2) exit $code;; esac; exit 1"#;
@@ -388,7 +388,7 @@ mod tests {
                 world.guarded(false);
                 let (code, stdout, stderr) = world.run(shell, REFUSED_OR_1);
                 assert_eq!((code, &*stdout), (1, ""), "{what}: {stderr}");
-                assert!(stderr.contains("so the call goes on"), "{what}: {stderr}");
+                assert!(stderr.contains("so the call is allowed"), "{what}: {stderr}");
                 assert_eq!(world.run(shell, Unanswered::Refused { otherwise: 0 }).0, 0, "{what}");
             }
         }

@@ -41,7 +41,7 @@ pub struct Injection {
     pub files: BTreeMap<PathBuf, String>,
     /// Arguments for its command line, before those that say what it is to do.
     pub arguments: Vec<String>,
-    /// Variables of its environment.
+    /// Its environment variables.
     pub variables: BTreeMap<&'static str, String>,
     /// Why it cannot be made to call us, if so.
     pub why_not: Option<&'static str>,

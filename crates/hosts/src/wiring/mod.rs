@@ -78,7 +78,7 @@ impl Inspection {
     }
 }
 
-/// What keeps an agent from calling us.
+/// Something that keeps an agent from calling anyhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obstacle {
     /// What it is, and in which file.
@@ -92,8 +92,8 @@ impl Obstacle {
     pub(crate) fn setting(setting: &str, path: &Path) -> Self {
         let path = path.display();
         Self {
-            what: format!("{setting} in {path} switches our hooks off"),
-            way_out: format!("take it out of {path}, then: anyhook doctor"),
+            what: format!("{setting} in {path} disables anyhook's hooks"),
+            way_out: format!("remove it from {path}, then run anyhook doctor"),
         }
     }
 }
@@ -102,7 +102,7 @@ impl Obstacle {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
     /// The file cannot be read as what it should be.
-    #[error("`{path}` is broken: {why}")]
+    #[error("`{path}` is invalid: {why}")]
     Broken {
         /// Which file.
         path: PathBuf,

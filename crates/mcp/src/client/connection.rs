@@ -167,7 +167,7 @@ impl Peer {
     #[cfg(not(feature = "http"))]
     #[expect(clippy::unused_async, reason = "with HTTP it waits")]
     async fn reach(&self, _: &str, _: &[(String, String)]) -> Result<Service, Fault> {
-        Err(Fault::Address("is for HTTP, which this program was built without".to_owned()))
+        Err(Fault::Address("needs HTTP, which this build does not support".to_owned()))
     }
 
     async fn start(&mut self, command: Command) -> Result<Service, Fault> {
@@ -373,14 +373,14 @@ fn answer(tool: &str, result: CallToolResult) -> Result<Answer, Fault> {
 fn text_of(content: ContentBlock) -> String {
     match content {
         ContentBlock::Text(content) => content.text,
-        ContentBlock::Image(content) => format!("[an image: {}]", content.mime_type),
-        ContentBlock::Audio(content) => format!("[a sound: {}]", content.mime_type),
+        ContentBlock::Image(content) => format!("[image: {}]", content.mime_type),
+        ContentBlock::Audio(content) => format!("[audio: {}]", content.mime_type),
         ContentBlock::ResourceLink(resource) => format!("[{}]({})", resource.name, resource.uri),
         ContentBlock::Resource(content) => match content.resource {
             ResourceContents::TextResourceContents { text, .. } => text,
             ResourceContents::BlobResourceContents { uri, .. } => format!("[data: {uri}]"),
-            _ => "[a resource]".to_owned(),
+            _ => "[resource]".to_owned(),
         },
-        _ => "[a content of an unknown kind]".to_owned(),
+        _ => "[content of an unknown kind]".to_owned(),
     }
 }

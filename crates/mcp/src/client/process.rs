@@ -168,7 +168,7 @@ impl Program {
 }
 
 /// How a process ended of which the system does not tell.
-const UNKNOWN: &str = "for no known reason";
+const UNKNOWN: &str = "for an unknown reason";
 
 fn how(status: &WaitIdStatus) -> String {
     match (status.exit_status(), status.terminating_signal()) {

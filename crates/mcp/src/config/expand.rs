@@ -7,7 +7,7 @@ pub enum ExpandError {
     #[error("the variable `{0}` is not set")]
     NotSet(String),
     /// What stands between the braces is no name.
-    #[error("`${{{0}}}` names no variable")]
+    #[error("`${{{0}}}` is not a valid variable")]
     NoName(String),
     /// A brace is missing.
     #[error("a `${{` is not closed")]

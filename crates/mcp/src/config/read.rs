@@ -38,7 +38,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Config, ConfigError> {
         reader.error(
             error.range(),
             format!("this is not JSON: {}", error.kind()),
-            "mend the text; comments and commas at an end are fine",
+            "fix the syntax; comments and trailing commas are allowed",
         )
     })?;
     let mut config = Config::default();
@@ -61,7 +61,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Config, ConfigError> {
             }
             let definition = reader.server(name, &server.value, &mut config.notes)?;
             if config.servers.insert(name.to_owned(), definition).is_some() {
-                let message = format!("the MCP server `{name}` is there twice");
+                let message = format!("the MCP server `{name}` is defined twice");
                 return Err(reader.error(server.name.range(), message, "remove one of them"));
             }
         }
@@ -101,7 +101,7 @@ impl Reader<'_> {
         Note {
             file: self.file.to_owned(),
             place: self.place(property.name.range()),
-            message: format!("the key `{name}` of {whose} has no meaning here{meant}"),
+            message: format!("unknown key `{name}` in {whose}{meant}"),
         }
     }
 
@@ -141,7 +141,7 @@ impl Reader<'_> {
         let mut keys: BTreeMap<&str, &ObjectProp<'_>> = BTreeMap::new();
         for property in &object.properties {
             if keys.insert(property.name.as_str(), property).is_some() {
-                let message = format!("`{}` of {whose} is there twice", property.name.as_str());
+                let message = format!("`{}` of {whose} is defined twice", property.name.as_str());
                 return Err(self.error(property.name.range(), message, "remove one of them"));
             }
         }
@@ -162,7 +162,7 @@ impl Reader<'_> {
                     Kind::Http => ("http", "url"),
                 };
                 let range = keys.get("type").map_or(object.range, |property| property.range);
-                let message = format!("{whose} is of the type `{word}`, but has no `{key}`");
+                let message = format!("{whose} has the type `{word}`, but no `{key}`");
                 return Err(self.error(range, message, format!("give it a `{key}`")));
             }
             (None, None, None) => {
@@ -189,12 +189,12 @@ impl Reader<'_> {
             "http" | "streamable-http" | "streamableHttp" => Ok(Kind::Http),
             "sse" => Err(self.error(
                 property.value.range(),
-                format!("{whose} is of the type `sse`, which the protocol has given up"),
+                format!("{whose} has the type `sse`, which the protocol no longer supports"),
                 "use its streamable HTTP address with the type `http`",
             )),
             other => Err(self.error(
                 property.value.range(),
-                format!("{whose} is of the unknown type `{other}`"),
+                format!("{whose} has the unknown type `{other}`"),
                 "write `stdio` or `http`",
             )),
         }

@@ -81,10 +81,10 @@ fn unknown_keys_are_kept_and_noted() {
     );
     let notes: Vec<_> = config.notes.iter().map(ToString::to_string).collect();
     assert_snapshot!(notes.join("\n"), @r"
-    .agents/mcp.json:2:3: the key `inputs` of the file has no meaning here
-    .agents/mcp.json:3:26: the key `comand` of the MCP server `a` has no meaning here (did you mean `command`?)
-    .agents/mcp.json:3:57: the key `timeout` of the MCP server `a` has no meaning here
-    .agents/mcp.json:3:72: the key `url2` of the MCP server `a` has no meaning here
+    .agents/mcp.json:2:3: unknown key `inputs` in the file
+    .agents/mcp.json:3:26: unknown key `comand` in the MCP server `a` (did you mean `command`?)
+    .agents/mcp.json:3:57: unknown key `timeout` in the MCP server `a`
+    .agents/mcp.json:3:72: unknown key `url2` in the MCP server `a`
     ");
     let other = server(&config, "a").unwrap().other;
     assert_eq!(Value::Object(other), json!({"comand": "y", "timeout": 60, "url2": null}));

@@ -47,7 +47,7 @@ fn a_topic_that_fails_does_not_take_the_others_along() {
     let reports = refresh(&scripted.server, &["nothing", "Nuxt"], LONG);
     assert_eq!(reports[0].status, Status::Unavailable);
     let error = reports[0].reason.as_deref().unwrap();
-    assert!(error.contains("it knows no library for `nothing`: No documentation"), "{error}");
+    assert!(error.contains("it has no library for `nothing`: No documentation"), "{error}");
     assert_eq!(reports[1].library.as_deref(), Some("/nuxt/nuxt"));
     assert_eq!(scripted.started(), 1);
 }

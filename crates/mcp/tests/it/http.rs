@@ -145,8 +145,11 @@ fn addresses_that_lead_nowhere() {
     let error = Session::open(&server, limits(LONG)).unwrap_err();
     assert!(matches!(error.fault, Fault::Unreachable(_)), "{error}");
     for (url, why) in [
-        ("http://example.com/mcp", "its address begins with http://, which is for this machine"),
-        ("pigeon://x", "its address must begin with https:// or http://"),
+        (
+            "http://example.com/mcp",
+            "its address uses http://, which is only allowed for this machine",
+        ),
+        ("pigeon://x", "its address must start with https:// or http://"),
     ] {
         let error = Session::open(&Server::http("web", url), limits(LONG)).unwrap_err();
         assert!(error.fault.to_string().starts_with(why), "{error}");

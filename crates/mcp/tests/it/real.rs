@@ -46,7 +46,7 @@ fn must_serve(server: &Server) {
     let answer = session.call("get-structured-content", json!({"location": "New York"})).unwrap();
     assert!(answer.structured.is_some(), "{answer:?}");
     let answer = session.call("get-tiny-image", json!({})).unwrap();
-    assert!(answer.text.contains("[an image: image/png]"), "{answer:?}");
+    assert!(answer.text.contains("[image: image/png]"), "{answer:?}");
     let error = session.call("nothing-like-it", json!({})).unwrap_err();
     assert!(matches!(error.fault, Fault::NoSuchTool { .. }), "{error}");
     let error = session.call("get-sum", json!({"a": "two"})).unwrap_err();

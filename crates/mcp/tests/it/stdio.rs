@@ -49,7 +49,7 @@ fn a_tool_that_fails_is_an_error_and_the_server_goes_on() {
     assert_eq!(error.to_string(), refused);
     let error = session.call("unknown", json!({})).unwrap_err();
     assert_eq!(error.to_string(), "the MCP server `tester`: it has no tool `unknown`");
-    assert!(error.hint().starts_with("it has: echo, add, fail"), "{}", error.hint());
+    assert!(error.hint().starts_with("available: echo, add, fail"), "{}", error.hint());
     let error = session.call("echo", json!(["x"])).unwrap_err();
     assert!(matches!(error.fault, Fault::Arguments), "{error}");
     assert_eq!(session.call("echo", json!({"text": "on"})).unwrap().text, "you said\non");
@@ -70,7 +70,7 @@ fn a_server_that_ends_at_the_start() {
     let error = Scripted::new("dead").unusable(LONG);
     assert_eq!(
         error.to_string(),
-        "the MCP server `tester`: it ended while we connected (exit code 1); its last words: no \
+        "the MCP server `tester`: it ended while connecting (exit code 1); last output: no \
          configuration"
     );
     let error = anyhook_mcp::call(&Server::stdio("t", "true", [""; 0]), "x", json!({}), LONG);
@@ -116,7 +116,7 @@ fn a_server_that_does_not_answer() {
         matches!(slow, Fault::TimedOut { step: Step::Call, limit } if limit == SHORT),
         "{slow}"
     );
-    assert_eq!(slow.to_string(), "it gave no answer within 5 s before it answered the call");
+    assert_eq!(slow.to_string(), "it did not answer within 5 s before it answered the call");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::limits;
 pub struct HookKey {
     /// The key as it is written.
     pub name: &'static str,
-    /// What it is for.
+    /// A short description.
     pub about: &'static str,
     /// Whether a hook must have it.
     pub is_required: bool,
@@ -82,14 +82,14 @@ pub const PRIORITY: NumberRange = NumberRange {
 
 /// What a hook's failure means; the first is the default.
 pub const ON_FAILURE: &[Word; 2] = &[
-    Word { word: "allow", about: "The operation goes on, with a warning in the journal." },
+    Word { word: "allow", about: "The operation continues, with a warning in the journal." },
     Word { word: "block", about: "The operation is blocked." },
 ];
 
 /// Whether a hook's decision counts; the first is the default.
 pub const MODE: &[Word; 2] = &[
-    Word { word: "enforce", about: "It counts." },
-    Word { word: "shadow", about: "The hook runs and is journaled, and nothing it says counts." },
+    Word { word: "enforce", about: "The decision is enforced." },
+    Word { word: "shadow", about: "The hook runs and is journaled, but its decision is ignored." },
 ];
 
 /// What plain text on a hook's standard output is; the first is the default.
@@ -100,11 +100,11 @@ pub const STDOUT: &[Word; 2] = &[
 
 /// The keys of `matcher`.
 pub const MATCHER: &[HookKey] = &[
-    key("tool", KeyValue::Text(None), "A regular expression for the whole tool name."),
+    key("tool", KeyValue::Text(None), "A regular expression that must match the whole tool name."),
     key(
         "pattern",
         KeyValue::Text(None),
-        "A regular expression searched in each value of the input.",
+        "A regular expression searched for in each value of the input.",
     ),
 ];
 
@@ -113,27 +113,27 @@ pub const KEYS: &[HookKey] = &[
     required(
         "name",
         KeyValue::Text(Some(limits::NAME)),
-        "The hook's identifier, equal to its folder's name: lowercase or caseless letters, digits, single inner hyphens.",
+        "The hook's identifier, the same as its folder name: lowercase or caseless letters, digits, and single hyphens in between.",
     ),
-    required("description", KeyValue::Text(Some(limits::DESCRIPTION)), "What the hook is for."),
+    required("description", KeyValue::Text(Some(limits::DESCRIPTION)), "What the hook does."),
     required("trigger", KeyValue::Events, "The event, or a list of events, in either spelling."),
-    key("matcher", KeyValue::Object(MATCHER), "On tool events: which calls the hook runs at."),
+    key("matcher", KeyValue::Object(MATCHER), "For tool events: which calls trigger the hook."),
     key("timeout", KeyValue::Number(TIMEOUT), "In milliseconds."),
-    key("async", KeyValue::Flag, "Runs in the background, unable to block."),
-    key("priority", KeyValue::Number(PRIORITY), "High runs first."),
+    key("async", KeyValue::Flag, "Run in the background; such a hook cannot block."),
+    key("priority", KeyValue::Number(PRIORITY), "Hooks with a higher priority run first."),
     key(
         "metadata",
         KeyValue::OwnObject,
-        "The author's own; `locked: true` keeps a project from replacing a user's hook; a hook with `on_failure: block` is locked unless it says `locked: false`.",
+        "For the author's own use. `locked: true` keeps a project from overriding a user's hook; a hook with `on_failure: block` is locked unless it sets `locked: false`.",
     ),
-    key("on_failure", KeyValue::Words(ON_FAILURE), "What the failure of a hook means."),
-    key("mode", KeyValue::Words(MODE), "Whether a hook's decision counts."),
+    key("on_failure", KeyValue::Words(ON_FAILURE), "What happens when the hook fails."),
+    key("mode", KeyValue::Words(MODE), "Whether the hook's decision is enforced."),
     key("hosts", KeyValue::Texts(None), "The hosts it runs in; all if absent."),
-    key("stdout", KeyValue::Words(STDOUT), "What plain text on a hook's standard output is."),
+    key("stdout", KeyValue::Words(STDOUT), "How plain text on the hook's stdout is used."),
     key(
         "env",
         KeyValue::Texts(Some("^[A-Za-z_][A-Za-z0-9_]*$")),
-        "With `on_failure: block`: the variables of the agent's environment that the hook gets, or `inherit` for all but those that replace its code.",
+        "With `on_failure: block`: the agent's environment variables passed to the hook, or `inherit` for all except those that could replace its code.",
     ),
     key("permissions", KeyValue::Any, "Reserved: not enforced by this version."),
 ];

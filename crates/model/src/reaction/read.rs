@@ -33,13 +33,13 @@ pub enum ReactionProblem {
     #[error("expected {0}")]
     Expected(&'static str),
     /// There is no such key.
-    #[error("no such key; there are {known}")]
+    #[error("unknown key; expected one of {known}")]
     UnknownKey {
         /// Those there are.
         known: String,
     },
     /// There is no such action.
-    #[error("no such action as `{name}`; there are {known}")]
+    #[error("unknown action `{name}`; expected one of {known}")]
     UnknownAction {
         /// What was said.
         name: String,
@@ -47,7 +47,7 @@ pub enum ReactionProblem {
         known: String,
     },
     /// The action cannot be done then.
-    #[error("`{name}` is no action for it; there are {known}")]
+    #[error("`{name}` is not allowed here; expected one of {known}")]
     OtherTrigger {
         /// What was said.
         name: &'static str,
@@ -55,7 +55,7 @@ pub enum ReactionProblem {
         known: String,
     },
     /// There is no such kind of failure.
-    #[error("no such kind of failure as `{name}`; there are {known}")]
+    #[error("unknown kind of failure `{name}`; expected one of {known}")]
     UnknownKind {
         /// What was said.
         name: String,
@@ -66,7 +66,7 @@ pub enum ReactionProblem {
     #[error("`{0}` is missing")]
     Missing(&'static str),
     /// The key cannot count there.
-    #[error("of no use {0}")]
+    #[error("has no effect {0}")]
     NoUse(&'static str),
 }
 
@@ -189,7 +189,7 @@ fn failure_kind(path: &str, value: &Value) -> ReadOne<FailureKind> {
 }
 
 impl Action {
-    /// Reads an action, a word or an object, that is at `path` of a definition.
+    /// Reads an action, as a string or an object, that is at `path` of a definition.
     pub fn read(path: &str, trigger: Trigger, value: &Value) -> Read<Self> {
         let mut mistakes = Mistakes::default();
         match value {
@@ -202,7 +202,7 @@ impl Action {
             }
             Value::Object(members) => Self::read_members(path, trigger, members, &[]),
             _ => {
-                let problem = ReactionProblem::Expected("an action, a word or an object");
+                let problem = ReactionProblem::Expected("an action, as a string or an object");
                 wrong(path, problem).map_err(|error| vec![error])
             }
         }
@@ -290,7 +290,7 @@ fn verb(path: &str, trigger: Trigger, name: &str) -> ReadOne<Verb> {
 fn text(path: &str, value: &Value) -> ReadOne<String> {
     match value {
         Value::String(text) => Ok(text.clone()),
-        _ => wrong(path, ReactionProblem::Expected("a text")),
+        _ => wrong(path, ReactionProblem::Expected("a string")),
     }
 }
 
@@ -314,7 +314,7 @@ fn attempts(path: &str, value: &Value) -> ReadOne<Attempts> {
     match (value, number.and_then(NonZeroU32::new)) {
         (Value::String(word), _) if word == "forever" => Ok(Attempts::Forever),
         (_, Some(times)) => Ok(Attempts::Times(times)),
-        _ => wrong(path, ReactionProblem::Expected("a whole number from 1 on, or \"forever\"")),
+        _ => wrong(path, ReactionProblem::Expected("a positive integer, or \"forever\"")),
     }
 }
 
@@ -324,7 +324,7 @@ fn duration(path: &str, value: &Value) -> ReadOne<SignedDuration> {
     let duration = text.and_then(|text| text.parse::<SignedDuration>().ok());
     match duration.filter(|duration| !duration.is_negative()) {
         Some(duration) => Ok(duration),
-        None => wrong(path, ReactionProblem::Expected("a time such as \"30s\" or \"5m\"")),
+        None => wrong(path, ReactionProblem::Expected("a duration such as \"30s\" or \"5m\"")),
     }
 }
 

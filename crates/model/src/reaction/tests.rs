@@ -160,11 +160,11 @@ fn an_error_names_the_key() {
     }
     assert_eq!(
         read(&json!({"on_prompt": "nudge"})).unwrap_err(),
-        "on_prompt: `nudge` is no action for it; there are escalate, done, fail, gate"
+        "on_prompt: `nudge` is not allowed here; expected one of escalate, done, fail, gate"
     );
     assert_eq!(
         read(&json!({"on_idle": {"action": "nudge", "attempts": 0}})).unwrap_err(),
-        "on_idle.attempts: expected a whole number from 1 on, or \"forever\""
+        "on_idle.attempts: expected a positive integer, or \"forever\""
     );
 }
 

@@ -24,9 +24,9 @@ pub struct InstallReport {
 pub struct InstalledAgent {
     /// The name used on the command line.
     pub id: String,
-    /// The name people know it by.
+    /// Its display name.
     pub title: String,
-    /// The version everything was tried with.
+    /// The version anyhook was tested with.
     pub tried_version: String,
     /// `installed`, or `unchanged` if everything was there already.
     pub result: String,
@@ -40,7 +40,7 @@ pub struct InstalledAgent {
     pub missing_events: Vec<EventKind>,
     /// Events at which a hook could block in other agents, and not in this one.
     pub cannot_block: Vec<EventKind>,
-    /// Whether a hook can have a person asked before a tool runs.
+    /// Whether a hook can ask the user before a tool runs.
     pub can_ask: bool,
     /// Whether a hook can tell the model something before a tool runs.
     pub takes_context: bool,
@@ -93,7 +93,7 @@ pub struct UninstallReport {
 pub struct UninstalledAgent {
     /// The name used on the command line.
     pub id: String,
-    /// The name people know it by.
+    /// Its display name.
     pub title: String,
     /// `uninstalled`, or `not_installed` if there was nothing to remove.
     pub result: String,
@@ -196,7 +196,7 @@ pub struct PromoteReport {
     pub hook: String,
     /// Its HOOK.md.
     pub file: String,
-    /// `promoted`, `unchanged` if it is in force already, or `would_promote` with `--dry-run`.
+    /// `promoted`, `unchanged` if it is already enforced, or `would_promote` with `--dry-run`.
     pub result: String,
     /// The line that changed, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -8,13 +8,13 @@ use serde::Serialize;
 pub struct ListedPack {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// A short description.
     pub description: String,
-    /// Its hooks, those that run first at the front.
+    /// Its hooks, in the order they run.
     pub hooks: Vec<PackedHook>,
-    /// The commands that agents get with it.
+    /// The commands it adds to agents.
     pub commands: Vec<PackedCommand>,
-    /// Where it is installed, or parts of it.
+    /// Where it, or part of it, is installed.
     pub installed: Vec<InstalledPack>,
 }
 
@@ -34,9 +34,9 @@ pub struct PackedHook {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PackedCommand {
-    /// Its name; a person types it behind a `/`, in Codex behind a `$`.
+    /// Its name, typed after a `/`, or after a `$` in Codex.
     pub name: String,
-    /// What is typed behind it, in a word.
+    /// A one-word description of its argument.
     pub argument: String,
     /// What it does.
     pub description: String,
@@ -50,10 +50,10 @@ pub struct InstalledPack {
     pub level: String,
     /// The `hooks` folder.
     pub folder: String,
-    /// Hooks of the pack that are not there.
+    /// Hooks of the pack that are missing.
     pub missing: Vec<String>,
-    /// Hooks, by name, and command files that are not as the pack has them.
+    /// Hooks, by name, and command files that differ from the pack's.
     pub changed: Vec<String>,
-    /// The agents' command files that are there.
+    /// The agents' command files that exist.
     pub command_files: Vec<String>,
 }

@@ -12,13 +12,13 @@ use crate::pipeline::WorkspaceKind;
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunbookCheckReport {
-    /// The runbooks that were looked at.
+    /// The runbooks that were checked.
     pub runbooks: Vec<CheckedRunbook>,
-    /// What is wrong with them together, and folders that could not be read.
+    /// Problems across runbooks, and folders that could not be read.
     pub notes: Vec<String>,
 }
 
-/// A runbook that was looked at.
+/// A runbook that was checked.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckedRunbook {
@@ -26,7 +26,7 @@ pub struct CheckedRunbook {
     pub file: String,
     /// Whether its pipelines can run.
     pub usable: bool,
-    /// Every finding, in the order of the file.
+    /// Every finding, in file order.
     pub problems: Vec<Finding>,
 }
 
@@ -34,7 +34,7 @@ pub struct CheckedRunbook {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunbookListReport {
-    /// The pipelines, those of the project first.
+    /// The pipelines, the project's first.
     pub pipelines: Vec<ListedPipeline>,
     /// Files and folders that cannot be used, and why.
     pub notes: Vec<String>,
@@ -50,22 +50,22 @@ pub struct ListedPipeline {
     pub file: String,
     /// Its steps in order.
     pub steps: Vec<String>,
-    /// The values it takes.
+    /// Its variables.
     pub variables: Vec<ListedVariable>,
 }
 
-/// A value that a pipeline takes.
+/// A variable of a pipeline.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ListedVariable {
     /// Its name.
     pub name: String,
-    /// Whether it must be given.
+    /// Whether it is required.
     pub required: bool,
-    /// What it is if it is not given, as written.
+    /// Its default value, as written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
-    /// What it is for.
+    /// A short description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
@@ -78,30 +78,30 @@ pub struct ShownPipeline {
     pub name: String,
     /// The runbook's file.
     pub file: String,
-    /// The values it takes.
+    /// Its variables.
     pub variables: Vec<ListedVariable>,
-    /// The texts it makes of them.
+    /// Strings derived from the variables.
     pub locals: BTreeMap<String, String>,
-    /// Where it works.
+    /// Where it runs.
     pub workspace: ShownWorkspace,
-    /// What a person is told, by moment.
+    /// The notifications, by moment.
     pub notify: BTreeMap<String, String>,
     /// Its steps in order.
     pub steps: Vec<ShownStep>,
-    /// The step that is taken when all is done.
+    /// The step to run when everything is done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_done: Option<String>,
-    /// The step that is taken when a step failed that names no other.
+    /// The step to run when a step fails that has no `on_fail` of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_fail: Option<String>,
-    /// The step that is taken when it is cancelled.
+    /// The step to run when it is cancelled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_cancel: Option<String>,
-    /// The agents that work in it.
+    /// Its agents.
     pub agents: Vec<ShownAgent>,
 }
 
-/// Where a pipeline works.
+/// Where a pipeline runs.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShownWorkspace {
@@ -113,10 +113,10 @@ pub struct ShownWorkspace {
     /// The branch of a worktree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// What the branch begins at.
+    /// The commit or branch to start from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// Whether it stays when the pipeline is completed.
+    /// Whether it is kept when the pipeline completes.
     pub keep: bool,
 }
 
@@ -129,24 +129,24 @@ pub struct ShownStep {
     /// The command it runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
-    /// The agent it has work.
+    /// The agent it runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// How long the command may take, in milliseconds.
+    /// The command's timeout in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     /// The next step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_done: Option<String>,
-    /// The step that is taken if it fails.
+    /// The step to run if it fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_fail: Option<String>,
-    /// The step that is taken if it is cancelled.
+    /// The step to run if it is cancelled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_cancel: Option<String>,
 }
 
-/// An agent and how it is looked after.
+/// An agent and how it is supervised.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShownAgent {
@@ -154,20 +154,20 @@ pub struct ShownAgent {
     pub name: String,
     /// How it is started.
     pub run: String,
-    /// What it is told to do.
+    /// Its prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
-    /// The file that has what it is told to do.
+    /// The file with its prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt_file: Option<String>,
-    /// Variables of its environment.
+    /// Its environment variables.
     pub env: BTreeMap<String, String>,
-    /// The folder it works in.
+    /// Its working folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// Which agent it is, if that is said.
+    /// Which agent it is, if specified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// What is done when it is idle, asks, dies, fails or stops; defaults are filled in.
+    /// What to do when it is idle, asks, dies, fails or stops; defaults are filled in.
     pub reactions: BTreeMap<String, Value>,
 }

@@ -9,52 +9,52 @@ use crate::id::RecordId;
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatsReport {
-    /// The beginning of the period; null for all of the journal.
+    /// The start of the period; null for the whole journal.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub since: Option<Timestamp>,
     /// The end of the period.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub until: Timestamp,
-    /// The oldest record of the journal, if the journal does not reach back to `since`.
+    /// The oldest record of the journal, if it is newer than `since`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub reaches_back_to: Option<Timestamp>,
-    /// How many records were summed up.
+    /// The number of records.
     pub records: u64,
-    /// How many sessions they are of.
+    /// The number of sessions.
     pub sessions: u64,
-    /// How many lines were no records, and were passed over.
+    /// The number of lines that were not records and were skipped.
     pub damaged_lines: u64,
-    /// From how many records secrets were taken out.
+    /// The number of records with redacted secrets.
     pub redacted_records: u64,
-    /// How many stops passed because they had been blocked too often in their turn.
+    /// The number of stops that were allowed because they had been blocked too often in their turn.
     pub capped_stops: u64,
-    /// How many calls ran although they had been denied.
+    /// The number of calls that ran although they had been denied.
     pub denied_but_ran: u64,
     /// The last of these.
     pub denied_but_ran_last: Vec<DeniedButRan>,
-    /// What `runs_per_step` and `blocks_per_step` count by; null if nothing was counted.
+    /// The buckets of `runs_per_step` and `blocks_per_step`; null if there is nothing to count.
     pub steps: Option<StatsSteps>,
-    /// Every hook that had a turn; the most frequent first.
+    /// Every hook that ran, the most frequent first.
     pub hooks: Vec<HookStats>,
-    /// Every host that sent something; the most frequent first.
+    /// Every host that sent events, the most frequent first.
     pub hosts: Vec<HostStats>,
     /// How long decisions waited for a person; null if there were none.
     pub waiting: Option<WaitingStats>,
     /// The slowest hooks by `p95_us`, the slowest first.
     pub slowest: Vec<String>,
-    /// Installed hooks that had no turn.
+    /// Installed hooks that never ran.
     pub never_fired: Vec<NeverFired>,
-    /// Hooks that had at least three turns and failed at each.
+    /// Hooks that ran at least three times and always failed.
     pub always_failing: Vec<String>,
 }
 
-/// The steps that runs and blocks are counted by.
+/// The time buckets for counting runs and blocks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatsSteps {
     /// `hour` or `day`.
     pub unit: String,
-    /// When the first one begins; UTC.
+    /// When the first one starts; UTC.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub start: Timestamp,
     /// How many there are.
@@ -67,7 +67,7 @@ pub struct StatsSteps {
 pub struct HookStats {
     /// The hook's name.
     pub hook: String,
-    /// Whether it is installed for work in the current folder.
+    /// Whether it is installed for the current folder.
     pub installed: bool,
     /// What it did at all hosts together.
     #[serde(flatten)]
@@ -78,7 +78,7 @@ pub struct HookStats {
     pub slowest_runs: Vec<SlowRun>,
     /// Its failures by message, the most frequent first.
     pub failure_messages: Vec<FailureGroup>,
-    /// What it would have done, if it ran only to be watched.
+    /// What it would have done, if it ran in shadow mode.
     pub shadow: Option<ShadowStats>,
 }
 
@@ -97,15 +97,15 @@ pub struct HookAtHost {
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunStats {
-    /// How often its turn came; a run aside counts when its outcome is known.
+    /// How often it ran; a background run counts once its outcome is known.
     pub runs: u64,
-    /// How often it blocked: it said deny, or failed with `on_failure: block`.
+    /// How often it blocked: by a deny, or by failing with `on_failure: block`.
     pub blocks: u64,
-    /// How many of these because it failed.
+    /// How many of these were failures.
     pub blocks_by_failure: u64,
-    /// How often its block of a stop was passed over, because there had been too many.
+    /// How often its block of a stop was overruled because there had been too many.
     pub capped: u64,
-    /// How often it wanted a person to be asked.
+    /// How often it asked for confirmation.
     pub asks: u64,
     /// How often it allowed.
     pub allows: u64,
@@ -113,17 +113,17 @@ pub struct RunStats {
     pub input_changes: u64,
     /// How often it failed.
     pub failures: u64,
-    /// How many of these because it took longer than it may.
+    /// How many of these were timeouts.
     pub timeouts: u64,
-    /// How often it was started aside and its outcome is not known.
+    /// How often it was started in the background with an unknown outcome.
     pub unfinished: u64,
-    /// In how many sessions it had a turn.
+    /// The number of sessions it ran in.
     pub sessions: u64,
-    /// How long it took in a session, on average.
+    /// The average time per session.
     pub per_session_us: Option<u64>,
     /// How long a run took; null if none was started.
     pub time: Option<TimeStats>,
-    /// When its turn came last.
+    /// When it last ran.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub last_run: Option<Timestamp>,
     /// Its runs in each of `steps`.
@@ -138,9 +138,9 @@ pub struct RunStats {
 pub struct WaitingStats {
     /// All of them.
     pub all: TimeStats,
-    /// Those about each agent, by name; the longest waiting first.
+    /// Per agent, by name, the longest wait first.
     pub agents: Vec<NamedWaiting>,
-    /// Those about agents of each pipeline, by name; the longest waiting first.
+    /// Per pipeline, by name, the longest wait first.
     pub pipelines: Vec<NamedWaiting>,
 }
 
@@ -154,21 +154,21 @@ pub struct NamedWaiting {
     pub time: TimeStats,
 }
 
-/// How long something took. The percentiles are nearest ranks, off by less than 1 %.
+/// How long something took. The percentiles are nearest-rank, with an error below 1 %.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimeStats {
-    /// How often it was measured.
+    /// The number of measurements.
     pub count: u64,
-    /// Half of them took no longer.
+    /// The median.
     pub p50_us: u64,
-    /// 95 of 100 took no longer.
+    /// The 95th percentile.
     pub p95_us: u64,
-    /// 99 of 100 took no longer.
+    /// The 99th percentile.
     pub p99_us: u64,
     /// The longest.
     pub max_us: u64,
-    /// All together.
+    /// The total.
     pub total_us: u64,
 }
 
@@ -178,7 +178,7 @@ pub struct TimeStats {
 pub struct SlowRun {
     /// The record.
     pub id: RecordId,
-    /// When it was.
+    /// When it happened.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub at: Timestamp,
     /// The host.
@@ -204,25 +204,25 @@ pub struct FailureGroup {
     pub last_at: Timestamp,
 }
 
-/// What a hook that ran only to be watched would have done.
+/// What a hook in shadow mode would have done.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShadowStats {
-    /// How often it ran to be watched.
+    /// How often it ran in shadow mode.
     pub runs: u64,
     /// How often it would have blocked.
     pub would_block: u64,
-    /// How many of these because it failed and has `on_failure: block`.
+    /// How many of these were failures with `on_failure: block`.
     pub would_block_by_failure: u64,
-    /// How many of these were blocked by another hook.
+    /// How many of these were blocked by another hook anyway.
     pub blocked_anyway: u64,
-    /// How often it would have had a person asked.
+    /// How often it would have asked for confirmation.
     pub would_ask: u64,
     /// How often it would have changed the tool's input.
     pub would_change: u64,
     /// How often it failed.
     pub failures: u64,
-    /// The last that it would have blocked, the last first.
+    /// The latest calls it would have blocked, newest first.
     pub last: Vec<ShadowBlock>,
 }
 
@@ -232,7 +232,7 @@ pub struct ShadowStats {
 pub struct ShadowBlock {
     /// The record.
     pub id: RecordId,
-    /// When it was.
+    /// When it happened.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub at: Timestamp,
     /// The host.
@@ -241,11 +241,11 @@ pub struct ShadowBlock {
     pub about: String,
     /// Why it would have been blocked.
     pub reason: String,
-    /// Whether because the hook failed.
+    /// Whether this was due to a failure of the hook.
     pub failed: bool,
 }
 
-/// What came from a host, and what it was told.
+/// What a host sent, and the replies to it.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostStats {
@@ -253,33 +253,33 @@ pub struct HostStats {
     pub host: String,
     /// How many events it sent.
     pub events: u64,
-    /// How many it was told not to go on with.
+    /// How many were denied.
     pub denials: u64,
-    /// How often a person was asked.
+    /// How often the user was asked.
     pub asks: u64,
-    /// How often it was told to go on without asking.
+    /// How often a call was allowed without asking.
     pub allows: u64,
-    /// How many stops passed because they had been blocked too often in their turn.
+    /// The number of stops that were allowed because they had been blocked too often in their turn.
     pub capped_stops: u64,
-    /// How many calls ran although they had been denied.
+    /// The number of calls that ran although they had been denied.
     pub denied_but_ran: u64,
     /// How often a hook failed.
     pub failed_runs: u64,
-    /// From how many records secrets were taken out.
+    /// The number of records with redacted secrets.
     pub redacted_records: u64,
-    /// How long it waited for an answer; null if it sent nothing.
+    /// How long it waited for answers; null if it sent nothing.
     pub time: Option<TimeStats>,
     /// How many sessions there were.
     pub sessions: u64,
-    /// How long it waited in a session: half of them took no longer.
+    /// The median waiting time per session.
     pub session_median_us: Option<u64>,
-    /// How long it waited in a session: the longest.
+    /// The longest waiting time per session.
     pub session_max_us: Option<u64>,
-    /// What it could not be told.
+    /// What could not be passed to it.
     pub lost: Vec<LostPart>,
 }
 
-/// A part of verdicts that a host could not be told.
+/// A part of verdicts that could not be passed to a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LostPart {
@@ -289,15 +289,15 @@ pub struct LostPart {
     pub count: u64,
 }
 
-/// An installed hook that had no turn.
+/// An installed hook that never ran.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NeverFired {
     /// The hook's name.
     pub hook: String,
-    /// The events it waits for, in its own spelling.
+    /// The events it listens for, in its own spelling.
     pub trigger: Vec<String>,
-    /// Why it is left out at every event, if it is.
+    /// Why it is always skipped, if it is.
     pub why: Option<String>,
 }
 
@@ -305,7 +305,7 @@ pub struct NeverFired {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeniedButRan {
-    /// The record that shows that it ran.
+    /// The record showing that it ran.
     pub id: RecordId,
     /// The record of the denial.
     pub denied_by: RecordId,

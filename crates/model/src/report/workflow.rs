@@ -17,21 +17,21 @@ pub struct WorkflowReport {
     pub workflow: String,
     /// This run of it.
     pub id: String,
-    /// Grows with every change.
+    /// Incremented with every change.
     pub revision: u64,
-    /// Where it is: `running`, `paused`, `blocked`, `failed`, `completed`, `aborted`.
+    /// Its status: `running`, `paused`, `blocked`, `failed`, `completed` or `aborted`.
     pub status: String,
-    /// How much of the system is made; none until the requirements say so.
+    /// The execution mode; absent until the requirements define it.
     pub execution_mode: Option<String>,
-    /// How much harm may come of it.
+    /// The risk level.
     pub risk_level: String,
     /// Every stage, in the order of the definition.
     pub stages: Vec<StageReport>,
-    /// Who is to work now.
+    /// The agents that can start now.
     pub next: Vec<NextAgent>,
-    /// What a person is asked.
+    /// What needs a person's answer.
     pub waits: Vec<Waiting>,
-    /// What can be done next, each as `what comes of it: command`; never empty.
+    /// What can be done next, each as `effect: command`; never empty.
     pub hints: Vec<String>,
 }
 
@@ -41,30 +41,30 @@ pub struct WorkflowReport {
 pub struct StageReport {
     /// Its name.
     pub name: String,
-    /// Who owns it.
+    /// The agent responsible for it.
     pub agent: String,
-    /// The group of stages that are done side by side.
+    /// The group of stages that run in parallel.
     pub group: Option<String>,
-    /// Where it is: `pending`, `in_progress`, `completed`, `completed_with_warnings`, `blocked`,
-    /// `skipped`, `failed`, `rolled_back`.
+    /// Its status: `pending`, `in_progress`, `completed`, `completed_with_warnings`, `blocked`,
+    /// `skipped`, `failed` or `rolled_back`.
     pub status: String,
-    /// Whether what comes after it may begin.
+    /// Whether the stages after it may start.
     pub passed: bool,
-    /// How often it was begun.
+    /// How often it was started.
     pub attempts: u32,
-    /// When it was begun, the last time.
+    /// When it was last started.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub started_at: Option<Timestamp>,
     /// When it was completed.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub completed_at: Option<Timestamp>,
-    /// What it made, or is to make.
+    /// Its artifacts, existing or expected.
     pub artifacts: Vec<ArtifactReport>,
-    /// What a person is asked about it: `approval` or `choice`.
+    /// What needs a person's answer: `approval` or `choice`.
     pub asks: Option<String>,
     /// Its reviews.
     pub reviews: Vec<ReviewReport>,
-    /// What whoever comes next should know.
+    /// Warnings for the next agent.
     pub warnings: Vec<String>,
     /// Why it is blocked or failed.
     pub reason: Option<String>,
@@ -74,11 +74,11 @@ pub struct StageReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ArtifactReport {
-    /// Its path, below the project.
+    /// Its path, relative to the project.
     pub path: String,
-    /// Whether the file is there.
+    /// Whether the file exists.
     pub exists: bool,
-    /// Whether it is another than when the stage was completed.
+    /// Whether it has changed since the stage was completed.
     pub changed: bool,
 }
 
@@ -88,29 +88,29 @@ pub struct ArtifactReport {
 pub struct ReviewReport {
     /// Its name.
     pub name: String,
-    /// Who reviews.
+    /// The reviewing agent.
     pub agent: String,
-    /// Where it is.
+    /// Its status.
     pub status: String,
-    /// What the reviewer says.
+    /// The reviewer's verdict.
     pub verdict: Option<String>,
 }
 
-/// An agent that is to work.
+/// An agent that can start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NextAgent {
-    /// Who.
+    /// The agent.
     pub agent: String,
-    /// The stage or review that it does.
+    /// Its stage or review.
     pub stage: String,
-    /// Of a review: the stage that is reviewed.
+    /// For a review: the stage being reviewed.
     pub reviewed_stage: Option<String>,
-    /// Which attempt it is.
+    /// The number of this attempt.
     pub attempt: u32,
 }
 
-/// Something that a person is asked.
+/// Something that needs a person's answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Waiting {
@@ -118,9 +118,9 @@ pub struct Waiting {
     pub stage: String,
     /// What is asked: `approval` or `choice`.
     pub asks: String,
-    /// What can be answered: commands.
+    /// The possible answers, as commands.
     pub answers: Vec<String>,
-    /// What another model thinks of it: `second-opinion-review`.
+    /// The second opinion of another model: `second-opinion-review`.
     pub second_opinion: Option<Value>,
 }
 
@@ -128,13 +128,13 @@ pub struct Waiting {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkflowNextReport {
-    /// Where the workflow is.
+    /// The workflow's status.
     pub status: String,
-    /// Who is to work now.
+    /// The agents that can start now.
     pub next: Vec<NextAgent>,
-    /// What a person is asked.
+    /// What needs a person's answer.
     pub waits: Vec<Waiting>,
-    /// What can be done next, each as `what comes of it: command`; never empty.
+    /// What can be done next, each as `effect: command`; never empty.
     pub hints: Vec<String>,
 }
 
@@ -142,7 +142,7 @@ pub struct WorkflowNextReport {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkflowListReport {
-    /// Every workflow that this user has run, the one that changed last first.
+    /// Every workflow this user has run, the most recently changed first.
     pub workflows: Vec<ListedWorkflow>,
 }
 
@@ -156,16 +156,16 @@ pub struct ListedWorkflow {
     pub workflow: String,
     /// This run of it.
     pub id: String,
-    /// Where it is: `running`, `paused`, `blocked`, `failed`, `completed`, `aborted`; `gone` if the
-    /// project is not there any more, `unreadable` if its state cannot be used.
+    /// Its status: `running`, `paused`, `blocked`, `failed`, `completed` or `aborted`; `gone` if
+    /// the project no longer exists, `unreadable` if its state cannot be read.
     pub status: String,
-    /// How much of the system is made; none until the requirements say so.
+    /// The execution mode; absent until the requirements define it.
     pub execution_mode: Option<String>,
-    /// The stage it is at.
+    /// The current stage.
     pub stage: Option<String>,
-    /// Who is waited for: agents, or a person and why.
+    /// What it waits for: agents, or a person, and why.
     pub waiting_for: Option<String>,
-    /// Since when it is as it is.
+    /// When it entered this state.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub since: Timestamp,
     /// Why it cannot be read.
@@ -178,42 +178,42 @@ pub struct ListedWorkflow {
 pub struct WorkflowContextReport {
     /// The agent.
     pub agent: String,
-    /// The stage or review that it does.
+    /// Its stage or review.
     pub stage: String,
-    /// Of a review: the stage that is reviewed.
+    /// For a review: the stage being reviewed.
     pub reviewed_stage: Option<String>,
-    /// What it is to do otherwise than before.
+    /// What it should do differently this time.
     pub feedback: Vec<String>,
-    /// What it was sent back for: what tests, reviews and a second opinion found.
+    /// Why it was sent back: findings of tests, reviews and a second opinion.
     pub findings: Vec<FindingsReport>,
     /// `project-config.json`, if there is one.
     pub project_config: Option<Value>,
     /// `workflow-state.json`.
     pub workflow_state: Value,
-    /// What others have made, by path.
+    /// Artifacts of other stages, by path.
     pub upstream_artifacts: BTreeMap<String, Value>,
-    /// Current documentation of what the project is made with: elements of
+    /// Current documentation for the project's technologies: elements of
     /// `context-refresh-report.json`.
     pub documentation: Vec<Value>,
-    /// What it is to make: JSON Schemas, by path.
+    /// What it must produce: JSON Schemas, by path.
     pub output_schemas: BTreeMap<String, Value>,
-    /// Where its signal of completion goes.
+    /// The path of its completion signal.
     pub signal: String,
 }
 
-/// What a report found.
+/// The findings of a report.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FindingsReport {
     /// The stage or review that made the report.
     pub source: String,
-    /// The report's path, below the project.
+    /// The report's path, relative to the project.
     pub file: Option<String>,
-    /// What it says in a sentence.
+    /// A one-sentence summary.
     pub summary: Option<String>,
-    /// Bugs or findings, each as it is in the report.
+    /// Bugs or findings, as they are in the report.
     pub items: Vec<Value>,
-    /// So many more are in the report and not here.
+    /// How many more are in the report but not listed here.
     pub omitted: usize,
 }
 
@@ -221,31 +221,31 @@ pub struct FindingsReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ValidateReport {
-    /// The files that were looked at.
+    /// The files that were checked.
     pub files: Vec<ValidatedFile>,
 }
 
-/// A file that was looked at.
+/// A file that was checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ValidatedFile {
     /// Its path.
     pub path: String,
-    /// The schema it must keep to.
+    /// The schema it must conform to.
     pub schema: Option<String>,
     /// Whether it does.
     pub valid: bool,
-    /// Everything that is wrong with it.
+    /// Every error in it.
     pub faults: Vec<FileFault>,
 }
 
-/// Something that is wrong with a file.
+/// An error in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileFault {
-    /// Where, as a JSON pointer; empty for the whole.
+    /// The location, as a JSON pointer; empty for the whole file.
     pub pointer: String,
-    /// What.
+    /// What is wrong.
     pub message: String,
 }
 
@@ -257,7 +257,7 @@ pub struct WorkflowCheckReport {
     pub file: String,
     /// Whether the workflow can be used.
     pub usable: bool,
-    /// Every finding, in the order of the file.
+    /// Every finding, in file order.
     pub problems: Vec<Finding>,
 }
 
@@ -267,7 +267,7 @@ pub struct WorkflowCheckReport {
 pub struct WorkflowHistoryReport {
     /// This run of the workflow.
     pub id: String,
-    /// What happened, the latest last.
+    /// What happened, oldest first.
     pub lines: Vec<HistoryReport>,
 }
 
@@ -277,15 +277,15 @@ pub struct WorkflowHistoryReport {
 pub struct HistoryReport {
     /// The revision it made.
     pub revision: u64,
-    /// When.
+    /// When it happened.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub at: Timestamp,
-    /// What.
+    /// What happened.
     pub what: String,
-    /// Where.
+    /// The stage.
     pub stage: Option<String>,
-    /// Who.
+    /// Who did it.
     pub by: Option<String>,
-    /// Why.
+    /// The reason.
     pub note: Option<String>,
 }

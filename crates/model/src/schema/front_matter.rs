@@ -12,7 +12,7 @@ pub fn schema() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "The front matter of a HOOK.md",
-        "description": "What stands between the two lines `---` at the head of a HOOK.md.",
+        "description": "The part between the two `---` lines at the top of a HOOK.md.",
         "type": "object",
         "required": required,
         "properties": properties(KEYS),

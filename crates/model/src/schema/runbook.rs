@@ -14,7 +14,7 @@ pub fn schema() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A runbook",
-        "description": "A file of `.agents/runbooks`, in TOML or HCL; in HCL `pipeline \"x\" {…}` is `pipeline.x`, and `step \"a\" {…}` an item of `step` with that name.",
+        "description": "A file in `.agents/runbooks`, in TOML or HCL; in HCL, `pipeline \"x\" {…}` is `pipeline.x`, and `step \"a\" {…}` is an item of `step` with that name.",
         "type": "object",
         "additionalProperties": false,
         "properties": properties(RUNBOOK),
@@ -82,19 +82,19 @@ fn action(trigger: Trigger) -> Value {
     let verbs: Vec<&str> = trigger.verbs().iter().map(|verb| verb.name()).collect();
     let default = verbs[0];
     let object = object(
-        "What is done, and how.",
+        "What to do, and how.",
         &["action"],
         &json!({
             "action": {"enum": verbs},
-            "message": text("What is said: typed, asked, or given as the reason."),
-            "append": {"type": "boolean", "description": "Whether the message comes after what would be said without it."},
-            "run": text("The command of a gate."),
+            "message": text("The text: typed, asked, or given as the reason."),
+            "append": {"type": "boolean", "description": "Whether to append the message to the default text."},
+            "run": text("The gate's command."),
             "attempts": {
-                "description": "How often before a person is asked.",
+                "description": "How many attempts before escalating to a person.",
                 "anyOf": [{"type": "integer", "minimum": 1}, {"const": "forever"}],
             },
-            "cooldown": text("How long it waits after one time before the next, such as \"30s\"."),
-            "timeout": text("How long a gate may take."),
+            "cooldown": text("How long to wait between attempts, such as \"30s\"."),
+            "timeout": text("The gate's timeout."),
         }),
     );
     json!({"default": default, "anyOf": [{"enum": verbs}, object]})

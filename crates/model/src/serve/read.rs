@@ -22,7 +22,7 @@ const KEYS: [&str; 8] =
 pub enum Incoming {
     /// Something to answer.
     Asked(Asked),
-    /// The request whose answer is no longer wanted.
+    /// The request to cancel.
     Cancel(Id),
 }
 
@@ -92,7 +92,7 @@ impl Refused {
         let error = Fault {
             code: FaultCode::TooLarge,
             message: "the line is longer than 64 MiB".to_owned(),
-            hint: Some("put the id first, and leave out what no hook needs".to_owned()),
+            hint: Some("put the id first, and omit what no hook needs".to_owned()),
         };
         Self { id: id_of(&members(&text_of(beginning))), error: Box::new(error) }
     }
@@ -133,10 +133,10 @@ fn take(text: &str, members: &Members<'_>) -> Result<Incoming, Fault> {
     let (mut event, mut payload) = (None, None);
     for (index, (name, text)) in members.found.iter().enumerate() {
         if members.found[..index].iter().any(|(earlier, _)| earlier == name) {
-            return Err(not_a_request(format!("`{name}` is there twice")));
+            return Err(not_a_request(format!("`{name}` is given twice")));
         }
         if !KEYS.contains(&name.as_str()) {
-            return Err(not_a_request(format!("nobody knows the key `{name}`")));
+            return Err(not_a_request(format!("unknown key `{name}`")));
         }
         // Absent, as everywhere.
         if *text == "null" {
@@ -155,18 +155,20 @@ fn take(text: &str, members: &Members<'_>) -> Result<Incoming, Fault> {
     }
     if let Some(cancel) = request.cancel {
         if members.found.len() > 1 {
-            return Err(not_a_request("`cancel` stands alone"));
+            return Err(not_a_request("`cancel` cannot be combined with other keys"));
         }
         return Ok(Incoming::Cancel(cancel));
     }
-    let Some(id) = request.id else { return Err(not_a_request("there is no `id`")) };
+    let Some(id) = request.id else { return Err(not_a_request("`id` is missing")) };
     let body = match (event, request.host, payload) {
         (Some(text), None, None) => Body::Event(text),
         (None, Some(host), Some(text)) => Body::Payload { host, text: payload_text(text)? },
-        (None, None, None) => return Err(not_a_request("there is no `event`")),
-        (Some(_), ..) => return Err(not_a_request("`event` and a host's payload are two things")),
-        (None, Some(_), None) => return Err(not_a_request("`host` is there without `payload`")),
-        (None, None, Some(_)) => return Err(not_a_request("`payload` is there without `host`")),
+        (None, None, None) => return Err(not_a_request("`event` is missing")),
+        (Some(_), ..) => {
+            return Err(not_a_request("give either `event` or `host` and `payload`, not both"));
+        }
+        (None, Some(_), None) => return Err(not_a_request("`host` requires `payload`")),
+        (None, None, Some(_)) => return Err(not_a_request("`payload` requires `host`")),
     };
     let about = About {
         deadline: request.deadline_ms.map(Duration::from_millis),
@@ -189,20 +191,20 @@ fn value(text: &str) -> Result<Value, Fault> {
 }
 
 fn id(name: &str, text: &str) -> Result<Id, Fault> {
-    let not_an_id = |_| not_a_request(format!("`{name}` is neither a number nor a string"));
+    let not_an_id = |_| not_a_request(format!("`{name}` must be a number or a string"));
     value(text)?.try_into().map_err(not_an_id)
 }
 
 fn string(name: &str, text: &str) -> Result<String, Fault> {
     match value(text)? {
         Value::String(text) => Ok(text),
-        _ => Err(not_a_request(format!("`{name}` is not a string"))),
+        _ => Err(not_a_request(format!("`{name}` must be a string"))),
     }
 }
 
 fn whole_number(name: &str, text: &str) -> Result<u64, Fault> {
     let number = value(text)?.as_u64();
-    number.ok_or_else(|| not_a_request(format!("`{name}` is not a whole number from 0")))
+    number.ok_or_else(|| not_a_request(format!("`{name}` must be a non-negative integer")))
 }
 
 fn folder(name: &str, text: &str) -> Result<String, Fault> {
@@ -217,7 +219,7 @@ fn not_json(error: &serde_json::Error) -> Fault {
     Fault {
         code: FaultCode::NotJson,
         message: format!("the line is not JSON: {error}"),
-        hint: Some("send one JSON object a line, without line breaks inside".to_owned()),
+        hint: Some("send one JSON object per line, without line breaks inside".to_owned()),
     }
 }
 
@@ -266,19 +268,23 @@ mod tests {
             (r#"{"id": 7, "event": {"#, FaultCode::NotJson, "EOF"),
             (r#"{"id": 7, "deadline_ms": 1x, "event": {}}"#, FaultCode::NotJson, "column"),
             ("[1]", FaultCode::NotARequest, "not a JSON object"),
-            ("{}", FaultCode::NotARequest, "no `id`"),
-            (r#"{"id": null, "event": {}}"#, FaultCode::NotARequest, "no `id`"),
-            (r#"{"id": [], "event": {}}"#, FaultCode::NotARequest, "neither a number nor"),
-            (r#"{"id": 7}"#, FaultCode::NotARequest, "no `event`"),
-            (r#"{"id": 7, "host": "codex"}"#, FaultCode::NotARequest, "without `payload`"),
-            (r#"{"id": 7, "payload": {}}"#, FaultCode::NotARequest, "without `host`"),
-            (r#"{"id": 7, "payload": {}, "host": 1}"#, FaultCode::NotARequest, "not a string"),
-            (r#"{"id": 7, "event": {}, "host": "codex"}"#, FaultCode::NotARequest, "two things"),
+            ("{}", FaultCode::NotARequest, "`id` is missing"),
+            (r#"{"id": null, "event": {}}"#, FaultCode::NotARequest, "`id` is missing"),
+            (r#"{"id": [], "event": {}}"#, FaultCode::NotARequest, "must be a number or"),
+            (r#"{"id": 7}"#, FaultCode::NotARequest, "`event` is missing"),
+            (r#"{"id": 7, "host": "codex"}"#, FaultCode::NotARequest, "requires `payload`"),
+            (r#"{"id": 7, "payload": {}}"#, FaultCode::NotARequest, "requires `host`"),
+            (r#"{"id": 7, "payload": {}, "host": 1}"#, FaultCode::NotARequest, "must be a string"),
+            (r#"{"id": 7, "event": {}, "host": "codex"}"#, FaultCode::NotARequest, "not both"),
             (r#"{"id": 7, "event": {}, "id": 8}"#, FaultCode::NotARequest, "twice"),
             (r#"{"id": 7, "event": {}, "deadline": 1}"#, FaultCode::NotARequest, "`deadline`"),
-            (r#"{"id": 7, "event": {}, "deadline_ms": -1}"#, FaultCode::NotARequest, "from 0"),
+            (
+                r#"{"id": 7, "event": {}, "deadline_ms": -1}"#,
+                FaultCode::NotARequest,
+                "non-negative",
+            ),
             (r#"{"id": 7, "event": {}, "work_dir": "w"}"#, FaultCode::NotARequest, "absolute"),
-            (r#"{"id": 7, "cancel": 7}"#, FaultCode::NotARequest, "alone"),
+            (r#"{"id": 7, "cancel": 7}"#, FaultCode::NotARequest, "cannot be combined"),
         ] {
             let refused = read(line.as_bytes()).unwrap_err();
             assert_eq!(refused.error.code, code, "{line}: {refused:?}");

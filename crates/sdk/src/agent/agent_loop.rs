@@ -35,7 +35,7 @@ pub(super) enum LoopError {
     Stopped(StreamStopped),
     #[error("the hook `{hook}` stopped the model: {error}")]
     ModelHook { hook: String, error: HookError },
-    #[error("the agent has made {0} steps and is not done")]
+    #[error("the agent is not done after {0} steps")]
     TooManySteps(usize),
     #[error("the prompt was blocked: {0}")]
     Blocked(String),
@@ -288,7 +288,7 @@ impl Loop<'_> {
         let tool = self.cast.tool(&call.name).ok_or_else(unknown)?;
         let arguments = if call.arguments.trim().is_empty() { "{}" } else { &call.arguments };
         *input = serde_json::from_str(arguments)
-            .map_err(|error| ToolError::Arguments(format!("they are no JSON: {error}")))?;
+            .map_err(|error| ToolError::Arguments(format!("they are not JSON: {error}")))?;
         let Some(hooks) = &self.center.settings.hooks else {
             return self.call_tool(&**tool, input.clone()).await;
         };
@@ -347,7 +347,7 @@ fn not_permitted(asking: &Verdict, permission: &Verdict) -> Option<String> {
         Some(Effect::Deny) => Some(permission.reason.clone().unwrap_or_default()),
         _ => {
             let reason = asking.reason.as_deref().unwrap_or_default();
-            Some(format!("a person must say yes to this, and nobody can be asked here: {reason}"))
+            Some(format!("this needs a person's approval, and nobody can be asked here: {reason}"))
         }
     }
 }

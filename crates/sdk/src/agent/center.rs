@@ -16,7 +16,7 @@ use crate::function::BoxFuture;
 #[non_exhaustive]
 pub enum RegisterError {
     /// The name is taken; `replace` would put the new one in its place.
-    #[error("the {kind} `{name}` is registered already")]
+    #[error("the {kind} `{name}` is already registered")]
     Taken {
         /// What it is: `agent`, `model`, `tool`, `MCP server`, `pre-hook`, `post-hook`, `model hook`,
         /// `stream hook`.
@@ -25,7 +25,7 @@ pub enum RegisterError {
         name: String,
     },
     /// An agent names something that is not registered.
-    #[error("the agent `{agent}` names the {kind} `{name}`, which is not registered")]
+    #[error("the agent `{agent}` refers to the {kind} `{name}`, which is not registered")]
     Unknown {
         /// The agent's id.
         agent: String,

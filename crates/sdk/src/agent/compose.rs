@@ -10,7 +10,7 @@ use crate::function::HookError;
 
 /// A hook within a composition failed.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("the hook `{hook}` in it: {error}")]
+#[error("the inner hook `{hook}`: {error}")]
 #[non_exhaustive]
 pub struct InnerHookError {
     /// The inner hook.
@@ -212,7 +212,7 @@ mod tests {
         let error = ended.unwrap_err();
         assert_eq!(
             (said.as_str(), error.to_string().as_str()),
-            ("a", "the hook `all` in it: the hook `bad` in it: no")
+            ("a", "the inner hook `all`: the inner hook `bad`: no")
         );
         let aside = PreHook::all_of("aside", vec![fails("bad").in_background(), says("a")]);
         assert_eq!(run(&aside).await.0, "a");

@@ -16,7 +16,7 @@ pub struct Agent {
     pub id: String,
     /// Its name, for people.
     pub name: String,
-    /// What it is for.
+    /// A short description.
     pub description: String,
     /// The model, by the name it is registered under.
     pub model_name: String,
@@ -84,7 +84,7 @@ const KEYS: [&str; 16] = [
 enum UnknownKey {
     #[error("unknown key `{0}`; did you mean `{1}`?")]
     Near(String, &'static str),
-    #[error("unknown key `{0}`; an agent has {list}", list = snake_case_keys())]
+    #[error("unknown key `{0}`; available: {list}", list = snake_case_keys())]
     Far(String),
 }
 
@@ -195,7 +195,7 @@ mod tests {
         let misspelt = read(r#"{"id": "a", "preHooksNames": ["guard"]}"#);
         assert!(misspelt.contains("unknown key `preHooksNames`; did you mean `preHookNames`?"));
         let foreign = read(r#"{"id": "a", "temperature": 0.5}"#);
-        assert!(foreign.contains("unknown key `temperature`; an agent has id, name,"), "{foreign}");
+        assert!(foreign.contains("unknown key `temperature`; available: id, name,"), "{foreign}");
         let twice = read(r#"{"id": "a", "tool_names": [], "toolNames": []}"#);
         assert!(twice.contains("duplicate field"), "{twice}");
     }

@@ -155,7 +155,7 @@ impl Connected {
             // What the texts say is in there, too: the protocol asks for that.
             Ok(answer) => Ok(answer.structured.unwrap_or(Value::String(answer.text))),
             Err(McpError { fault: Fault::Arguments, .. }) => {
-                Err(ToolError::Arguments("they are no object".to_owned()))
+                Err(ToolError::Arguments("they are not an object".to_owned()))
             }
             Err(McpError {
                 fault: Fault::ToolFailed { message, .. } | Fault::Refused { message, .. },
@@ -270,7 +270,7 @@ impl Servers {
             for tool in &connection.tools {
                 let name = name_of(server, &tool.name);
                 if taken.contains_key(&name) || tools.contains_key(&name) {
-                    tracing::warn!(tool = %name, "a tool of an MCP server is left out: its name is taken");
+                    tracing::warn!(tool = %name, "skipped a tool of an MCP server: its name is taken");
                     continue;
                 }
                 let (tool, connection) = (tool.clone(), connection.clone());

@@ -112,7 +112,7 @@ pub enum ModelError {
     #[error("the model was silent for {0} ms")]
     Stalled(u64),
     /// Its answer ended before it was complete.
-    #[error("the model's answer broke off")]
+    #[error("the model's answer was cut off")]
     BrokenOff,
 }
 

@@ -63,7 +63,7 @@ pub struct Run {
     pub usage: Usage,
     /// How long the agent took, without its hooks.
     pub duration: Duration,
-    /// What became of it.
+    /// The outcome.
     pub status: RunStatus,
     /// What hooks passed on.
     pub metadata: Map<String, Value>,
@@ -127,7 +127,7 @@ pub enum RunError {
     /// The model gave no answer.
     #[error("{error}")]
     Model {
-        /// Why.
+        /// The reason.
         error: ModelError,
         /// As far as it went.
         run: Box<Run>,
@@ -147,13 +147,13 @@ pub enum RunError {
     Stopped {
         /// The hook.
         hook: String,
-        /// Why.
+        /// The reason.
         reason: String,
         /// As far as it went.
         run: Box<Run>,
     },
     /// The agent made more steps than it may.
-    #[error("the agent has made {limit} steps and is not done")]
+    #[error("the agent is not done after {limit} steps")]
     TooManySteps {
         /// The limit.
         limit: usize,
@@ -161,7 +161,7 @@ pub enum RunError {
         run: Box<Run>,
     },
     /// The answer is not what was asked for.
-    #[error("the answer does not fit: {why}")]
+    #[error("the answer does not match the schema: {why}")]
     Answer {
         /// The finished run.
         run: Box<Run>,

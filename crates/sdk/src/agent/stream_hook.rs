@@ -134,7 +134,7 @@ impl fmt::Debug for StreamHook {
 pub struct StreamStopped {
     /// The hook.
     pub hook: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
@@ -275,7 +275,7 @@ impl Link {
             StreamStep::Stop(reason) => return Err(Ended::Stopped(reason)),
         };
         if held.len() > MOST_HELD {
-            return Err(Ended::Failed(format!("it holds more than {MOST_HELD} bytes")));
+            return Err(Ended::Failed(format!("it buffers more than {MOST_HELD} bytes")));
         }
         self.held = held;
         Ok(shown)

@@ -27,7 +27,7 @@ pub struct ToolDescription {
 #[non_exhaustive]
 pub enum ToolError {
     /// The arguments do not fit.
-    #[error("the arguments do not fit: {0}")]
+    #[error("invalid arguments: {0}")]
     Arguments(String),
     /// It failed.
     #[error("{0}")]

@@ -119,7 +119,7 @@ impl Answer {
             return Err(ModelError::Refused { status, message });
         }
         if chunk.choices.is_none() && chunk.usage.is_none() {
-            return Err(ModelError::Garbage("there are no choices in it".to_owned()));
+            return Err(ModelError::Garbage("it has no choices".to_owned()));
         }
         if let Some(Value::String(id)) = chunk.id {
             self.id.get_or_insert(id);
@@ -142,7 +142,7 @@ impl Answer {
     /// Takes the end: the calls are complete now.
     pub(super) fn complete(&mut self, events: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
         if !self.answered {
-            return Err(ModelError::Garbage("there is no answer in it".to_owned()));
+            return Err(ModelError::Garbage("it has no answer".to_owned()));
         }
         let reason = match self.finish_reason.as_deref() {
             Some("length") => StopReason::Length,
@@ -175,7 +175,7 @@ impl Answer {
         match choice.delta.or(choice.message) {
             Some(delta) => self.take_delta(delta, events)?,
             None if choice.finish_reason.is_some() => {}
-            None => return Err(ModelError::Garbage("there is no message in it".to_owned())),
+            None => return Err(ModelError::Garbage("it has no message".to_owned())),
         }
         // Some servers send an empty reason as long as there is none.
         if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
@@ -255,7 +255,7 @@ impl Answer {
         mut call: PartialCall,
     ) -> Result<RequestedCall, ModelError> {
         if call.name.is_empty() {
-            return Err(ModelError::Garbage("a call names no tool".to_owned()));
+            return Err(ModelError::Garbage("a call has no tool name".to_owned()));
         }
         if call.id.is_empty() {
             let answer = self.id.as_deref().unwrap_or("call");

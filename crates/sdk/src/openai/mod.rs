@@ -199,7 +199,7 @@ impl OpenAiModel {
                     let mut request = Request::new(body.clone());
                     *request.method_mut() = Method::POST;
                     *request.uri_mut() = target.parse().map_err(|_| {
-                        ModelError::Unreachable("the base URL has no proper path".to_owned())
+                        ModelError::Unreachable("the base URL has an invalid path".to_owned())
                     })?;
                     *request.headers_mut() = headers.clone();
                     let reply = connection.send(request, self.idle_timeout).await?;

@@ -141,7 +141,9 @@ impl Reader {
                 _ if self.is_done => break,
                 SseItem::Stray(line) if !self.has_data && !is_cut_field(&line) => {
                     let line = self.secrets.excerpt(&line);
-                    return Err(ModelError::Garbage(format!("it is no event stream: `{line}`")));
+                    return Err(ModelError::Garbage(format!(
+                        "it is not an event stream: `{line}`"
+                    )));
                 }
                 SseItem::Stray(_) => {}
                 SseItem::Data(data) => self.take_data(data.trim(), events)?,

@@ -67,9 +67,9 @@ async fn a_tool_is_called_and_the_model_is_told() {
 #[tokio::test(start_paused = true)]
 async fn whatever_a_call_does_wrong_the_model_is_told() {
     for (name, arguments, expected) in [
-        ("Shell", r#"{"command": 5}"#, "error: the arguments do not fit: invalid type"),
-        ("Shell", "{}", "error: the arguments do not fit: missing field `command`"),
-        ("Shell", "{\"command\"", "error: the arguments do not fit: they are no JSON"),
+        ("Shell", r#"{"command": 5}"#, "error: invalid arguments: invalid type"),
+        ("Shell", "{}", "error: invalid arguments: missing field `command`"),
+        ("Shell", "{\"command\"", "error: invalid arguments: they are not JSON"),
         ("Shell", r#"{"command": "false"}"#, "error: exit 1"),
         ("Shell", r#"{"command": "panic"}"#, "error: it panicked: in the tool"),
         ("Shell", r#"{"command": "stall"}"#, "error: it took longer than 600000 ms"),

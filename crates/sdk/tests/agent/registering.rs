@@ -28,7 +28,7 @@ fn all_an_agent_names_must_be_there() {
     assert!(center.agent("a").is_none());
     assert_eq!(
         unknown("pre-hook", "p").to_string(),
-        "the agent `a` names the pre-hook `p`, which is not registered"
+        "the agent `a` refers to the pre-hook `p`, which is not registered"
     );
 }
 

@@ -21,8 +21,8 @@ async fn a_server_that_cannot_be_started() {
 async fn a_server_that_ends_at_the_start() {
     let world = World::new("dead");
     let why = world.unusable().await;
-    assert!(why.starts_with("it ended while we connected (exit code 1)"), "{why}");
-    assert!(why.ends_with("; its last words: no configuration"), "{why}");
+    assert!(why.starts_with("it ended while connecting (exit code 1)"), "{why}");
+    assert!(why.ends_with("; last output: no configuration"), "{why}");
     wait_until_gone(&world.processes()[0].0);
 }
 
@@ -64,7 +64,8 @@ async fn a_slow_call_and_one_that_is_answered_with_garbage() {
 async fn a_server_that_dies_in_a_call_is_started_again_at_the_next_run() {
     let world = World::new("normal");
     let why = world.failure("die").await;
-    let expected = "the MCP server failed: it ended before it answered the call (exit code 3); its last words: ";
+    let expected =
+        "the MCP server failed: it ended before it answered the call (exit code 3); last output: ";
     assert!(why.starts_with(expected) && why.contains("out of memory"), "{why}");
     let made = world.call("echo", json!({"text": "again"})).await;
     assert_eq!(made.result, Ok(json!("you said\nagain")));

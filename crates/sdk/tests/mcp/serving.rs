@@ -37,7 +37,7 @@ async fn what_a_tool_does_wrong_the_model_is_told() {
     assert_eq!(world.failure("refuse").await, "not like that");
     assert_eq!(world.failure("missing").await, "there is no tool `mcp__s__missing`");
     let made = world.call("echo", json!([1])).await;
-    assert_eq!(made.result.unwrap_err(), "the arguments do not fit: they are no object");
+    assert_eq!(made.result.unwrap_err(), "invalid arguments: they are not an object");
     assert_eq!(world.processes().len(), 1, "the server is kept");
 }
 

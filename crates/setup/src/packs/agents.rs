@@ -48,11 +48,11 @@ pub fn limits(pack: &Pack, agent: &HostSpec) -> Vec<String> {
         for row in &of_hook {
             let Some(lack) = lacking(row) else { continue };
             let instead = if left.is_empty() {
-                "do nothing".to_owned()
+                "have no effect".to_owned()
             } else {
-                format!("count at {} alone", left.join(", "))
+                format!("only work at {}", left.join(", "))
             };
-            let text = format!("{lack} {}; these {instead}: ", row.event);
+            let text = format!("{lack} {}; these hooks {instead}: ", row.event);
             match groups.iter_mut().find(|(known, _)| *known == text) {
                 Some((_, names)) => names.push(&definition.name),
                 None => groups.push((text, vec![&definition.name])),
@@ -67,9 +67,9 @@ fn lack(definition: &HookDefinition, row: &Capability) -> Option<&'static str> {
     if row.native.is_none() {
         Some("has no")
     } else if definition.stdout == StdoutUse::Context && !row.context {
-        Some("takes no context at")
+        Some("ignores context at")
     } else if definition.on_failure == FailMode::Block && !row.block {
-        Some("cannot be blocked at")
+        Some("can't block")
     } else {
         None
     }

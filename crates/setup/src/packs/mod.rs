@@ -26,11 +26,11 @@ pub type PackFiles = &'static [(&'static str, &'static [u8])];
 pub struct Pack {
     /// Its name.
     pub name: &'static str,
-    /// What it is for.
+    /// A short description.
     pub description: String,
     /// What to do once it is in place.
     pub next: Option<String>,
-    /// Its hooks, those that run first at the front.
+    /// Its hooks, in the order they run.
     pub hooks: Vec<PackHook>,
     /// Its commands.
     pub commands: Vec<PackCommand>,

@@ -81,12 +81,12 @@ fn show_facts(stats: &RunStats, report: &StatsReport, page: &mut Page<'_>) -> io
     if let Some(time) = &stats.time {
         let [p50, p95, p99, most, total] =
             [time.p50_us, time.p95_us, time.p99_us, time.max_us, time.total_us].map(span);
-        let text = format!("p50 {p50} · p95 {p95} · p99 {p99} · at most {most} · total {total}");
+        let text = format!("p50 {p50} · p95 {p95} · p99 {p99} · max {most} · total {total}");
         facts.push(("time", Tone::Plain, text));
     }
     if let Some(per_session) = stats.per_session_us {
         let sessions = thousands(stats.sessions);
-        facts.push(("a session", Tone::Plain, format!("{} in {sessions}", span(per_session))));
+        facts.push(("sessions", Tone::Plain, format!("{sessions}, {} each", span(per_session))));
     }
     if let Some(last) = stats.last_run {
         facts.push(("last run", Tone::Plain, minute(last)));

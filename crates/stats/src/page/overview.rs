@@ -79,7 +79,7 @@ fn show_denied_but_ran(report: &StatsReport, page: &mut Page<'_>) -> io::Result<
         return Ok(());
     }
     page.gap()?;
-    let title = format!("{} denied, and ran", many(report.denied_but_ran, "call"));
+    let title = format!("{} denied but ran", many(report.denied_but_ran, "call"));
     page.line(&[(Tone::Bad, &title)])?;
     let column = |text: &dyn Fn(usize) -> (Tone, String)| {
         Column::new("", (0..rows.len()).map(text).collect::<Vec<_>>().into_iter())
@@ -156,7 +156,7 @@ pub(super) fn run_columns(
         time("p95", Tone::Plain, |stats| Some(stats.time.as_ref()?.p95_us)).weight(18),
         time("p99", Tone::Plain, |stats| Some(stats.time.as_ref()?.p99_us)).weight(11),
         time("total", Tone::Dim, |stats| Some(stats.time.as_ref()?.total_us)).weight(10),
-        time("a session", Tone::Dim, |stats| stats.per_session_us).weight(13),
+        time("per session", Tone::Dim, |stats| stats.per_session_us).weight(13),
         column("last run", &|stats| (Tone::Dim, last(stats))).weight(9),
     ]
 }
@@ -199,8 +199,8 @@ fn show_hosts(report: &StatsReport, page: &mut Page<'_>) -> io::Result<()> {
             time("p95", &|row| Some(rows[row].time.as_ref()?.p95_us)).weight(10),
             time("p99", &|row| Some(rows[row].time.as_ref()?.p99_us)).weight(5),
             number("sessions", Tone::Dim, &|row| rows[row].sessions).weight(4),
-            time("a session", &|row| rows[row].session_median_us).weight(9),
-            time("at most", &|row| rows[row].session_max_us).weight(3),
+            time("per session", &|row| rows[row].session_median_us).weight(9),
+            time("max", &|row| rows[row].session_max_us).weight(3),
         ],
     )
 }
@@ -291,7 +291,7 @@ pub(super) fn show_never_fired(report: &StatsReport, page: &mut Page<'_>) -> io:
     )?;
     if let Some(oldest) = report.reaches_back_to {
         let reach = apart(oldest, report.until);
-        page.line(&[(Tone::Dim, &format!("  in {reach}: the journal reaches back no further"))])?;
+        page.line(&[(Tone::Dim, &format!("  (the journal starts {reach} ago)"))])?;
     }
     Ok(())
 }
@@ -307,7 +307,7 @@ fn show_journal(report: &StatsReport, page: &mut Page<'_>) -> io::Result<()> {
             .map(|hook| hook.hook.as_str())
             .collect();
         let stops = many(report.capped_stops, "stop");
-        let text = format!("{stops} passed after too many blocks by {}", gates.join(", "));
+        let text = format!("{stops} let through after too many blocks by {}", gates.join(", "));
         lines.push((Tone::Warn, "capped", text));
     }
     for host in report.hosts.iter().filter(|host| !host.lost.is_empty()) {
@@ -316,15 +316,15 @@ fn show_journal(report: &StatsReport, page: &mut Page<'_>) -> io::Result<()> {
             .iter()
             .map(|part| format!("{} ({})", part.what, thousands(part.count)))
             .collect();
-        let text = format!("{} could not be told {}", host.host, parts.join(", "));
+        let text = format!("{} could not receive {}", host.host, parts.join(", "));
         lines.push((Tone::Warn, "lost", text));
     }
     if report.redacted_records > 0 {
         let records = many(report.redacted_records, "record");
-        lines.push((Tone::Plain, "secrets", format!("taken out of {records}")));
+        lines.push((Tone::Plain, "secrets", format!("redacted in {records}")));
     }
     if report.damaged_lines > 0 {
-        let text = format!("{} of the journal passed over", many(report.damaged_lines, "line"));
+        let text = format!("{} in the journal skipped", many(report.damaged_lines, "line"));
         lines.push((Tone::Warn, "damaged", text));
     }
     if lines.is_empty() {

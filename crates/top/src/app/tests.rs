@@ -131,7 +131,7 @@ fn a_decision_is_made_by_a_number_and_enter() {
     assert_eq!((answer.id.as_str(), answer.choice.as_str()), ("bbbbbbbb", "deny"));
     assert_eq!(answer.question(), "deny bbbbbbbb: Shell git push bbbbbbbb?");
     assert_eq!(app.key(Key::Enter), Step::Stay, "once");
-    app.answered(Err("decision bbbbbbbb is already made".to_owned()));
+    app.answered(Err("decision bbbbbbbb was already made".to_owned()));
     assert_eq!(app.status.as_ref().unwrap().0, Tone::Bad);
     app.key(Key::Escape);
     assert_eq!(app.status, None, "any key clears it");

@@ -96,7 +96,7 @@ fn what_waits_for_a_person() {
     press(&mut app, "2");
     insta::assert_snapshot!("confirm", drawn(&mut app, 80, 24));
     app.key(Key::Enter);
-    app.answered(Err("decision bbbb0001 is already made: allow, by ann".to_owned()));
+    app.answered(Err("decision bbbb0001 was already made: allow, by ann".to_owned()));
     insta::assert_snapshot!("refused", drawn(&mut app, 80, 24));
     app.key(Key::Enter);
     // It is asked by the clock of the machine.
@@ -174,7 +174,7 @@ fn without_a_daemon() {
     insta::assert_snapshot!("no_daemon", drawn(&mut app, 80, 24));
     app.hear_daemon(Daemon::Away(Some("the daemon does not answer".to_owned())));
     let screen = drawn(&mut app, 80, 24).to_string();
-    assert!(screen.contains("the daemon does not answer: states from the journal alone"));
+    assert!(screen.contains("the daemon does not answer: states from the journal only"));
 }
 
 #[test]

@@ -133,9 +133,9 @@ fn what_is_not_made_yet_is_told_with_its_stage() {
     assert_eq!(
         error.to_string(),
         "`system_architect` needs `ARTIFACTS/product-manager/product-requirements-packet.json`, \
-         which the stage `requirements` makes; it is in_progress"
+         which the stage `requirements` produces; it is in_progress"
     );
-    assert_eq!(error.hint(), "`requirements` is to be completed first");
+    assert_eq!(error.hint(), "complete `requirements` first");
     let error = context(&run.definition, &run.state, "nobody").unwrap_err();
     assert!(error.hint().contains("product_manager"));
 }
@@ -151,10 +151,9 @@ fn what_was_sent_back_comes_with_why() {
 /// Who does a stage and a review is given what it does now.
 #[test]
 fn an_agent_may_have_several_things_to_do() {
-    let text = DEFAULT.replace("agent = \"safety_agent\"", "agent = \"devops_engineer\"").replace(
-        "[agent.safety_agent]\ndescription = \"Looks for harm that may come of it.\"\n",
-        "",
-    );
+    let text = DEFAULT
+        .replace("agent = \"safety_agent\"", "agent = \"devops_engineer\"")
+        .replace("[agent.safety_agent]\ndescription = \"Reviews safety risks.\"\n", "");
     let mut run = Run::with(&text, "feature", "medium");
     run.done("requirements");
     let given = context(&run.definition, &run.state, "devops_engineer").unwrap();

@@ -15,13 +15,13 @@ const AT_MOST: usize = 100;
 pub fn check(definition: &Definition) -> Vec<Finding> {
     let mut findings = Vec::new();
     if definition.stages.is_empty() {
-        let finding = Finding::error("missing", "the workflow has no stage").at(0..0);
+        let finding = Finding::error("missing", "the workflow has no stages").at(0..0);
         findings.push(finding.hint("add a `[[stage]]`"));
     }
     if definition.stages.len().max(definition.reviews.len()) > AT_MOST {
         let message = format!("the workflow has more than {AT_MOST} stages or reviews");
         let finding = Finding::error("too-many", message).at(0..0);
-        findings.push(finding.hint("make several workflows of it"));
+        findings.push(finding.hint("split it into several workflows"));
         return findings;
     }
     findings.extend(twice(definition));
@@ -59,7 +59,7 @@ fn twice(definition: &Definition) -> Vec<Finding> {
         .map(|name| {
             Finding::error("twice", format!("`{}` is given twice", name.text))
                 .at(&name.span)
-                .hint("stages, groups and reviews have names of their own: use another one")
+                .hint("names of stages, groups and reviews must be unique: use another one")
         })
         .collect()
 }
@@ -84,14 +84,14 @@ fn agents(definition: &Definition) -> Vec<Finding> {
             if definition.agents.is_empty() {
                 finding.hint(format!("add `[agent.{}]`", name.text))
             } else {
-                finding.meant(&name.text, known.clone(), "there are")
+                finding.meant(&name.text, known.clone(), "available")
             }
         });
     let is_used = |name: &Name| used.iter().any(|other| other.text == name.text);
     let unused = definition.agents.iter().filter(|agent| !is_used(&agent.name)).map(|agent| {
         let name = &agent.name;
-        let message = format!("the agent `{}` has nothing to do", name.text);
-        let hint = format!("a stage or review has it with `agent = \"{}\"`", name.text);
+        let message = format!("the agent `{}` is not used", name.text);
+        let hint = format!("use it in a stage or review with `agent = \"{}\"`", name.text);
         Finding::error("unused-agent", message).note().at(&name.span).hint(hint)
     });
     unknown.chain(unused).collect()
@@ -124,7 +124,7 @@ fn unknown(definition: &Definition) -> Vec<Finding> {
     let missing = |what: &str, name: &Name, known: &BTreeSet<&str>| {
         Finding::error("unknown-name", format!("there is no {what} `{}`", name.text))
             .at(&name.span)
-            .meant(&name.text, known.iter().copied(), "there are")
+            .meant(&name.text, known.iter().copied(), "available")
     };
     let is_missing = |name: &&&Name, known: &BTreeSet<&str>| {
         !name.text.is_empty() && !known.contains(name.text.as_str())
@@ -160,9 +160,9 @@ fn endless(definition: &Definition) -> Vec<Finding> {
     circles(&edges.collect::<Vec<_>>())
         .into_iter()
         .map(|(way, span)| {
-            Finding::error("endless", format!("the stages come after each other: {way}"))
+            Finding::error("endless", format!("the stages depend on each other in a cycle: {way}"))
                 .at(span)
-                .hint("a stage comes only after what can be done without it")
+                .hint("a stage cannot come after a stage that depends on it")
         })
         .collect()
 }
@@ -180,7 +180,7 @@ fn reads_too_early(definition: &Definition, stage: &StageDefinition) -> Vec<Find
     let early = stage.reads.iter().filter(|wanted| !is_before(definition, wanted, stage));
     early
         .map(|wanted| {
-            let message = format!("{name} reads `{}`, which is not done before it", wanted.text);
+            let message = format!("{name} reads `{}`, which does not run before it", wanted.text);
             let hint = format!("add \"{}\" to its `after`, or remove it here", wanted.text);
             Finding::error("order", message).at(&wanted.span).hint(hint)
         })
@@ -199,10 +199,10 @@ fn rollback(definition: &Definition, stage: &StageDefinition, has_order: bool) -
             let message = format!("{name} cannot roll back to `{}`", to.text);
             let finding = Finding::error("order", message).at(&to.span);
             (is_there && (is_group || is_late))
-                .then(|| finding.hint("name one stage that is done before it"))
+                .then(|| finding.hint("name one stage that runs before it"))
         }
         None if stage.trying.on_failure == OnFailure::Rollback => {
-            let message = format!("{name} rolls back to nothing");
+            let message = format!("{name} has no stage to roll back to");
             let finding = Finding::error("missing", message).at(&stage.name.span);
             Some(finding.hint("write `rollback_to = \"…\"`"))
         }
@@ -222,7 +222,7 @@ fn artifacts(kind: &str, name: &Name, artifacts: &[ArtifactDefinition]) -> Optio
         more => (format!("`{}`", more.join("`, `")), "modes"),
     };
     let message = format!("{} has no required artifact in the {word} {modes}", name.of(kind));
-    let hint = format!("add one, or add the {word} to the `modes` of one");
+    let hint = format!("add one, or add the {word} to the `modes` of an existing one");
     let finding = Finding::error("missing", message).at(&name.span).hint(hint);
     // That there is none at all has been told.
     (!artifacts.is_empty()).then_some(finding)
@@ -243,8 +243,8 @@ fn files(definition: &Definition) -> Vec<Finding> {
         .chain(of_reviews)
         .filter(|(agent, artifact)| !seen.insert((&agent.text, &artifact.file.text)))
         .map(|(agent, artifact)| {
-            let message = format!("`{}` has the file `{}` twice", agent.text, artifact.file.text);
-            let hint = "one would be written over the other: use another name";
+            let message = format!("`{}` uses the file `{}` twice", agent.text, artifact.file.text);
+            let hint = "one would overwrite the other: use another name";
             Finding::error("twice", message).at(&artifact.file.span).hint(hint)
         })
         .collect()
@@ -259,7 +259,7 @@ fn tests(definition: &Definition) -> Option<Finding> {
         .artifacts
         .iter()
         .any(|artifact| artifact.required && artifact.schema == SchemaChoice::Kind(Kind::QA));
-    let message = format!("the stage `{}` has no artifact with a verdict", qa.stage.text);
+    let message = format!("no artifact of the stage `{}` has a verdict", qa.stage.text);
     let hint = "give it a required artifact with `schema = \"qa-output\"`";
     (!is_told).then(|| Finding::error("missing", message).at(&qa.stage.span).hint(hint))
 }

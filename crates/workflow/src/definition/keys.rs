@@ -105,19 +105,23 @@ impl Table {
 /// The whole.
 pub static WORKFLOW: Table = Table {
     name: "workflow",
-    about: "A project's `.agents/workflow.toml`: who does what, in which order, what they hand on, and who is asked.",
+    about: "A project's `.agents/workflow.toml`: its agents and stages, their order, artifacts, reviews and approvals.",
     keys: &[
         key("name", Shape::OwnName("workflow"), "The workflow's name."),
         key(
             "folder",
             Shape::Path(Some("ARTIFACTS")),
-            "The folder of all artifacts, below the project.",
+            "The folder for all artifacts, relative to the project.",
         ),
-        key("run", Shape::Filled, "The command that starts agents that have none of their own."),
-        key("agent", Shape::Named(&AGENT), "Who works, by name."),
-        needed("stage", Shape::Many(&STAGE, Some(1), Some(100)), "What is done."),
-        key("review", Shape::Many(&REVIEW, None, Some(100)), "Who looks at what was done."),
-        key("risk", Shape::Many(&RISK, None, None), "Which risk asks for which reviews."),
+        key("run", Shape::Filled, "The command that starts agents without a `run` of their own."),
+        key("agent", Shape::Named(&AGENT), "The agents, by name."),
+        needed("stage", Shape::Many(&STAGE, Some(1), Some(100)), "The stages."),
+        key("review", Shape::Many(&REVIEW, None, Some(100)), "The reviews."),
+        key(
+            "risk",
+            Shape::Many(&RISK, None, None),
+            "The rules that require reviews depending on risk.",
+        ),
         key("qa", Shape::One(&QA), ""),
         key("documentation", Shape::One(&DOCUMENTATION), ""),
         key("second_opinion", Shape::One(&SECOND_OPINION), ""),
@@ -129,8 +133,8 @@ pub static AGENT: Table = Table {
     name: "agent",
     about: "An agent.",
     keys: &[
-        key("description", Shape::Text, "What it is for."),
-        key("run", Shape::Filled, "The command that starts it, if it is not that of the workflow."),
+        key("description", Shape::Text, "A short description."),
+        key("run", Shape::Filled, "The command that starts it, if different from the workflow's."),
     ],
 };
 
@@ -140,30 +144,30 @@ pub static STAGE: Table = Table {
     about: "A stage.",
     keys: &[
         needed("name", Shape::Name, "Its name."),
-        needed("agent", Shape::Name, "Who owns it."),
-        key("group", Shape::Name, "The group of stages that are done side by side."),
-        key("after", Shape::Names, "The stages and groups that come before it."),
-        key(
-            "optional",
-            Shape::Flag(false),
-            "Whether an earlier agent may say that it is not needed.",
-        ),
-        key("reads", Shape::Names, "The stages and groups whose artifacts its agent is given."),
-        needed("artifact", Shape::Many(&ARTIFACT, Some(1), None), "What it makes."),
+        needed("agent", Shape::Name, "The agent responsible for it."),
+        key("group", Shape::Name, "The group of stages that run in parallel."),
+        key("after", Shape::Names, "The stages and groups that must be done before it."),
+        key("optional", Shape::Flag(false), "Whether an earlier agent may skip it."),
+        key("reads", Shape::Names, "The stages and groups whose artifacts its agent receives."),
+        needed("artifact", Shape::Many(&ARTIFACT, Some(1), None), "Its artifacts."),
         key(
             "approval",
             Shape::Word(whens, None),
-            "Whether a person is asked before it begins or when it is done.",
+            "Whether it needs approval before it starts or after it is done.",
         ),
-        key("approval_modes", Shape::Words(modes), "In which modes; in all if there is none."),
-        key("timeout", Shape::Time, "How long each time, such as \"2h\"."),
-        key("retries", Shape::Retries, "How often it is tried again."),
+        key(
+            "approval_modes",
+            Shape::Words(modes),
+            "The modes in which it needs approval; all if empty.",
+        ),
+        key("timeout", Shape::Time, "The timeout per attempt, such as \"2h\"."),
+        key("retries", Shape::Retries, "The number of retries."),
         key(
             "on_failure",
             Shape::Word(failures, Some("fail")),
-            "What is done when it failed as often as it may.",
+            "What happens when it runs out of retries.",
         ),
-        key("rollback_to", Shape::Name, "The stage that is done again then."),
+        key("rollback_to", Shape::Name, "The stage to roll back to."),
     ],
 };
 
@@ -172,15 +176,11 @@ pub static ARTIFACT: Table = Table {
     name: "artifact",
     about: "An artifact.",
     keys: &[
-        needed("file", Shape::File, "The file's name, in its agent's folder."),
-        key("schema", Shape::Schema, "What it must be: a kind that anyhook knows."),
-        key(
-            "schema_file",
-            Shape::Path(None),
-            "What it must be: a JSON Schema of the project's own.",
-        ),
-        key("modes", Shape::Words(modes), "In which modes it is made; in all if there is none."),
-        key("required", Shape::Flag(true), "Whether the stage is not done without it."),
+        needed("file", Shape::File, "The file name, in its agent's folder."),
+        key("schema", Shape::Schema, "Its schema: one of anyhook's built-in kinds."),
+        key("schema_file", Shape::Path(None), "Its schema: a JSON Schema file in the project."),
+        key("modes", Shape::Words(modes), "The modes in which it is expected; all if empty."),
+        key("required", Shape::Flag(true), "Whether the stage requires it."),
     ],
 };
 
@@ -190,41 +190,45 @@ pub static REVIEW: Table = Table {
     about: "A review.",
     keys: &[
         needed("name", Shape::Name, "Its name."),
-        needed("agent", Shape::Name, "Who reviews."),
+        needed("agent", Shape::Name, "The reviewing agent."),
         key(
             "stages",
             Shape::Names,
-            "The stages and groups that are reviewed whatever the risk is.",
+            "The stages and groups that are always reviewed, regardless of risk.",
         ),
         key(
             "reads",
             Shape::Names,
-            "The stages and groups whose artifacts the reviewer is given, too.",
+            "The additional stages and groups whose artifacts the reviewer receives.",
         ),
-        needed("artifact", Shape::Many(&ARTIFACT, Some(1), None), "What it makes."),
-        key("timeout", Shape::Time, "How long each time, such as \"2h\"."),
-        key("retries", Shape::Retries, "How often it is tried again."),
+        needed("artifact", Shape::Many(&ARTIFACT, Some(1), None), "Its artifacts."),
+        key("timeout", Shape::Time, "The timeout per attempt, such as \"2h\"."),
+        key("retries", Shape::Retries, "The number of retries."),
     ],
 };
 
 /// A rule about risk.
 pub static RISK: Table = Table {
     name: "risk",
-    about: "Which reviews a risk asks for.",
+    about: "The reviews required at a risk level.",
     keys: &[
-        needed("levels", Shape::Words(risks), "The risks."),
+        needed("levels", Shape::Words(risks), "The risk levels."),
         needed("reviews", Shape::Names, "The reviews."),
-        key("stages", Shape::Names, "Of which stages and groups; of all if there is none."),
+        key("stages", Shape::Names, "The stages and groups to review; all if empty."),
     ],
 };
 
-/// What the tests decide.
+/// How test results are handled.
 pub static QA: Table = Table {
     name: "qa",
-    about: "What the tests decide.",
+    about: "How test results are handled.",
     keys: &[
-        needed("stage", Shape::Name, "The stage that tests."),
-        key("blocking", Shape::Words(severities), "Bugs so bad that no person is asked."),
+        needed("stage", Shape::Name, "The testing stage."),
+        key(
+            "blocking",
+            Shape::Words(severities),
+            "The bug severities that block without asking a person.",
+        ),
         key("fix", Shape::Names, "The stages and groups that fix bugs."),
     ],
 };
@@ -232,28 +236,24 @@ pub static QA: Table = Table {
 /// The documentation that agents are given.
 pub static DOCUMENTATION: Table = Table {
     name: "documentation",
-    about: "Whose documentation an agent is given when it begins.",
+    about: "The documentation agents receive when they start.",
     keys: &[
-        needed("server", Shape::Filled, "The server of `.agents/mcp.json` that has it."),
-        needed("stages", Shape::Names, "The stages and groups whose agents are given it."),
+        needed("server", Shape::Filled, "The server in `.agents/mcp.json` that provides it."),
+        needed("stages", Shape::Names, "The stages and groups whose agents receive it."),
     ],
 };
 
 /// A second opinion.
 pub static SECOND_OPINION: Table = Table {
     name: "second_opinion",
-    about: "Who else looks at what was done, and at what.",
+    about: "Second opinions, and when to ask for them.",
     keys: &[
-        needed("server", Shape::Filled, "The server of `.agents/mcp.json` that is asked."),
-        key("tool", Shape::Filled, "The tool of it."),
-        key("stages", Shape::Names, "The stages and groups that it looks at."),
-        key(
-            "modes",
-            Shape::Words(modes),
-            "In which modes it looks at them; in all if there is none.",
-        ),
-        key("levels", Shape::Words(risks), "The risks at which it looks at every stage."),
-        key("reviews", Shape::Names, "The reviews that it looks at."),
+        needed("server", Shape::Filled, "The server in `.agents/mcp.json` to ask."),
+        key("tool", Shape::Filled, "The server's tool to call."),
+        key("stages", Shape::Names, "The stages and groups it reviews."),
+        key("modes", Shape::Words(modes), "The modes in which it reviews them; all if empty."),
+        key("levels", Shape::Words(risks), "The risk levels at which it reviews every stage."),
+        key("reviews", Shape::Names, "The reviews it checks."),
     ],
 };
 

@@ -70,8 +70,8 @@ fn folder(reader: &mut Reader, map: &Map) -> String {
     let Some((text, span)) = reader.text(map, "folder") else { return "ARTIFACTS".to_owned() };
     let folder = text.text.trim_end_matches('/');
     if !is_below(folder) {
-        let message = format!("the folder `{folder}` is not in the project");
-        let hint = "write a path below the project, such as \"ARTIFACTS\"";
+        let message = format!("the folder `{folder}` is outside the project");
+        let hint = "write a path inside the project, such as \"ARTIFACTS\"";
         reader.report(Finding::error("path", message).at(span.clone()).hint(hint));
     }
     folder.to_owned()
@@ -156,7 +156,7 @@ fn texts<'tree>(reader: &mut Reader, map: &'tree Map, key: &str) -> Vec<(&'tree 
             Kind::Text(text) => texts.push((text.text.as_str(), node)),
             Kind::Unreadable => {}
             other => {
-                let message = format!("`{key}` has {} in it, not a text", other.what());
+                let message = format!("`{key}` contains {}, not a string", other.what());
                 reader.report(
                     Finding::error("type", message).at(node.span.clone()).hint(hint.clone()),
                 );
@@ -179,8 +179,8 @@ fn words<T: Copy>(
             Some((value, _)) => found.push(*value),
             None => {
                 let names = known.iter().map(|(_, name)| *name);
-                let finding = Finding::error("word", format!("`{key}` cannot have `{text}` in it"));
-                reader.report(finding.at(node.span.clone()).meant(text, names, "there are"));
+                let finding = Finding::error("word", format!("`{key}` cannot contain `{text}`"));
+                reader.report(finding.at(node.span.clone()).meant(text, names, "available"));
             }
         }
     }
@@ -202,7 +202,7 @@ fn stage(reader: &mut Reader, map: &Map, at: &Node, kinds: &Kinds) -> StageDefin
     let name_of = needed(reader, map, "name", at, "a stage", "write `name = \"…\"`");
     let what = name_of.of("stage");
     reader.known(map, &what, &keys::STAGE.names());
-    let owner = "write who does it: `agent = \"…\"`";
+    let owner = "name its agent: `agent = \"…\"`";
     let approval = map.get("approval").and_then(|entry| reader.word(entry, When::ALL));
     let modes = words(reader, map, "approval_modes", Mode::ALL);
     if map.get("approval").is_none() {
@@ -226,7 +226,7 @@ fn review(reader: &mut Reader, map: &Map, at: &Node, kinds: &Kinds) -> ReviewDef
     let name = needed(reader, map, "name", at, "a review", "write `name = \"…\"`");
     let what = name.of("review");
     reader.known(map, &what, &keys::REVIEW.names());
-    let owner = "write who does it: `agent = \"…\"`";
+    let owner = "name its agent: `agent = \"…\"`";
     ReviewDefinition {
         agent: needed(reader, map, "agent", at, &what, owner),
         name,
@@ -243,7 +243,7 @@ fn trying(reader: &mut Reader, map: &Map) -> Trying {
             let number = number.as_u64().and_then(|number| u32::try_from(number).ok());
             let number = number.filter(|number| *number <= RETRIES);
             if number.is_none() {
-                let finding = Finding::error("type", "`retries` cannot be so");
+                let finding = Finding::error("type", "invalid `retries`");
                 let hint = format!("write a number from 0 to {RETRIES}");
                 reader.report(finding.at(entry.node.span.clone()).hint(hint));
             }
@@ -297,8 +297,8 @@ fn artifact(
         return None;
     };
     if !is_below(&text.text) || text.text.contains('/') {
-        let message = format!("`{}` cannot be a file of an artifact", text.text);
-        let hint = "write a name without a folder: it is in the folder of its agent";
+        let message = format!("`{}` is not a valid artifact file name", text.text);
+        let hint = "write a name without a folder: it goes in its agent's folder";
         reader.report(Finding::error("path", message).at(span.clone()).hint(hint));
     }
     let file = Name { text: text.text.clone(), span: span.clone().into() };
@@ -314,7 +314,7 @@ fn schema(
 ) -> Option<SchemaChoice> {
     if map.get("schema").is_none() && map.get("schema_file").is_none() {
         let finding = Finding::error("no-schema", format!("an artifact of {what} has no schema"));
-        let hint = "write `schema = \"…\"`, or `schema_file = \"…\"` for one of your own";
+        let hint = "write `schema = \"…\"`, or `schema_file = \"…\"` for your own";
         reader.report(finding.at(at.span.clone()).hint(hint));
     }
     let file = schema_file(reader, map);
@@ -325,12 +325,13 @@ fn schema(
 fn schema_file(reader: &mut Reader, map: &Map) -> Option<SchemaChoice> {
     let (text, span) = reader.text(map, "schema_file")?;
     if map.get("schema").is_some() {
-        let finding = Finding::error("no-use", "`schema_file` is of no use beside `schema`");
+        let finding =
+            Finding::error("no-use", "`schema_file` has no effect together with `schema`");
         reader.report(finding.at(span.clone()).hint("remove one of them"));
     }
     if !is_below(&text.text) {
-        let message = format!("the schema `{}` is not in the project", text.text);
-        let hint = "write a path below the project";
+        let message = format!("the schema `{}` is outside the project", text.text);
+        let hint = "write a path inside the project";
         reader.report(Finding::error("path", message).at(span.clone()).hint(hint));
     }
     Some(SchemaChoice::File(Name { text: text.text.clone(), span: span.clone().into() }))
@@ -341,16 +342,16 @@ fn schema_kind(reader: &mut Reader, entry: &Entry, kinds: &Kinds) -> Option<Sche
     // A word that is like none of them may be meant as a file.
     let hint =
         reader.findings.last_mut().filter(|_| kind.is_none()).and_then(|one| one.hint.as_mut());
-    if let Some(hint) = hint.filter(|hint| hint.starts_with("there are")) {
-        hint.push_str("; write `schema_file = \"…\"` for one of your own");
+    if let Some(hint) = hint.filter(|hint| hint.starts_with("available")) {
+        hint.push_str("; write `schema_file = \"…\"` for your own");
     }
     kind.map(SchemaChoice::Kind)
 }
 
 fn risk(reader: &mut Reader, map: &Map, at: &Node) -> RiskRule {
-    reader.known(map, "a rule about risk", &keys::RISK.names());
+    reader.known(map, "a risk rule", &keys::RISK.names());
     for key in ["levels", "reviews"].into_iter().filter(|key| map.get(key).is_none()) {
-        let finding = Finding::error("missing", format!("a rule about risk has no `{key}`"));
+        let finding = Finding::error("missing", format!("a risk rule has no `{key}`"));
         reader.report(finding.at(at.span.clone()).hint(format!("write `{key} = [\"…\"]`")));
     }
     RiskRule {
@@ -362,7 +363,7 @@ fn risk(reader: &mut Reader, map: &Map, at: &Node) -> RiskRule {
 
 fn qa(reader: &mut Reader, entry: &Entry) -> Option<QaRule> {
     let map = reader.object(entry, "`qa`", &keys::QA.names())?;
-    let hint = "write the stage that tests: `stage = \"…\"`";
+    let hint = "name the testing stage: `stage = \"…\"`";
     Some(QaRule {
         stage: needed(reader, map, "stage", &entry.node, "`qa`", hint),
         blocking: words(reader, map, "blocking", Severity::ALL),
@@ -399,7 +400,7 @@ fn second_opinion(reader: &mut Reader, entry: &Entry) -> Option<SecondOpinionRul
     }
     Some(SecondOpinionRule {
         server: server(reader, map, entry),
-        tool: filled(reader, map, "tool", "name a tool of the server, or remove it"),
+        tool: filled(reader, map, "tool", "name one of the server's tools, or remove it"),
         stages: names(reader, map, "stages"),
         modes: words(reader, map, "modes", Mode::ALL),
         levels: words(reader, map, "levels", Risk::ALL),

@@ -77,7 +77,7 @@ fn a_workflow_may_name_the_schemas_of_its_method_or_files_of_its_own() {
     assert_eq!(read("schema_file = \"schemas/notes.json\"").findings, []);
     assert_eq!(read("schema = \"project-config\"").findings, []);
     let finding = &read("schema = \"pm-output\"").findings[0];
-    assert_eq!(finding.message, "`schema` cannot be `pm-output`");
+    assert_eq!(finding.message, "invalid value `pm-output` for `schema`");
 }
 
 #[test]
@@ -170,9 +170,9 @@ const WRONG: &[(&str, &str, &str, &str, &str)] = &[
         "folder = \"../x\"",
         "path",
         "\"../x\"",
-        "write a path below the project, such as \"ARTIFACTS\"",
+        "write a path inside the project, such as \"ARTIFACTS\"",
     ),
-    ("name = \"delivery\"", "name = 7", "type", "7", "write it in quotes"),
+    ("name = \"delivery\"", "name = 7", "type", "7", "put it in quotes"),
     (
         "agent = \"qa_engineer\"",
         "agent = \"qa_enginer\"",
@@ -180,7 +180,7 @@ const WRONG: &[(&str, &str, &str, &str, &str)] = &[
         "\"qa_enginer\"",
         "did you mean `qa_engineer`?",
     ),
-    ("agent = \"qa_engineer\"\n", "", "missing", "[[stage]]", "write who does it: `agent = \"…\"`"),
+    ("agent = \"qa_engineer\"\n", "", "missing", "[[stage]]", "name its agent: `agent = \"…\"`"),
     (
         "after = [\"qa_testing\"]",
         "after = [\"qa_test\"]",
@@ -200,28 +200,28 @@ const WRONG: &[(&str, &str, &str, &str, &str)] = &[
         "schema = \"x.json\"",
         "word",
         "\"x.json\"",
-        "there are: ai-engineer-output, architect-output, architecture-assessment, backend-output, code-health-output, frontend-output, governance-output, pm-output, safety-output, qa-output, devops-output, stage-completion-signal, workflow-state, project-config, context-refresh-report, second-opinion-review; write `schema_file = \"…\"` for one of your own",
+        "available: ai-engineer-output, architect-output, architecture-assessment, backend-output, code-health-output, frontend-output, governance-output, pm-output, safety-output, qa-output, devops-output, stage-completion-signal, workflow-state, project-config, context-refresh-report, second-opinion-review; write `schema_file = \"…\"` for your own",
     ),
     (
         "schema = \"devops-output\"\n",
         "",
         "no-schema",
         "[[stage.artifact]]",
-        "write `schema = \"…\"`, or `schema_file = \"…\"` for one of your own",
+        "write `schema = \"…\"`, or `schema_file = \"…\"` for your own",
     ),
     (
         "schema = \"devops-output\"",
         "schema_file = \"/etc/x\"",
         "path",
         "\"/etc/x\"",
-        "write a path below the project",
+        "write a path inside the project",
     ),
     (
         "file = \"deployment-report.json\"",
         "file = \"a/b.json\"",
         "path",
         "\"a/b.json\"",
-        "write a name without a folder: it is in the folder of its agent",
+        "write a name without a folder: it goes in its agent's folder",
     ),
     (
         "file = \"deployment-report.json\"\n",
@@ -235,7 +235,7 @@ const WRONG: &[(&str, &str, &str, &str, &str)] = &[
         "after = [\"deployment\"]",
         "endless",
         "\"architecture\"",
-        "a stage comes only after what can be done without it",
+        "a stage cannot come after a stage that depends on it",
     ),
     (
         "reads = [\"requirements\"]",
@@ -256,7 +256,7 @@ const WRONG: &[(&str, &str, &str, &str, &str)] = &[
         "rollback_to = \"implementation\"",
         "order",
         "\"implementation\"",
-        "name one stage that is done before it",
+        "name one stage that runs before it",
     ),
     (
         "on_failure = \"block\"",
@@ -270,7 +270,7 @@ const WRONG: &[(&str, &str, &str, &str, &str)] = &[
         "\nmodes = [\"feature\"]\n",
         "missing",
         "\"architecture\"",
-        "add one, or add the mode to the `modes` of one",
+        "add one, or add the mode to the `modes` of an existing one",
     ),
     (
         "approval_modes = [\"full_system\"]",
@@ -306,7 +306,7 @@ const WRONG: &[(&str, &str, &str, &str, &str)] = &[
         "name = \"implementation\"",
         "twice",
         "\"implementation\"",
-        "stages, groups and reviews have names of their own: use another one",
+        "names of stages, groups and reviews must be unique: use another one",
     ),
     ("retries = 0", "retries = -1", "type", "-1", "write a number from 0 to 100"),
     (
@@ -314,7 +314,7 @@ const WRONG: &[(&str, &str, &str, &str, &str)] = &[
         "timeout = \"soon\"",
         "type",
         "\"soon\"",
-        "write a number with its unit, such as \"30s\" or \"10m\"",
+        "write a number with a unit, such as \"30s\" or \"10m\"",
     ),
     (
         "stage = \"qa_testing\"",
@@ -338,7 +338,7 @@ const WRONG: &[(&str, &str, &str, &str, &str)] = &[
         "write `fix = [\"…\"]`",
     ),
     ("# run = \"claude\"", "run = \" \"", "missing", "\" \"", "write a command"),
-    ("# run = \"claude\"", "run = [\"claude\"]", "type", "[", "write it in quotes"),
+    ("# run = \"claude\"", "run = [\"claude\"]", "type", "[", "put it in quotes"),
     (
         "[agent.ai_engineer]",
         "[agent.ai_engineer]\nrun = \"\"",
@@ -387,7 +387,7 @@ const WRONG: &[(&str, &str, &str, &str, &str)] = &[
         "tool = \"\"",
         "missing",
         "\"\"",
-        "name a tool of the server, or remove it",
+        "name one of the server's tools, or remove it",
     ),
     (
         "stages = [\"architecture\"]\nmodes",

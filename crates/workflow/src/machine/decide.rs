@@ -13,11 +13,11 @@ use crate::words::{Asks, Decision, QaVerdict, StageStatus, WorkflowStatus};
 /// Who decides, why and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice<'all> {
-    /// Who.
+    /// Who did it.
     pub by: &'all str,
-    /// Why.
+    /// The reason.
     pub note: Option<&'all str>,
-    /// When.
+    /// When it happened.
     pub at: Timestamp,
 }
 
@@ -28,7 +28,7 @@ impl Choice<'_> {
     }
 
     fn feedback(&self, what: &str) -> Vec<String> {
-        vec![format!("{} {what}: {}", self.by, self.note.unwrap_or("no reason was given"))]
+        vec![format!("{} {what}: {}", self.by, self.note.unwrap_or("no reason given"))]
     }
 
     /// As [`Self::feedback`], where the bugs say why.
@@ -183,7 +183,7 @@ pub fn rollback(
         return Err(nothing_asked("to roll back to", stage, &now));
     }
     draft.tell("rolled back to", Some(stage), Some(choice.by), choice.note);
-    draft.roll_back(&[stage.to_owned()], &choice.feedback("went back to it"));
+    draft.roll_back(&[stage.to_owned()], &choice.feedback("rolled back to it"));
     Ok(draft.finish())
 }
 

@@ -72,7 +72,7 @@ impl Signal {
     }
 
     fn reason(&self) -> &str {
-        self.reason.as_deref().unwrap_or("no reason was given")
+        self.reason.as_deref().unwrap_or("no reason given")
     }
 }
 

@@ -13,9 +13,9 @@ const SHOWN: usize = 60;
 /// Something that is wrong with a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fault {
-    /// Where, as a JSON pointer; empty for the whole.
+    /// The location, as a JSON pointer; empty for the whole file.
     pub pointer: String,
-    /// What.
+    /// What is wrong.
     pub message: String,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn faults(error: &ValidationError<'_>) -> Vec<Fault> {
         ValidationErrorKind::AdditionalProperties { unexpected } => {
             let fault = |key: &String| {
                 let key_pointer = format!("{pointer}/{}", escaped(key));
-                Fault::new(key_pointer, format!("`{key}` is not known here; remove it"))
+                Fault::new(key_pointer, format!("unknown key `{key}`; remove it"))
             };
             return unexpected.iter().map(fault).collect();
         }
@@ -63,15 +63,16 @@ pub(super) fn faults(error: &ValidationError<'_>) -> Vec<Fault> {
                 TypeKind::Single(one) => vec![one.to_string()],
                 TypeKind::Multiple(all) => all.iter().map(|one| one.to_string()).collect(),
             };
-            format!("is {}, not of the type {}", shown(value), types.join(" or "))
+            format!("is {}, but must be of type {}", shown(value), types.join(" or "))
         }
         ValidationErrorKind::MinLength { limit: 1 } => "is empty".to_owned(),
+        ValidationErrorKind::MinItems { limit: 1 } => "needs at least one entry".to_owned(),
         ValidationErrorKind::MinItems { limit } => {
-            format!("has fewer entries than {limit}")
+            format!("needs at least {limit} entries")
         }
-        ValidationErrorKind::UniqueItems => "has an entry twice".to_owned(),
+        ValidationErrorKind::UniqueItems => "contains a duplicate entry".to_owned(),
         ValidationErrorKind::Format { format } if format == "date-time" => {
-            format!("is {}, no time such as `2026-01-31T12:00:00Z`", shown(value))
+            format!("is {}, not a time such as `2026-01-31T12:00:00Z`", shown(value))
         }
         ValidationErrorKind::Minimum { limit } => {
             format!("is {}, less than {limit}", shown(value))

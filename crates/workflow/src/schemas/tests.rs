@@ -277,14 +277,14 @@ fn every_fault_is_told_in_words() {
         [
             "/bugs/0/severity: is `p9`, not one of `p0`, `p1`, `p2`, `p3`",
             "/summary: is empty",
-            "/surprise~1~0: `surprise/~` is not known here; remove it",
-            "/tests/passed: is `9`, not of the type integer",
+            "/surprise~1~0: unknown key `surprise/~`; remove it",
+            "/tests/passed: is `9`, but must be of type integer",
             "/tests/total: is -1, less than 0",
             "/verdict: is `maybe`, not one of `approve`, `needs_fixes`, `major_issues`",
         ]
     );
     let words: Vec<String> = validate(Kind::QA, &json!([])).iter().map(Fault::to_string).collect();
-    assert_eq!(words, ["/: is a list, not of the type object"]);
+    assert_eq!(words, ["/: is a list, but must be of type object"]);
 }
 
 #[test]

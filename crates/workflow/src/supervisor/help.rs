@@ -128,7 +128,7 @@ impl<'all> Help<'all> {
                     self.running.insert(wish.name.clone(), help);
                     None
                 }
-                Err(error) => Some(format!("it cannot be asked for: {error}")),
+                Err(error) => Some(format!("cannot request it: {error}")),
             },
         };
         let Some(told) = told else { return Ok(false) };

@@ -136,9 +136,9 @@ impl Starter<'_> {
         let text = briefing::text(self.project, state, &work.agent)?;
         let signal = self.project.signal_path(&work.agent);
         let more = format!(
-            "\n\nThis is attempt {} at `{}`. You work alone: nobody reads what you say before you are done, and what you need is above or in the project. \
-             Do all of it now. `anyhook workflow complete {signal}` must be the last thing that you do: once it is accepted, your session is ended. \
-             If you cannot go on, write the signal with `\"status\": \"blocked\"` or `\"failed\"` and a `reason`, and run the same command.",
+            "\n\nThis is attempt {} at `{}`. You work alone: no one reads your messages until you are done, and everything you need is above or in the project. \
+             Complete all of it now. `anyhook workflow complete {signal}` must be the last thing you do: once it is accepted, your session ends. \
+             If you cannot continue, write the signal with `\"status\": \"blocked\"` or `\"failed\"` and a `reason`, and run the same command.",
             work.attempt, work.stage,
         );
         Ok(text + &more)
@@ -148,7 +148,7 @@ impl Starter<'_> {
     fn reactions(&self, work: &Invocation) -> Reactions {
         let signal = self.project.signal_path(&work.agent);
         let nudge = format!(
-            "`{}` is not completed yet. Write what is missing, then the signal `{signal}`, and run `anyhook workflow complete {signal}`: it says what is wrong. If you cannot go on, say so in the signal: `\"status\": \"blocked\"` and a `reason`.",
+            "`{}` is not completed yet. Write what is missing, then the signal `{signal}`, and run `anyhook workflow complete {signal}`, which reports any errors. If you cannot continue, write the signal with `\"status\": \"blocked\"` and a `reason`.",
             work.stage
         );
         Reactions {

@@ -127,7 +127,7 @@ fn an_agent_whose_turn_it_is_hands_in_what_it_wrote_down() {
     assert!(project.submit_of("qa_engineer").unwrap().is_none(), "it is not its turn");
     let error = project.submit_of("product_manager").unwrap_err();
     let WorkflowError::NoSignal { path, why, example } = error else { panic!("{error}") };
-    assert_eq!(why, "it is not there");
+    assert_eq!(why, "it does not exist");
     assert!(example.contains("\"agent\":\"product_manager\""), "{example}");
 
     let signal = requirements(&project);
@@ -148,7 +148,7 @@ fn a_state_that_cannot_be_read_is_replaced_and_kept() {
     let kept = project.root.join(replaced.kept.unwrap());
     assert_eq!(fs::read_to_string(kept).unwrap(), "{");
     let line = replaced.changed.state.history.last().unwrap();
-    assert_eq!(line.sentence(), "begun anew by ann: damaged");
+    assert_eq!(line.sentence(), "started over by ann: damaged");
     // What the damaged one replaced is not a state.
     let error = project.replace(Replacement::Previous, "ann", None).unwrap_err();
     assert!(matches!(error, WorkflowError::File { .. }), "{error}");

@@ -182,7 +182,7 @@ def holds_too_much(folder):
 def find_danger(text, here, depth=0):
     """Returns why `text` is dangerous when run in the folder `here`, or None."""
     if depth > 8:
-        return "commands nested too deeply to look through"
+        return "commands nested too deeply to check"
     for command in split(text):
         words = unwrap(command.words)
         name = os.path.basename(words[0]) if words else ""

@@ -86,7 +86,7 @@ def main():
     else:
         found = in_input(tool_input, event.get("work_dir") or ".")
     if found:
-        print(f"`{found}` may hold secrets and is off limits. Ask the person for what you need.", file=sys.stderr)
+        print(f"`{found}` may contain secrets and is off limits. Ask the person for what you need.", file=sys.stderr)
         sys.exit(2)
 
 

@@ -39,7 +39,7 @@ pub fn run(pack: &Pack, arguments: &AddArgs, environment: &Environment, out: &mu
             (Tone::Plain, " "),
             (Tone::Good, word),
             (Tone::Strong, &command.file.call),
-            (Tone::Plain, " at "),
+            (Tone::Plain, ": "),
             (Tone::Plain, &shown(&command.file.path, &environment.places)),
         ])?;
     }
@@ -50,7 +50,7 @@ pub fn run(pack: &Pack, arguments: &AddArgs, environment: &Environment, out: &mu
     }
     let mut hint = |text: &str| out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, text)]);
     if chosen.is_empty() && !pack.commands.is_empty() {
-        hint("no agent was found, so its commands went nowhere: --agent NAME says for which")?;
+        hint("no agent found, so its commands were not added; choose one with --agent NAME")?;
     }
     let not_wired = |agent: &&&HostSpec| !machine::is_wired(agent, environment);
     for agent in chosen.iter().filter(not_wired) {
@@ -58,14 +58,14 @@ pub fn run(pack: &Pack, arguments: &AddArgs, environment: &Environment, out: &mu
         hint(&format!("{title} does not call anyhook yet: anyhook install {id}"))?;
     }
     if arguments.level.project {
-        hint("its hooks run once they are trusted: anyhook trust --all")?;
+        hint("trust its hooks so that they run: anyhook trust --all")?;
     }
     if let Some(next) = &pack.next {
         hint(next)?;
     }
     if let Some(agent) = agent {
-        hint(&format!("they decide nothing yet: {}", watched(&agent)))?;
-        hint("a person lets each of them count: anyhook promote NAME")?;
+        hint(&format!("not enforced yet: {}", watched(&agent)))?;
+        hint("to enforce one, have a person run: anyhook promote NAME")?;
     }
     Ok(exit_code::OK)
 }
@@ -105,7 +105,7 @@ fn tell_of_hooks(hooks: &[HookPlace<'_>], folder: &str, out: &mut Out) -> std::i
         out.line(&[
             (Tone::Good, "added "),
             (Tone::Strong, &counted(added, "hook")),
-            (Tone::Plain, " at "),
+            (Tone::Plain, ": "),
             (Tone::Plain, folder),
         ])?;
     }
@@ -115,7 +115,7 @@ fn tell_of_hooks(hooks: &[HookPlace<'_>], folder: &str, out: &mut Out) -> std::i
         out.line(&[
             (Tone::Strong, &text),
             (Tone::Plain, verb),
-            (Tone::Plain, " there already, at "),
+            (Tone::Plain, " already in place: "),
             (Tone::Plain, folder),
         ])?;
     }
@@ -136,22 +136,22 @@ fn refuse(
     if in_the_way.is_empty() {
         return Ok(());
     }
-    let mut message = format!("`{}` cannot be added: something is in its place", pack.name);
+    let mut message = format!("`{}` cannot be added: files are in the way", pack.name);
     for (path, standing, what) in &in_the_way {
         let why = match standing {
-            Standing::Changed => "the pack's, changed".to_owned(),
-            _ => format!("another {what}"),
+            Standing::Changed => "from this pack, but modified".to_owned(),
+            _ => format!("a different {what}"),
         };
         message.push_str(&format!("\n  {} ({why})", shown(path, &environment.places)));
     }
     let all_ours = in_the_way.iter().all(|(_, standing, _)| *standing == Standing::Changed);
     let hint = if all_ours {
         format!(
-            "nothing was added; `anyhook remove {}` takes the old one away and keeps it",
+            "nothing was added; `anyhook remove {}` removes the old one and keeps a copy",
             pack.word()
         )
     } else {
-        "nothing was added; move them away or give them other names".to_owned()
+        "nothing was added; move or rename them".to_owned()
     };
     Err(Trouble::problem(message).hint(hint))
 }

@@ -29,25 +29,25 @@ const AT_ONCE: usize = 200;
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[derive(Args)]
 pub struct ListArgs {
-    /// Those that are over, too
+    /// Include finished ones
     #[arg(long)]
     all: bool,
     /// Only agents in one of these states: working, idle, prompting, failed, exited, gone
     #[arg(long, value_name = "STATES", value_delimiter = ',', value_parser = STATES)]
     state: Vec<String>,
-    /// Only agents of this project: its folder, or the name of it; `*` stands for anything
+    /// Only agents in this project: its path or folder name; `*` matches anything
     #[arg(long, value_name = "PATTERN")]
     project: Option<Pattern>,
     /// Only agents of this host, such as claude-code
     #[arg(long, value_name = "PATTERN")]
     host: Option<Pattern>,
-    /// Show it again on every change, until Ctrl-C: in place on a terminal, else one after another
+    /// Redraw on every change until Ctrl-C: in place on a terminal, otherwise appended
     #[arg(long, conflicts_with = "exit_code")]
     watch: bool,
     /// Exit 3 if no agent is listed, for scripts
     #[arg(long)]
     exit_code: bool,
-    /// Print as JSON; with --watch, a line for each change
+    /// Print as JSON; with --watch, one line per change
     #[arg(long)]
     json: bool,
 }
@@ -92,11 +92,14 @@ pub fn run(arguments: &ListArgs, environment: &Environment, out: &mut Out) -> En
 
 fn print(agents: &[AgentView], environment: &Environment, out: &mut Out) -> Result<(), Trouble> {
     if agents.is_empty() {
-        out.line(&[(Tone::Plain, "no agents"), (Tone::Dim, " (--all shows those that are over)")])?;
+        out.line(&[
+            (Tone::Plain, "no active agents"),
+            (Tone::Dim, " (use --all to include finished ones)"),
+        ])?;
         return Ok(());
     }
     let mut rows = vec![
-        ["agent", "state", "for", "known from", "project", "about"]
+        ["agent", "state", "for", "source", "project", "about"]
             .map(|title| Cell::new(Tone::Dim, title))
             .to_vec(),
     ];

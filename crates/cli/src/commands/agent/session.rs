@@ -46,7 +46,7 @@ pub fn send(
     let request =
         Request::Send(Box::new(Send { agent: agent.to_owned(), text, force, by: person() }));
     connect(environment)?.request(&request)?;
-    out.line(&[(Tone::Strong, agent), (Tone::Plain, ": typed")])?;
+    out.line(&[(Tone::Strong, agent), (Tone::Plain, ": sent")])?;
     Ok(exit_code::OK)
 }
 
@@ -64,7 +64,7 @@ fn find(agent: &str, environment: &Environment) -> Result<Session, Trouble> {
     };
     let places = &environment.places;
     let (Some(state), Some(binary)) = (&places.state, &places.binary) else {
-        return Err(Trouble::problem("there is no state folder, so no sessions").hint("set HOME"));
+        return Err(Trouble::problem("no state folder, so there are no sessions").hint("set HOME"));
     };
     Ok(Session {
         folder: found.folder.into(),
@@ -77,8 +77,7 @@ fn find(agent: &str, environment: &Environment) -> Result<Session, Trouble> {
 fn from_input() -> Result<String, Trouble> {
     let mut text = String::new();
     std::io::stdin().take(TYPED_LIMIT).read_to_string(&mut text).map_err(|error| {
-        Trouble::input(format!("standard input cannot be typed: {error}"))
-            .hint("it must be text in UTF-8")
+        Trouble::input(format!("cannot send standard input: {error}")).hint("it must be UTF-8 text")
     })?;
     Ok(text.trim_end_matches('\n').to_owned())
 }

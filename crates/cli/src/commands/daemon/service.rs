@@ -32,7 +32,7 @@ pub fn install(print: bool, environment: &Environment, out: &mut Out) -> Ended {
     let service = Service { program: call(environment)?.binary, variables };
     if let Some((name, _)) = service.variables.iter().find(|(_, value)| value.contains('\n')) {
         return Err(Trouble::problem(format!(
-            "{name} has a line break, which no service can have"
+            "{name} contains a line break, which service files do not allow"
         ))
         .hint(format!("set {name} to something else")));
     }
@@ -45,8 +45,8 @@ pub fn install(print: bool, environment: &Environment, out: &mut Out) -> Ended {
     let place = shown(&file, &environment.places);
     let there = read(&file)?;
     if there.as_deref().is_some_and(|there| !is_ours(there)) {
-        return Err(Trouble::problem(format!("`{place}` is there and was not written by anyhook"))
-            .hint("move it away; `anyhook daemon install --print` shows what would be written"));
+        return Err(Trouble::problem(format!("`{place}` exists and was not written by anyhook"))
+            .hint("move it out of the way; `anyhook daemon install --print` shows what would be written"));
     }
     put_where_they_stay(environment)?;
     if there.as_deref() == Some(&text) {
@@ -63,13 +63,13 @@ pub fn install(print: bool, environment: &Environment, out: &mut Out) -> Ended {
             hand_over(environment)?;
         }
         run(words).map_err(|why| {
-            Trouble::problem(format!("it is written, but could not be enabled: {why}"))
+            Trouble::problem(format!("written, but could not be enabled: {why}"))
                 .hint(typed.clone())
         })?;
     }
-    out.line(&[(Tone::Good, "enabled it"), (Tone::Dim, &format!(" ({typed})"))])?;
+    out.line(&[(Tone::Good, "enabled"), (Tone::Dim, &format!(" ({typed})"))])?;
     if manager == Manager::Systemd {
-        let hint = "loginctl enable-linger has it run without a login, too";
+        let hint = "run `loginctl enable-linger` to keep it running without a login";
         out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, hint)])?;
     }
     Ok(exit_code::OK)
@@ -86,21 +86,21 @@ pub fn uninstall(environment: &Environment, out: &mut Out) -> Ended {
     };
     if !is_ours(&there) {
         return Err(Trouble::problem(format!("`{place}` was not written by anyhook"))
-            .hint("remove it yourself if it is not needed"));
+            .hint("remove it yourself if you don't need it"));
     }
     let disabled = manager.disable().iter().try_for_each(|words| run(words));
     fs::remove_file(&file).map_err(|error| Trouble::at(&file, error))?;
     match disabled {
         Ok(()) => {
             let typed = typed(&manager.disable());
-            out.line(&[(Tone::Good, "disabled it"), (Tone::Dim, &format!(" ({typed})"))])?;
+            out.line(&[(Tone::Good, "disabled"), (Tone::Dim, &format!(" ({typed})"))])?;
             if manager == Manager::Systemd {
                 // That it is gone is seen at the next login otherwise.
                 let _ = run(&reload());
             }
         }
         Err(why) => {
-            out.line(&[(Tone::Warn, "it could not be disabled: "), (Tone::Plain, &why)])?;
+            out.line(&[(Tone::Warn, "could not be disabled: "), (Tone::Plain, &why)])?;
         }
     }
     out.line(&[(Tone::Good, "removed "), (Tone::Plain, &place)])?;

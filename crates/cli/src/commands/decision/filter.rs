@@ -8,16 +8,16 @@ use crate::pattern::Pattern;
 /// Which decisions are meant: all of what is given must fit. In patterns `*` stands for anything.
 #[derive(Args)]
 pub struct Filter {
-    /// Only of agents with this name or id
+    /// Only from agents with this name or id
     #[arg(long, value_name = "PATTERN")]
     agent: Option<Pattern>,
-    /// Only of this project: its folder, or the name of it
+    /// Only from this project: its path or folder name
     #[arg(long, value_name = "PATTERN")]
     project: Option<Pattern>,
-    /// Only about calls of this tool
+    /// Only for calls to this tool
     #[arg(long, value_name = "PATTERN")]
     tool: Option<Pattern>,
-    /// Only about calls like this, such as 'git status*'
+    /// Only for calls matching this, such as 'git status*'
     #[arg(long, value_name = "PATTERN")]
     about: Option<Pattern>,
 }

@@ -33,7 +33,7 @@ pub fn list(
     if json {
         out.json(&decisions)?;
     } else if decisions.is_empty() {
-        out.line(&[(Tone::Plain, "nothing waits for a decision")])?;
+        out.line(&[(Tone::Plain, "no decisions waiting")])?;
     } else {
         table(&decisions, out)?;
     }
@@ -52,7 +52,7 @@ pub fn table(decisions: &[DecisionView], out: &mut Out) -> std::io::Result<()> {
         let (tone, choose) = match (&decision.resolution, &decision.claimed) {
             (None, None) => (Tone::Warn, listed(&inquiry.options)),
             (None, Some(claim)) => {
-                (Tone::Hint, format!("{} has it: {}", claim.by, listed(&inquiry.options)))
+                (Tone::Hint, format!("{} claimed it: {}", claim.by, listed(&inquiry.options)))
             }
             (Some(resolution), _) => (Tone::Dim, ended(resolution)),
         };
@@ -82,7 +82,7 @@ pub fn standing(exit_code: bool, json: bool, environment: &Environment, out: &mu
         return Ok(ended);
     }
     if standing.is_empty() {
-        out.line(&[(Tone::Plain, "no answer stands for the rest of a session")])?;
+        out.line(&[(Tone::Plain, "no standing answers")])?;
         return Ok(ended);
     }
     let Response::Agents(agents) = ask(environment, &Request::Agents)? else {
@@ -131,7 +131,7 @@ pub fn show(id: &str, json: bool, environment: &Environment, out: &mut Out) -> E
     ])?;
     let until = inquiry
         .until
-        .map(|until| format!("{} (then the agent's own dialog stands)", age(now, until)));
+        .map(|until| format!("{}, then the agent asks in its own dialog", age(now, until)));
     let open_until = until.filter(|_| decision.resolution.is_none());
     let agent = match &decision.agent_name {
         Some(name) => format!("{name} ({})", inquiry.agent),
@@ -145,7 +145,7 @@ pub fn show(id: &str, json: bool, environment: &Environment, out: &mut Out) -> E
         ("about", inquiry.about.clone()),
         ("input", inquiry.digest.as_ref().map(|digest| format!("sha256:{digest}"))),
         ("asked", Some(format!("{} ago", age(inquiry.created, now)))),
-        ("waits for", open_until),
+        ("expires in", open_until),
         (
             "claimed",
             decision
@@ -162,9 +162,9 @@ pub fn show(id: &str, json: bool, environment: &Environment, out: &mut Out) -> E
         ),
         (
             "again",
-            resolution.filter(|made| made.again).map(|_| {
-                "exactly the same call was allowed for the rest of the session".to_owned()
-            }),
+            resolution
+                .filter(|made| made.again)
+                .map(|_| "identical calls are allowed for the rest of the session".to_owned()),
         ),
     ];
     for (name, value) in rows {
@@ -175,7 +175,8 @@ pub fn show(id: &str, json: bool, environment: &Environment, out: &mut Out) -> E
     if decision.resolution.is_none() {
         let is_simple = is_simple(&inquiry.questions);
         for question in inquiry.questions.iter().filter(|_| !is_simple) {
-            let several = if question.multiple { "  (several, separated by commas)" } else { "" };
+            let several =
+                if question.multiple { "  (choose any, separated by commas)" } else { "" };
             out.line(&[(Tone::Strong, &question.text), (Tone::Dim, several)])?;
             show_options(&question.options, out)?;
         }

@@ -19,33 +19,33 @@ use crate::ui::{Out, Tone, counted};
 #[derive(Args)]
 #[command(group = clap::ArgGroup::new("filters").args(["agent", "project", "tool", "about"]).multiple(true).requires("all"))]
 pub struct ResolveArgs {
-    /// The decision's id, or the beginning of it, or the name of the agent; with --all the answer
+    /// The decision's id or the start of it, or the agent's name; with --all, the answer
     id: String,
     /// The option: its number or its name
     #[arg(required_unless_present = "all")]
     choice: Option<String>,
-    /// The answers to further questions of the same decision
+    /// Answers to the decision's further questions
     #[arg(value_name = "ANSWER")]
     more: Vec<String>,
-    /// Answer every open decision that fits --agent, --project, --tool and --about; the answer is an
+    /// Answer every open decision that matches --agent, --project, --tool and --about with this
     /// option's name
     #[arg(long, conflicts_with = "again")]
     all: bool,
     #[command(flatten)]
     filter: Filter,
-    /// With --all, do not ask whether these are meant
+    /// With --all, don't ask for confirmation
     #[arg(long, requires = "all")]
     yes: bool,
-    /// Allow exactly the same call again, without asking, until the agent's session ends
+    /// Also allow identical calls, without asking, until the agent's session ends
     #[arg(long)]
     again: bool,
-    /// What the agent is told beside it
+    /// A message for the agent
     #[arg(long, value_name = "TEXT")]
     message: Option<String>,
-    /// Who decides; your login name, if it is not given
+    /// Who decides; default: your login name
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
-    /// Print what was decided as JSON
+    /// Print the resolution as JSON
     #[arg(long)]
     json: bool,
 }
@@ -73,7 +73,8 @@ fn print(resolution: &Resolution, out: &mut Out) -> std::io::Result<()> {
     let answers = answers.collect::<Vec<_>>().join("; ");
     let choice = if answers.is_empty() { choice } else { &answers };
     let id = resolution.id.to_string();
-    let again = if resolution.again { ", again until the session ends" } else { "" };
+    let again =
+        if resolution.again { ", and for identical calls until the session ends" } else { "" };
     let claimed = resolution.claimed_by.as_ref();
     let claimed = claimed.map(|by| format!(" ({by} had claimed it)")).unwrap_or_default();
     out.line(&[
@@ -87,12 +88,12 @@ fn print(resolution: &Resolution, out: &mut Out) -> std::io::Result<()> {
 
 fn all(arguments: &ResolveArgs, by: &str, environment: &Environment, out: &mut Out) -> Ended {
     if arguments.choice.is_some() {
-        let why = "with --all there is only the answer, and no id";
+        let why = "--all takes an answer but no id";
         return Err(Trouble::usage(why).hint("anyhook decision resolve --all --tool Shell allow"));
     }
     let choice = &arguments.id;
     if choice.parse::<usize>().is_ok() {
-        let why = "with --all the answer is an option's name: the same number may mean another one";
+        let why = "with --all, answer with an option's name: numbers may differ between decisions";
         return Err(Trouble::usage(why).hint("anyhook decision list shows the names"));
     }
     let mut open = decisions(environment)?;
@@ -103,9 +104,9 @@ fn all(arguments: &ResolveArgs, by: &str, environment: &Environment, out: &mut O
     let (meant, others): (Vec<DecisionView>, Vec<DecisionView>) = open.into_iter().partition(has);
     if meant.is_empty() {
         let why = if others.is_empty() {
-            "no open decision fits".to_owned()
+            "no open decision matches".to_owned()
         } else {
-            format!("no open decision that fits has an option `{choice}`")
+            format!("no matching decision has an option `{choice}`")
         };
         return Err(Trouble::input(why).hint("anyhook decision list"));
     }
@@ -115,12 +116,14 @@ fn all(arguments: &ResolveArgs, by: &str, environment: &Environment, out: &mut O
         list::table(&meant, &mut shown)?;
         if !others.is_empty() {
             let left = counted(others.len(), "decision");
-            let text = format!("left out, without such an option: {left}");
+            let text = format!("skipped, no such option: {left}");
             shown.line(&[(Tone::Warn, &text)])?;
         }
     }
     if !arguments.yes && !confirm(&question)? {
-        return Err(Trouble::problem("nothing was answered").hint("--yes answers without asking"));
+        return Err(
+            Trouble::problem("nothing was answered").hint("use --yes to skip the confirmation")
+        );
     }
     answer(arguments, by, &meant, environment, out)
 }

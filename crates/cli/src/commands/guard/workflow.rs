@@ -59,14 +59,14 @@ fn is_due(project: &Project, state: &State, agent: &str) -> bool {
 /// Says what is waited for, so that whoever starts agents can see to that first.
 fn why_not(project: &Project, state: &State, agent: &str) -> String {
     let mut lines = vec![format!(
-        "it is not the turn of `{agent}`: the workflow `{}` is {}{}",
+        "it is not `{agent}`'s turn: the workflow `{}` is {}{}",
         state.workflow,
         state.status.name(),
         state.current_stage.as_ref().map(|stage| format!(" at `{stage}`")).unwrap_or_default()
     )];
     for waiting in waits(project, state) {
         lines.push(format!(
-            "hint: a person decides about `{}`: {}",
+            "hint: waiting for a person's approval of `{}`: {}",
             waiting.stage,
             waiting.answers.join("; or: ")
         ));
@@ -74,9 +74,9 @@ fn why_not(project: &Project, state: &State, agent: &str) -> String {
     for one in machine::next(&project.definition, state) {
         lines.push(match &one.reviewed {
             Some(reviewed) => {
-                format!("hint: first `{}` reviews `{reviewed}` (`{}`)", one.agent, one.stage)
+                format!("hint: first, `{}` reviews `{reviewed}` (`{}`)", one.agent, one.stage)
             }
-            None => format!("hint: first `{}` does `{}`", one.agent, one.stage),
+            None => format!("hint: first, `{}` has to finish `{}`", one.agent, one.stage),
         });
     }
     lines.join("\n")

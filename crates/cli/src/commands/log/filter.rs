@@ -16,10 +16,10 @@ pub struct Filter {
     /// Records since then: 30m, 2h, 7d ago, 2026-01-31, 2026-01-31T09:00, or 2026-01-31T09:00:00Z
     #[arg(long, value_name = "T")]
     pub since: Option<Since>,
-    /// Records until then, said in the same ways
+    /// Records until, in the same formats
     #[arg(long, value_name = "T")]
     until: Option<Since>,
-    /// Records of this session, or of all whose ids begin so
+    /// Records of this session; the start of its id is enough
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     /// Records of this agent, such as claude-code
@@ -31,14 +31,14 @@ pub struct Filter {
     /// Records of this tool, such as Shell
     #[arg(long, value_name = "T")]
     tool: Option<String>,
-    /// Records in which this hook had a turn
+    /// Records involving this hook
     #[arg(long, value_name = "NAME")]
     hook: Option<String>,
     /// Records with this verdict: deny, ask, allow, none, capped; failed for a failed hook, changed and
     /// context for what hooks changed or added
     #[arg(long, value_name = "WORD")]
     verdict: Option<Verdicts>,
-    /// Records in which this text stands, in any case: in the payload, a reason, an output
+    /// Records containing this text, ignoring case, in the payload, a reason or an output
     #[arg(long, value_name = "TEXT")]
     text: Option<String>,
 }

@@ -32,7 +32,7 @@ use crate::ui::{Column, Out, Page, Tone, counted, first_line};
 /// How often `-f` looks for new records.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Read the journal: what came in, who decided, why, how long it took
+/// Read the journal: what happened, which hook decided, why, and how long it took
 #[derive(Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -43,19 +43,19 @@ pub struct LogArgs {
     command: Option<LogCommand>,
     #[command(flatten)]
     filter: Filter,
-    /// Follow: keep showing what comes
+    /// Follow: keep showing new records
     #[arg(short, long)]
     follow: bool,
-    /// Show the last N records; all with 0
+    /// Show the last N records; 0 shows all
     #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
     lines: usize,
-    /// Go on where the reader of this name has stopped; nothing it has not read is dropped
+    /// Resume where the reader with this name stopped; unread records are never dropped
     #[arg(long, value_name = "NAME", conflicts_with_all = ["lines"])]
     resume: Option<String>,
     /// Show times in UTC, not by the local clock
     #[arg(long)]
     utc: bool,
-    /// Print records as JSON lines; of long texts the beginning (`log show ID --json` has them)
+    /// Print records as JSON lines; long texts are cut (`log show ID --json` has them in full)
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -64,9 +64,9 @@ pub struct LogArgs {
 
 #[derive(Subcommand)]
 enum LogCommand {
-    /// Show all that is known of one dispatch
+    /// Show everything about one dispatch
     Show {
-        /// The record's id, or the beginning of it
+        /// The record's id, or the start of it
         id: String,
         /// Print as JSON
         #[arg(long)]
@@ -89,8 +89,8 @@ pub fn run(arguments: &LogArgs, environment: &Environment, out: &mut Out) -> End
     let follower = match &arguments.resume {
         Some(name) => {
             if name.is_empty() || name.contains(['/', '\0']) || name.starts_with('.') {
-                return Err(Trouble::usage(format!("`{name}` cannot be a reader's name"))
-                    .hint("letters, digits and dashes will do"));
+                return Err(Trouble::usage(format!("`{name}` is not a valid reader name"))
+                    .hint("use letters, digits and dashes"));
             }
             Some(Follower::named(&journal, name).map_err(at_fault)?)
         }
@@ -114,7 +114,7 @@ fn show_last(journal: &Journal, arguments: &LogArgs, out: &mut Out) -> Result<()
     print(&last, arguments.json, out)?;
     if damaged > 0 {
         let lines = counted(damaged, "damaged line");
-        let text = format!("{lines} of the journal passed over (anyhook verify)");
+        let text = format!("{lines} in the journal skipped (run anyhook verify)");
         Out::stderr().line(&[(Tone::Warn, "warning: "), (Tone::Plain, &text)])?;
     }
     if last.is_empty() && !arguments.follow && !arguments.json {
@@ -241,7 +241,7 @@ fn verdict(record: &Record) -> (Tone, &'static str) {
         Record { alarms, .. } if is_alarming(alarms) && !record.verdict.is_block() => {
             (Tone::Bad, "ALARM")
         }
-        Record { of: Some(_), .. } => (Tone::Dim, "aside"),
+        Record { of: Some(_), .. } => (Tone::Dim, "async"),
         record => verdict_word(&record.verdict),
     }
 }

@@ -21,7 +21,7 @@ pub fn run(
     out: &mut Out,
 ) -> Ended {
     if id.is_empty() {
-        return Err(Trouble::usage("an id has letters").hint("`anyhook log` shows the ids"));
+        return Err(Trouble::usage("not a record id").hint("`anyhook log` shows the ids"));
     }
     let mut trace = find(journal, id)?;
     trace.heard = heard(environment, &trace.record);
@@ -48,10 +48,10 @@ fn heard(environment: &Environment, record: &Record) -> Option<Result<Box<Told>,
         Ok(Some(mut client)) => match client.request(&request) {
             Ok(Response::EventOfRecord(Some(told))) => Ok(told),
             Ok(_) => Err("does not remember this event"),
-            Err(_) => Err("does not answer, so what it made of this event is not known"),
+            Err(_) => Err("does not answer, so how it handled this event is unknown"),
         },
-        Ok(None) => Err("is not running, so what it made of this event is not known"),
-        Err(_) => Err("cannot be reached, so what it made of this event is not known"),
+        Ok(None) => Err("is not running, so how it handled this event is unknown"),
+        Err(_) => Err("cannot be reached, so how it handled this event is unknown"),
     };
     // An agent's own event is of use without the daemon; one that was emitted is for it alone.
     if told.is_err() && record.host != OURS { None } else { Some(told) }
@@ -83,8 +83,8 @@ fn find(journal: &Journal, id: &str) -> Result<Trace, Trouble> {
             );
         }
         Found::Several(all) => {
-            let why = format!("`{id}` begins {} ids", all.len());
-            return Err(Trouble::input(why).hint("give more letters"));
+            let why = format!("`{id}` matches {} ids", all.len());
+            return Err(Trouble::input(why).hint("type more of the id"));
         }
     };
     let family = related(journal, &record).map_err(at_fault)?;

@@ -167,7 +167,7 @@ impl Page {
             }
         }
         if let Some(denied) = &record.denied_by {
-            let text = format!("it was denied and ran nevertheless: anyhook log show {denied}");
+            let text = format!("denied, but it ran anyway: anyhook log show {denied}");
             self.line(&[(Tone::Bad, "ALARM    "), (Tone::Plain, &text)]);
         }
     }
@@ -193,10 +193,8 @@ impl Page {
                 (Tone::Plain, "  "),
                 (tone, &words),
             ]);
-            let outcome = run
-                .outcome
-                .as_ref()
-                .map_or_else(|| "did not come to run".to_owned(), ToString::to_string);
+            let outcome =
+                run.outcome.as_ref().map_or_else(|| "did not run".to_owned(), ToString::to_string);
             let took = milliseconds(run.took_us);
             self.line(&[(Tone::Dim, &format!("     {outcome}, {took} · {}", run.folder))]);
             self.detail("stdout", &run.stdout);
@@ -255,7 +253,7 @@ impl Page {
             self.line(&[(Tone::Dim, &text)]);
         }
         if record.other_events > 0 {
-            let text = format!("  – {} of other events", counted(record.other_events, "hook"));
+            let text = format!("  – {} for other events", counted(record.other_events, "hook"));
             self.line(&[(Tone::Dim, &text)]);
         }
     }
@@ -274,7 +272,7 @@ impl Page {
             self.line(&[
                 (Tone::Warn, "lost:    "),
                 (Tone::Plain, &lost.what),
-                (Tone::Dim, "; said instead: "),
+                (Tone::Dim, "; sent instead: "),
                 (Tone::Plain, &lost.instead),
             ]);
         }

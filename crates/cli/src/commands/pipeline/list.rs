@@ -28,8 +28,8 @@ pub fn list(all: bool, json: bool, environment: &Environment, out: &mut Out) -> 
         return Ok(exit_code::OK);
     }
     if pipelines.is_empty() {
-        let more = " (--all shows those that are over)";
-        out.line(&[(Tone::Plain, "no pipelines"), (Tone::Dim, more)])?;
+        let more = " (use --all to include finished ones)";
+        out.line(&[(Tone::Plain, "no active pipelines"), (Tone::Dim, more)])?;
         return Ok(exit_code::OK);
     }
     let now = anyhook_engine::now();

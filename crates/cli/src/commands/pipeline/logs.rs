@@ -25,18 +25,18 @@ const SHOWN: u64 = 64 * 1024;
 
 #[derive(Args)]
 pub struct LogsArgs {
-    /// Its id, or the beginning of it
+    /// Its id, or the start of it
     id: String,
-    /// Only of this step
+    /// Only this step
     #[arg(long, value_name = "STEP")]
     step: Option<String>,
-    /// Go on until it is over
+    /// Follow until it finishes
     #[arg(long, short)]
     follow: bool,
     /// Show times in UTC, not by the local clock
     #[arg(long)]
     utc: bool,
-    /// Print each line as JSON, without what the steps printed
+    /// Print each line as JSON, without the steps' output
     #[arg(long)]
     json: bool,
 }
@@ -50,7 +50,7 @@ pub fn run(arguments: &LogsArgs, environment: &Environment, out: &mut Out) -> En
         && !pipeline.steps.contains(step)
     {
         let why = format!("pipeline {} has no step `{step}`", pipeline.id);
-        return Err(Trouble::input(why).hint(format!("there are {}", pipeline.steps.join(", "))));
+        return Err(Trouble::input(why).hint(format!("available: {}", pipeline.steps.join(", "))));
     }
     let mut shower = Shower::new(arguments.step.clone(), arguments.json);
     follow(pipeline.id.as_str(), arguments.follow, &mut shower, environment, out)?;

@@ -41,7 +41,7 @@ pub fn lines(
     let fields = [
         ("pipeline", pipeline.run_name.is_some().then(|| pipeline.name.clone())),
         ("why", pipeline.why.clone()),
-        ("began", Some(began)),
+        ("started", Some(began)),
         ("ended", ended),
         ("runbook", Some(path(&pipeline.runbook))),
         ("project", Some(path(&pipeline.project))),

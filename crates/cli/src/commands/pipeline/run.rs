@@ -26,20 +26,20 @@ use crate::ui::{Out, Tone, counted};
 pub struct RunPipelineArgs {
     /// The pipeline's name
     name: String,
-    /// The value of a variable; may be said several times
+    /// The value of a variable (repeatable)
     #[arg(long = "var", value_name = "NAME=VALUE", value_parser = variable)]
     variables: Vec<(String, String)>,
-    /// The runbook that has it; without, it is looked for in the project's and the user's
+    /// The runbook it is in; default: search the project's and the user's runbooks
     #[arg(long, value_name = "FILE")]
     runbook: Option<PathBuf>,
-    /// The name this run and its agents are shown and found by; made of the pipeline's name and its
-    /// variables or its project, if it is not given
+    /// A name for this run and its agents; default: derived from the pipeline's name and its
+    /// variables or its project
     #[arg(long = "name", value_name = "NAME")]
     run_name: Option<String>,
-    /// Show what happens, until it is over; exit 0 if it is completed, else 1
+    /// Show progress until it finishes; exit 0 if it completed, otherwise 1
     #[arg(long)]
     wait: bool,
-    /// Print the plan as JSON, with every value filled in, and begin nothing
+    /// Print the plan as JSON, with every value filled in, and start nothing
     #[arg(long, conflicts_with_all = ["wait", "json"])]
     dry_run: bool,
     /// Print as JSON
@@ -48,7 +48,7 @@ pub struct RunPipelineArgs {
 }
 
 fn variable(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("there is no `=`, as in version=1.2")?;
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE, as in version=1.2")?;
     Ok((name.to_owned(), value.to_owned()))
 }
 
@@ -98,7 +98,7 @@ fn plan(
     for (name, value) in given {
         if variables.insert(name.clone(), value).is_some() {
             let why = format!("variable `{name}` is given twice");
-            return Err(Trouble::usage(why).hint("say --var once for each"));
+            return Err(Trouble::usage(why).hint("pass --var once per variable"));
         }
     }
     let (file, text, found) = runbooks::find_pipeline(environment, name, file)?;
@@ -122,11 +122,11 @@ fn plan(
 impl From<WorkspaceError> for Trouble {
     fn from(error: WorkspaceError) -> Self {
         let hint = match error {
-            WorkspaceError::Exists(_) => "remove it, or give the workspace another `path`",
-            WorkspaceError::NoRepository(_) => "git init, or workspace = \"folder\"",
-            WorkspaceError::NoCommit { .. } => "commit something, or name another `base`",
+            WorkspaceError::Exists(_) => "remove it, or set another `path` for the workspace",
+            WorkspaceError::NoRepository(_) => "run git init, or set workspace = \"folder\"",
+            WorkspaceError::NoCommit { .. } => "commit something, or set another `base`",
             WorkspaceError::BranchName(_) | WorkspaceError::BranchExists(_) => {
-                "give the workspace another `branch`"
+                "set another `branch` for the workspace"
             }
             WorkspaceError::NoGit(_) => "install git",
         };

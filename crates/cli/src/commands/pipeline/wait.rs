@@ -20,7 +20,7 @@ use crate::ui::{Out, Tone};
 pub fn limit(text: &str) -> Result<Duration, String> {
     match text.parse() {
         Ok(Since::Ago(long)) => Duration::try_from(long).map_err(|error| error.to_string()),
-        _ => Err("no such time; it may be 30s, 10m, 2h".to_owned()),
+        _ => Err("expected a duration such as 30s, 10m or 2h".to_owned()),
     }
 }
 
@@ -46,7 +46,7 @@ pub fn run(
             return Ok(Some(views));
         };
         if until.is_some_and(|until| Instant::now() > until) {
-            let why = format!("pipeline {} is not over in time", open.id);
+            let why = format!("pipeline {} did not finish in time", open.id);
             let hint = format!("anyhook pipeline show {}", open.id);
             return Err(Trouble::problem(why).hint(hint));
         }

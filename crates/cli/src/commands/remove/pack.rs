@@ -28,7 +28,7 @@ struct Found<'pack> {
 pub fn run(pack: &Pack, arguments: &RemoveArgs, environment: &Environment, out: &mut Out) -> Ended {
     let Found { level, hooks, commands } = find(pack, arguments.level, environment)?;
     let Some(state) = &environment.places.state else {
-        return Err(Trouble::problem("there is no state folder to keep it in").hint("set HOME"));
+        return Err(Trouble::problem("no state folder to keep a copy in").hint("set HOME"));
     };
     let stamp = now().to_string().replace(':', "");
     let kept = StateDir::new(state).removed().join(format!("{}-{stamp}", pack.name));
@@ -90,11 +90,11 @@ pub fn run(pack: &Pack, arguments: &RemoveArgs, environment: &Environment, out: 
     };
     let changed = names(Standing::Changed);
     if !changed.is_empty() {
-        out.line(&[(Tone::Warn, "kept with what was changed: "), (Tone::Plain, &changed)])?;
+        out.line(&[(Tone::Warn, "kept with your changes: "), (Tone::Plain, &changed)])?;
     }
     let foreign = names(Standing::Foreign);
     if !foreign.is_empty() {
-        out.line(&[(Tone::Warn, "left alone, not the pack's: "), (Tone::Plain, &foreign)])?;
+        out.line(&[(Tone::Warn, "left alone, not from this pack: "), (Tone::Plain, &foreign)])?;
     }
     let project = if level == Level::Project { " --project" } else { "" };
     let restore = format!("anyhook add {}{project}", pack.word());
@@ -133,17 +133,17 @@ fn find<'pack>(
     match (found.pop(), found.pop()) {
         (Some(found), None) => Ok(found),
         (Some(one), Some(other)) => Err(Trouble::usage(format!(
-            "`{}` is there more than once: at the {}'s level and the {}'s",
+            "`{}` is installed more than once: at the {} level and the {} level",
             pack.name,
             other.level.word(),
             one.level.word()
         ))
-        .hint("say --user or --project")),
+        .hint("pass --user or --project")),
         (None, _) => {
-            let place = asked.asked().map(|level| format!(" at the {}'s level", level.word()));
+            let place = asked.asked().map(|level| format!(" at the {} level", level.word()));
             let place = place.unwrap_or_default();
-            Err(Trouble::input(format!("nothing of `{}` is installed{place}", pack.name))
-                .hint("`anyhook packs` shows what is"))
+            Err(Trouble::input(format!("no part of `{}` is installed{place}", pack.name))
+                .hint("`anyhook packs` shows what is installed"))
         }
     }
 }

@@ -64,8 +64,8 @@ fn named(paths: &[PathBuf], environment: &Environment) -> Result<Installed, Trou
         }
         let inner = files_in(&whole).map_err(|error| Trouble::at(&whole, error))?;
         if inner.is_empty() {
-            let message = format!("there is no runbook in `{}`", path.display());
-            return Err(Trouble::input(message).hint("runbooks are files `*.hcl` and `*.toml`"));
+            let message = format!("no runbook in `{}`", path.display());
+            return Err(Trouble::input(message).hint("runbooks are `*.hcl` and `*.toml` files"));
         }
         files.extend(inner);
     }
@@ -75,6 +75,6 @@ fn named(paths: &[PathBuf], environment: &Environment) -> Result<Installed, Trou
 }
 
 fn missing(path: &Path) -> Trouble {
-    Trouble::input(format!("there is no `{}`", path.display()))
-        .hint("without a path, all runbooks that are installed are checked")
+    Trouble::input(format!("`{}` does not exist", path.display()))
+        .hint("omit the path to check all installed runbooks")
 }

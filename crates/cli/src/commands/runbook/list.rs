@@ -16,7 +16,7 @@ pub fn run(json: bool, environment: &Environment, out: &mut Out) -> Ended {
     for found in &runbooks {
         let path = path_from(&found.file, environment);
         if !found.is_usable() {
-            notes.push(format!("`{path}` cannot be used; `anyhook runbook check` says why"));
+            notes.push(format!("`{path}` is unusable; `anyhook runbook check` says why"));
             continue;
         }
         for pipeline in &found.runbook.pipelines {
@@ -53,7 +53,7 @@ pub fn run(json: bool, environment: &Environment, out: &mut Out) -> Ended {
 /// Names the variables; those that must be given are marked.
 fn in_brief(variables: &[ListedVariable]) -> String {
     let words = variables.iter().map(|variable| match &variable.default {
-        None => format!("{} (must be given)", variable.name),
+        None => format!("{} (required)", variable.name),
         Some(default) if default.is_empty() => variable.name.clone(),
         Some(default) => format!("{}={default}", variable.name),
     });

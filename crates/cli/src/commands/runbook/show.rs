@@ -29,7 +29,7 @@ pub fn run(
     let (file, _, runbook) = find_pipeline(environment, name, file)?;
     let Some(pipeline) = runbook.pipeline(name) else {
         return Err(Trouble::input(format!("there is no pipeline `{name}`"))
-            .hint("`anyhook runbook list` shows those there are"));
+            .hint("`anyhook runbook list` lists the available pipelines"));
     };
     let shown = runbook_report::shown(&runbook, pipeline, &file);
     if json {
@@ -81,7 +81,7 @@ fn with_path(what: &str, workspace: &ShownWorkspace) -> String {
     let branch =
         workspace.branch.as_ref().map(|name| format!(", branch {name}")).unwrap_or_default();
     let base = workspace.base.as_ref().map(|base| format!(" from {base}")).unwrap_or_default();
-    let keep = if workspace.keep { ", kept" } else { ", removed when all is done" };
+    let keep = if workspace.keep { ", kept" } else { ", removed when finished" };
     format!("{what}{path}{branch}{base}{keep}")
 }
 
@@ -97,7 +97,7 @@ fn section(title: &str, rows: &[Vec<Cell>], out: &mut Out) -> std::io::Result<()
 
 fn variable(variable: &ListedVariable) -> Vec<Cell> {
     let value = match &variable.default {
-        None => Cell::new(Tone::Warn, "must be given"),
+        None => Cell::new(Tone::Warn, "required"),
         Some(default) if default.is_empty() => Cell::new(Tone::Dim, "empty"),
         Some(default) => Cell::new(Tone::Plain, default.clone()),
     };

@@ -57,7 +57,7 @@ impl Source {
         let subscription =
             Subscription::begin(folder, client, begin, now()).map_err(|error| match error {
                 BeginError::NotYet { .. } => Trouble::input(error.to_string())
-                    .hint("leave out --after to begin with the next one"),
+                    .hint("omit --after to start with the next one"),
                 BeginError::Client(error) => error.into(),
             })?;
         let mut signals = Vec::new();
@@ -107,9 +107,9 @@ impl Source {
     fn tell_notes(&mut self) -> io::Result<()> {
         for note in self.subscription.take_notes() {
             let text = match note {
-                Note::Away => "the daemon has ended: waiting until it is started again",
-                Note::Missed => "some events were missed: they are no longer remembered",
-                Note::Renumbered => "the daemon's store was replaced: its events are numbered anew",
+                Note::Away => "the daemon stopped; waiting for it to restart",
+                Note::Missed => "some events were missed: they are no longer kept",
+                Note::Renumbered => "the daemon's store was replaced: event numbers start over",
             };
             Out::stderr().line(&[(Tone::Warn, "warning: "), (Tone::Plain, text)])?;
         }

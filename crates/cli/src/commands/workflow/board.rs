@@ -11,7 +11,7 @@ use crate::ui::{Column, Out, Page, Tone};
 
 /// Draws the board.
 pub fn draw(report: &WorkflowReport, now: Timestamp, out: &mut Out) -> Ended {
-    let mode = report.execution_mode.as_deref().unwrap_or("mode not said yet");
+    let mode = report.execution_mode.as_deref().unwrap_or("mode not set yet");
     out.line(&[
         (Tone::Strong, &report.workflow),
         (Tone::Dim, &format!(" {}  ", report.id)),
@@ -62,8 +62,8 @@ pub fn steps(next: &[NextAgent], waits: &[Waiting], out: &mut Out) -> Ended {
     }
     for waiting in waits {
         let what = match waiting.asks.as_str() {
-            "choice" => "a person chooses what is done about the bugs of",
-            _ => "a person decides about",
+            "choice" => "decide what to do about the bugs found in",
+            _ => "waiting for approval:",
         };
         out.line(&[(Tone::Warn, what), (Tone::Strong, &format!(" {}", waiting.stage))])?;
         let opinion = waiting.second_opinion.clone();
@@ -122,7 +122,7 @@ fn gate(stage: &StageReport) -> (Tone, String) {
     });
     let asked = match stage.asks.as_deref() {
         Some("approval") => Some("waits for approval".to_owned()),
-        Some(_) => Some("waits for a choice".to_owned()),
+        Some(_) => Some("waits for a decision".to_owned()),
         None if stage.passed && stage.status != "skipped" => Some("passed".to_owned()),
         None => None,
     };

@@ -30,7 +30,7 @@ pub fn run(file: Option<&Path>, json: bool, environment: &Environment, out: &mut
         } else {
             out.line(&[(
                 Tone::Plain,
-                "the project has no workflow of its own; the one that comes with anyhook counts",
+                "the project has no workflow file; the one that comes with anyhook applies",
             )])?;
             out.line(&[(Tone::Hint, "hint: "), (Tone::Plain, "anyhook workflow init")])?;
         }
@@ -74,7 +74,7 @@ fn schemas(written: &Written, environment: &Environment) -> Vec<Finding> {
     let wrong = files.filter_map(|file| {
         let (why, hint) = match project.read_text(&file.text) {
             Err(error) => {
-                (error.to_string(), "write it, or fix the path; it is below the project's root")
+                (error.to_string(), "write it, or fix the path; it is relative to the project root")
             }
             Ok(text) => (Schema::new(&text).err()?.to_string(), WHOLE_SCHEMA),
         };

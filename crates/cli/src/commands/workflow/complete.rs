@@ -28,13 +28,13 @@ pub struct CompleteArgs {
     /// The signal's file, or `-` for standard input
     #[arg(required_unless_present_any = ["event", "agent"])]
     signal: Option<PathBuf>,
-    /// Take the signal of this agent, from its folder
+    /// Use this agent's signal, from its folder
     #[arg(long, conflicts_with_all = ["signal", "event"])]
     agent: Option<String>,
-    /// Print where the workflow is then, as JSON
+    /// Print the workflow's new state as JSON
     #[arg(long)]
     json: bool,
-    /// For a hook's script: the event on standard input says which agent is done
+    /// For hook scripts: take the agent from the event on standard input
     #[arg(long, conflicts_with_all = ["signal", "json"])]
     event: bool,
 }
@@ -57,7 +57,7 @@ pub fn run(arguments: &CompleteArgs, environment: &Environment, out: &mut Out) -
         return show(&project, &state, true, out);
     }
     if effects.is_unchanged {
-        out.line(&[(Tone::Dim, "this signal is known already; nothing changed")])?;
+        out.line(&[(Tone::Dim, "already handed in; nothing changed")])?;
     }
     for line in &effects.told {
         out.line(&[(Tone::Good, "• "), (Tone::Plain, &line.sentence())])?;
@@ -101,12 +101,12 @@ fn read(file: &Path, environment: &Environment) -> Result<Value, Trouble> {
         (format!("`{}`", file.display()), read)
     };
     let cannot = |why: String| {
-        Trouble::input(format!("{name} is no signal: {why}"))
+        Trouble::input(format!("{name} is not a signal: {why}"))
             .hint("anyhook schema stage-completion-signal")
     };
     read.map_err(|error| cannot(error.to_string()))?;
     if bytes.len() as u64 > LIMIT {
-        return Err(cannot(format!("it has more than {LIMIT} bytes")));
+        return Err(cannot(format!("it is larger than {LIMIT} bytes")));
     }
     serde_json::from_slice(&bytes).map_err(|error| cannot(error.to_string()))
 }

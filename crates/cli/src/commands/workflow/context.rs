@@ -21,10 +21,10 @@ pub struct ContextArgs {
     /// Print only one part
     #[arg(long, value_enum)]
     part: Option<Part>,
-    /// Print all of it as JSON, uncut
+    /// Print everything as JSON, untruncated
     #[arg(long, conflicts_with = "part")]
     json: bool,
-    /// For a hook's script: the event on standard input says which agent it is
+    /// For hook scripts: take the agent from the event on standard input
     #[arg(long, conflicts_with_all = ["agent", "json"])]
     event: bool,
 }
@@ -32,13 +32,13 @@ pub struct ContextArgs {
 /// A part of what an agent is given. They come in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Part {
-    /// Who it is, what it is to do, where the workflow is
+    /// Its role, its task, and the state of the workflow
     WorkflowState,
     /// project-config.json
     ProjectConfig,
-    /// What others have made, and current documentation
+    /// Artifacts of earlier stages, and current documentation
     UpstreamArtifacts,
-    /// What it is to make
+    /// What it has to produce
     OutputSchema,
 }
 
@@ -108,13 +108,13 @@ fn text_of(briefing: &Briefing, part: Option<Part>) -> String {
 
 /// Says that there is nothing for an agent to begin with now, so that it knows.
 fn not_now(trouble: &Trouble) -> String {
-    format!("# The workflow cannot have you begin now\n{}", trouble.message())
+    format!("# You cannot start now\n{}", trouble.message())
 }
 
 fn not_your_turn(state: &anyhook_workflow::state::State, agent: &str) -> String {
     let at = state.current_stage.as_deref().unwrap_or("no stage");
     format!(
-        "# It is not the turn of `{agent}` in the workflow `{}`\nIt is {} at {at}. Do not begin; say so, and end.",
+        "# It is not `{agent}`'s turn in the workflow `{}`\nThe workflow is {} at {at}. Do not start; report this and stop.",
         state.workflow,
         state.status.name()
     )

@@ -17,13 +17,13 @@ use crate::workflow;
 pub struct DecideArgs {
     /// The stage
     stage: String,
-    /// Who decides; your login name, if it is not given
+    /// Who decides; default: your login name
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
     /// Why
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
-    /// Print where the workflow is then, as JSON
+    /// Print the workflow's new state as JSON
     #[arg(long)]
     json: bool,
 }
@@ -32,7 +32,7 @@ pub struct DecideArgs {
 pub struct RejectArgs {
     #[command(flatten)]
     decide: DecideArgs,
-    /// End the whole workflow
+    /// Abort the whole workflow
     #[arg(long)]
     abort: bool,
 }

@@ -14,7 +14,7 @@ pub struct GraphArgs {
     /// As SVG instead of Mermaid
     #[arg(long)]
     svg: bool,
-    /// Without where each stage is
+    /// Without the status of each stage
     #[arg(long)]
     plain: bool,
 }

@@ -37,8 +37,7 @@ pub fn run(json: bool, environment: &Environment, out: &mut Out) -> Ended {
         let path = path_from(file, environment);
         let is_new = write_new(file, text)?;
         if !json {
-            let (tone, word) =
-                if is_new { (Tone::Good, "wrote ") } else { (Tone::Dim, "is there ") };
+            let (tone, word) = if is_new { (Tone::Good, "wrote ") } else { (Tone::Dim, "exists ") };
             out.line(&[(tone, word), (Tone::Plain, &path)])?;
         }
     }
@@ -49,7 +48,7 @@ pub fn run(json: bool, environment: &Environment, out: &mut Out) -> Ended {
     begun.not_journaled.iter().try_for_each(workflow::warn_of_journal)?;
     let state = begun.state;
     if !json {
-        let word = if is_new { "began" } else { "goes on with" };
+        let word = if is_new { "started" } else { "continuing" };
         out.line(&[
             (Tone::Good, word),
             (Tone::Plain, &format!(" {} {}", state.workflow, state.id)),

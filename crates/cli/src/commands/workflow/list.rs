@@ -28,7 +28,7 @@ pub fn run(json: bool, environment: &Environment, out: &mut Out) -> Ended {
         return Ok(exit_code::OK);
     }
     if workflows.is_empty() {
-        out.line(&[(Tone::Plain, "no workflow has been run yet")])?;
+        out.line(&[(Tone::Plain, "no workflows yet")])?;
         out.hint("anyhook workflow init")?;
         return Ok(exit_code::OK);
     }
@@ -110,9 +110,9 @@ fn waiting_for(project: &Project, state: &State) -> Option<String> {
         let name = &stage.name.text;
         let now = state.stages.get(name)?;
         match now.asks {
-            Some(Asks::Approval) => Some(format!("a person: approve {name}")),
-            Some(Asks::Choice) => Some(format!("a person: bugs of {name}")),
-            None if is_stuck(now) => Some(format!("a person: {name} is {}", now.status.name())),
+            Some(Asks::Approval) => Some(format!("approval of {name}")),
+            Some(Asks::Choice) => Some(format!("a decision on the bugs in {name}")),
+            None if is_stuck(now) => Some(format!("a person ({name} is {})", now.status.name())),
             None => None,
         }
     });

@@ -21,10 +21,10 @@ pub struct NextArgs {
     /// Print as JSON
     #[arg(long)]
     json: bool,
-    /// For a hook's script: the event is on standard input, the answer is for the main agent
+    /// For hook scripts: read the event from standard input, and answer for the main agent
     #[arg(long, conflicts_with = "json")]
     event: bool,
-    /// Only who does this review
+    /// Only this review
     #[arg(long, value_name = "NAME")]
     review: Option<String>,
 }
@@ -47,8 +47,8 @@ pub fn run(arguments: &NextArgs, environment: &Environment, out: &mut Out) -> En
     if next.is_empty() && waits.is_empty() {
         let status = state.status.name();
         let words = match &state.current_stage {
-            Some(stage) => format!(" at {stage}: nobody is to work"),
-            None => ": nobody is to work".to_owned(),
+            Some(stage) => format!(" at {stage}: no agent is due"),
+            None => ": no agent is due".to_owned(),
         };
         out.line(&[(board::tone(status), status), (Tone::Plain, &words)])?;
     }
@@ -91,7 +91,7 @@ fn words(project: &Project, state: &State, called: Option<&str>) -> String {
     lines.extend(stages.map(|one| format!("- {}", invitation(&one, called))));
     for waiting in waits(project, state) {
         lines.push(format!(
-            "- The stage `{}` waits for a person: nothing goes on before they answer. Tell them: {}",
+            "- The stage `{}` is waiting for a person: nothing continues until they answer. Tell them: {}",
             waiting.stage,
             waiting.answers.join("; or: ")
         ));
@@ -117,11 +117,13 @@ fn invitation(one: &NextAgent, called: Option<&str>) -> String {
     let NextAgent { agent, stage, reviewed_stage, .. } = one;
     match reviewed_stage {
         _ if called == Some(agent) => {
-            format!("`{stage}` is not completed: the subagent `{agent}` is at work, or is to go on")
+            format!(
+                "`{stage}` is not completed: the subagent `{agent}` is still working, or has to continue"
+            )
         }
         Some(reviewed) => {
-            format!("The subagent `{agent}` is to review the stage `{reviewed}` (`{stage}`)")
+            format!("Start the subagent `{agent}` to review the stage `{reviewed}` (`{stage}`)")
         }
-        None => format!("The subagent `{agent}` is to do the stage `{stage}`"),
+        None => format!("Start the subagent `{agent}` to do the stage `{stage}`"),
     }
 }

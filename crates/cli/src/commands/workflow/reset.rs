@@ -18,16 +18,16 @@ use crate::workflow;
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option by itself")]
 pub struct ResetArgs {
-    /// The stage that is to be done again, and with it all that came after it
+    /// The stage to redo, along with everything after it
     #[arg(required_unless_present_any = ["previous", "rules", "all"], conflicts_with_all = ["previous", "rules", "all"])]
     stage: Option<String>,
-    /// Take the state before the last change
+    /// Go back to the state before the last change
     #[arg(long, conflicts_with_all = ["rules", "all"])]
     previous: bool,
-    /// Go on by the rules that workflow.toml has now
+    /// Continue with the rules now in workflow.toml
     #[arg(long, conflicts_with = "all")]
     rules: bool,
-    /// Begin anew
+    /// Start over
     #[arg(long)]
     all: bool,
     /// Who decides
@@ -36,7 +36,7 @@ pub struct ResetArgs {
     /// Why
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
-    /// Print where the workflow is then, as JSON
+    /// Print the workflow's new state as JSON
     #[arg(long)]
     json: bool,
 }

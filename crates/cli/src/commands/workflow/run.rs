@@ -31,16 +31,16 @@ use crate::workflow;
 
 #[derive(Args)]
 pub struct RunArgs {
-    /// The command that starts every agent, whatever the workflow says
+    /// The command that starts every agent, overriding the workflow
     #[arg(long, value_name = "COMMAND")]
     with: Option<String>,
-    /// At a gate, ask through the daemon and go on with the answer; without, end there
+    /// At a gate, ask through the daemon and continue with the answer, instead of exiting
     #[arg(long)]
     wait: bool,
-    /// Print who would be started, how and with which prompt, and start nobody
+    /// Print which agents would be started, how and with which prompt, without starting them
     #[arg(long, conflicts_with = "wait")]
     dry_run: bool,
-    /// Print where the workflow is in the end, as JSON; what happens goes to standard error
+    /// Print the workflow's final state as JSON; progress goes to standard error
     #[arg(long)]
     json: bool,
 }
@@ -128,7 +128,7 @@ fn show(starter: Starter<'_>, state: &State, json: bool, out: &mut Out) -> Ended
         for step in &plan.steps {
             let Work::Agent(agent) = &step.work else { continue };
             out.field("command", Tone::Plain, &agent.run.text)?;
-            let host = agent.host.as_deref().unwrap_or("none that anyhook knows");
+            let host = agent.host.as_deref().unwrap_or("unknown to anyhook");
             out.field("agent", Tone::Plain, host)?;
             out.field("prompt", Tone::Plain, agent.prompt.as_deref().unwrap_or_default())?;
         }
@@ -142,11 +142,11 @@ fn show(starter: Starter<'_>, state: &State, json: bool, out: &mut Out) -> Ended
 
 /// Says what becomes of the agents when we are told to end.
 fn leave(open: &[PipelineView], out: &mut Out) -> Ended {
-    let word = if open.is_empty() { "no agent works" } else { "the agents go on" };
+    let word = if open.is_empty() { "no agent is working" } else { "the agents keep working" };
     out.line(&[(Tone::Warn, "interrupted"), (Tone::Plain, &format!(": {word}"))])?;
-    out.hint("take it up again: anyhook workflow run")?;
+    out.hint("resume it: anyhook workflow run")?;
     for one in open {
-        out.hint(&format!("end {}: anyhook pipeline cancel {}", one.name, one.id))?;
+        out.hint(&format!("stop {}: anyhook pipeline cancel {}", one.name, one.id))?;
     }
     Ok(exit_code::PROBLEM)
 }

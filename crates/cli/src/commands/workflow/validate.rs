@@ -21,23 +21,23 @@ pub struct ValidateArgs {
     /// Artifacts
     #[arg(required_unless_present_any = ["all", "event"])]
     files: Vec<PathBuf>,
-    /// Every artifact of the workflow that is there
+    /// Every existing artifact of the workflow
     #[arg(long, conflicts_with = "files")]
     all: bool,
     /// Print as JSON
     #[arg(long)]
     json: bool,
-    /// For a hook's script: the event on standard input says whose artifacts
+    /// For hook scripts: take the agent from the event on standard input
     #[arg(long, conflicts_with_all = ["files", "all", "json"])]
     event: bool,
-    /// With `--event`: look at the signal, or at the artifacts that it names
+    /// With `--event`: check the signal, or the artifacts it names
     #[arg(long, value_enum, requires = "event")]
     part: Option<HandedPart>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum HandedPart {
-    /// The signal of completion
+    /// The completion signal
     Signal,
     /// The artifacts
     Artifacts,
@@ -80,7 +80,7 @@ fn show(files: &[ValidatedFile], out: &mut Out) -> Result<(), Trouble> {
     let bad = files.iter().filter(|file| !file.valid).count();
     let (tone, words) = match bad {
         0 => (Tone::Good, "all valid".to_owned()),
-        bad => (Tone::Bad, format!("{bad} not valid")),
+        bad => (Tone::Bad, format!("{bad} invalid")),
     };
     out.line(&[(Tone::Plain, &counted(files.len(), "file")), (Tone::Dim, ", "), (tone, &words)])?;
     Ok(())
@@ -90,7 +90,7 @@ fn show(files: &[ValidatedFile], out: &mut Out) -> Result<(), Trouble> {
 fn all(project: &Project) -> Result<Vec<String>, Trouble> {
     let paths = project.artifact_paths();
     if paths.is_empty() {
-        return Err(Trouble::input("there is no artifact yet").hint("anyhook workflow next"));
+        return Err(Trouble::input("no artifacts yet").hint("anyhook workflow next"));
     }
     Ok(paths)
 }

@@ -36,7 +36,7 @@ fn run_with(bed: &Bed, file: &str, text: &str) -> (bool, Vec<String>) {
     let said = |finding: &Value| {
         let message = finding["message"].as_str().unwrap();
         let is_off = finding["about"] == bed.agent().name() && finding["severity"] == "bad";
-        is_off.then(|| message.strip_prefix("does not call us: ").map(str::to_owned)).flatten()
+        is_off.then(|| message.strip_prefix("does not call anyhook: ").map(str::to_owned)).flatten()
     };
     let told = findings.iter().filter_map(said).collect();
     fs::remove_file(path).unwrap();
@@ -49,7 +49,7 @@ fn project_switches_off(agent: Agent, files: &[(&str, &str, &str)]) {
         let (ran, told) = run_with(&bed, file, text);
         assert!(ran, "{file}: the agent calls us although {setting}: say so in the docs");
         let place = bed.project().join(file);
-        assert_eq!(told, [format!("{setting} in {} switches our hooks off", place.display())]);
+        assert_eq!(told, [format!("{setting} in {} disables anyhook's hooks", place.display())]);
     }
 }
 

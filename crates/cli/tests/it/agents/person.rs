@@ -27,7 +27,7 @@ fn cannot_trust(agent: Agent, title: &str) {
     for (index, way) in WAYS.iter().enumerate() {
         let out = said(format!("out{index}"));
         assert_eq!(said(format!("code{index}")), "1\n", "{way}: {out}");
-        let refused = format!("only a person may do this, and this is a session of {title} (");
+        let refused = format!("only a person may do this, and this runs under {title} (");
         assert!(out.contains(&refused), "{way}: {out}");
     }
     let listed = bed.environment().run(&["list"]);

@@ -162,7 +162,7 @@ fn claude_code_completes_by_a_signal() {
     let script = |bed: &Bed| vec![bed.shell_tool(&signal()), Turn::text("done")];
     let Some(story) = Story::begin(Agent::ClaudeCode, asks_nothing, "", script) else { return };
     story.expect_completed();
-    assert_eq!(story.why(), "the agent says that it is done");
+    assert_eq!(story.why(), "the agent reported that it is done");
     let prompt = story.around.model().requests();
     assert!(anyhook_testkit::model_server::tells(&prompt[0], "make the file"));
 }
@@ -224,7 +224,7 @@ fn claude_code_says_that_it_is_done_without_being_asked() {
     let env = format!("  env = {{ PATH = \"{}:${{PATH}}\" }}", folder.display());
     let Some(story) = Story::begin(Agent::ClaudeCode, |_| {}, &env, script) else { return };
     story.expect_completed();
-    assert_eq!(story.why(), "the agent says that it is done");
+    assert_eq!(story.why(), "the agent reported that it is done");
     assert_eq!(all_decisions(&story), Vec::<Value>::new(), "{}", story.told());
 }
 
@@ -233,7 +233,7 @@ fn claude_code_says_that_it_is_done_without_being_asked() {
 pub(super) fn all_decisions(story: &Story) -> Vec<Value> {
     let listed = story.bed.environment().run(&["decision", "list", "--all", "--json"]);
     let mut all = listed.json().as_array().unwrap().clone();
-    all.retain(|one| one["resolution"]["by"] != "the agent itself asks about it");
+    all.retain(|one| one["resolution"]["by"] != "the agent itself is asking about it");
     all
 }
 
@@ -399,7 +399,7 @@ fn codex_completes_by_a_signal_and_by_idle_and_a_gate() {
     let script = |bed: &Bed| vec![bed.shell_tool(&signal()), Turn::text("done")];
     let Some(story) = Story::begin(Agent::Codex, all, "", script) else { return };
     story.expect_completed();
-    assert_eq!(story.why(), "the agent says that it is done");
+    assert_eq!(story.why(), "the agent reported that it is done");
     let script = |bed: &Bed| vec![bed.shell_tool("touch made"), Turn::text("done")];
     let Some(story) = Story::begin(Agent::Codex, all, GATE, script) else { return };
     story.expect_completed();
@@ -411,7 +411,7 @@ fn opencode_completes_by_a_signal_and_by_idle_and_a_gate() {
     let script = |bed: &Bed| vec![bed.shell_tool(&signal()), Turn::text("done")];
     let Some(story) = Story::begin(Agent::OpenCode, |_| {}, "", script) else { return };
     story.expect_completed();
-    assert_eq!(story.why(), "the agent says that it is done");
+    assert_eq!(story.why(), "the agent reported that it is done");
     let script = |bed: &Bed| vec![bed.shell_tool("touch made"), Turn::text("done")];
     let Some(story) = Story::begin(Agent::OpenCode, |_| {}, GATE, script) else { return };
     story.expect_completed();

@@ -39,7 +39,7 @@ pub fn rows(agent: Agent) -> Option<Column> {
     assert!(missing.ever_told("anyhook doctor"), "the way out is told: {missing:#?}");
     note("a command while anyhook is missing, with a guard that blocks on failure", DENIED);
     let doctor = here.run(&["doctor"]);
-    assert!(doctor.stdout.contains("which is not there"), "{doctor:?}");
+    assert!(doctor.stdout.contains("which does not exist"), "{doctor:?}");
 
     let removed = here.run(&["remove", "killer"]);
     assert_eq!(removed.code, 0, "{removed:?}");

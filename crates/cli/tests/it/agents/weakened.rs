@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::environment;
 
 const REASON: &str = "PWNED is not wanted here";
-const ALARM: &str = "guard keeper changed while this session runs: it was moved to `mode: shadow`";
-const OFF: &str = "1 hook is off, not trusted, so it does not run: ours (anyhook trust)";
+const ALARM: &str = "guard keeper changed during this session: it was switched to `mode: shadow`";
+const OFF: &str = "1 hook is off, not trusted, so it won't run: ours (anyhook trust)";
 
 fn goes_on_denying(agent: Agent) {
     let Some(bed) = Bed::within(environment(), agent) else { return };

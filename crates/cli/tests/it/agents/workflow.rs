@@ -100,15 +100,15 @@ fn a_main_agent_delegates_to_subagents() {
     assert_eq!(outcome.requests.len(), 13, "{outcome:#?}");
 
     // The main agent is told who comes first; the subagent gets its task and its schema.
-    assert!(outcome.told(0, "The subagent `product_manager` is to do the stage `requirements`"));
+    assert!(outcome.told(0, "Start the subagent `product_manager` to do the stage `requirements`"));
     assert!(outcome.told(1, "Your stage is `requirements`") && outcome.told(1, "pm-output"));
     // Every error of the bad artifact is told, once it wants to stop.
     for error in ["`execution_mode` is missing", "`risk_level` is missing", "/requirements:"] {
         assert!(!outcome.told(3, error) && outcome.told(4, error), "{error}: {outcome:#?}");
     }
     // The main agent learns that a person is waited for, and the gate is closed until then.
-    assert!(outcome.told(6, "The stage `requirements` waits for a person"), "{outcome:#?}");
-    assert!(outcome.told(7, "it is not the turn of `system_architect`"), "{outcome:#?}");
+    assert!(outcome.told(6, "The stage `requirements` is waiting for a person"), "{outcome:#?}");
+    assert!(outcome.told(7, "it is not `system_architect`'s turn"), "{outcome:#?}");
     // What the one has made is in the first request of the other.
     assert!(outcome.told(9, "Your stage is `architecture`"), "{outcome:#?}");
     assert!(outcome.told(9, "xylophone"), "{outcome:#?}");
@@ -140,7 +140,7 @@ fn a_main_agent_is_told_that_a_subagent_in_the_background_is_done() {
     ];
     screen.model().add_part("Your stage is `requirements`", part);
     screen.submit("Deliver the shop.");
-    let waits = "The stage `requirements` waits for a person";
+    let waits = "The stage `requirements` is waiting for a person";
     screen.wait_until("the main agent is told", |_| {
         screen.model().requests().iter().any(|request| tells(request, waits))
     });
@@ -165,7 +165,7 @@ fn a_session_is_an_agent(agent: Agent) {
     assert_eq!(outcome.exit_code, 0, "{outcome:?}");
     assert_eq!(outcome.requests.len(), 4, "{outcome:#?}");
     assert!(outcome.told(0, "Your stage is `requirements`"), "{outcome:#?}");
-    let missing = format!("`{path}` is not there");
+    let missing = format!("`{path}` is missing");
     assert!(!outcome.told(1, &missing) && outcome.told(2, &missing), "{outcome:#?}");
     assert_eq!(state_of(bed.environment())["paused_at"], "requirements");
     approve(&bed, "requirements");

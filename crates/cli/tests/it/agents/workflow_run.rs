@@ -115,7 +115,7 @@ fn three_agents_work_side_by_side() {
         format!("{}\n{}\n{pipelines}\n{agents}", ran.stdout, ran.stderr)
     };
     assert_eq!(ran.code, 0, "{}", told());
-    assert!(ran.stdout.contains("May `deployment` begin?"), "{}", told());
+    assert!(ran.stdout.contains("Start `deployment`?"), "{}", told());
     let began = fs::read_to_string(bed.project().join("began")).unwrap();
     assert_eq!(began, "here\nhere\nhere\n", "each began once: {}", told());
     // Real ones: their hooks have told the daemon who they are.

@@ -21,7 +21,7 @@ fn at_the_users_level() {
     assert_run!(environment, ran, @"
     exit code: 0
     ----- stdout -----
-    added guard at ~/.config/agents/hooks/guard
+    added guard: ~/.config/agents/hooks/guard
     ");
     let added = environment.user_hooks().join("guard");
     let mode = fs::metadata(added.join("scripts/run")).unwrap().permissions().mode();
@@ -38,8 +38,8 @@ fn at_the_projects_level() {
     assert_run!(environment, ran, @"
     exit code: 0
     ----- stdout -----
-    added guard at ~/project/.agents/hooks/guard
-    hint: it runs once it is trusted: anyhook trust guard
+    added guard: ~/project/.agents/hooks/guard
+    hint: trust it so that it runs: anyhook trust guard
     ");
     assert!(environment.project_hooks().join("guard/HOOK.md").is_file());
 }
@@ -62,7 +62,7 @@ fn with_findings() {
     assert_run!(environment, ran, @"
     exit code: 0
     ----- stdout -----
-    added guard at ~/.config/agents/hooks/guard
+    added guard: ~/.config/agents/hooks/guard
     it has 1 finding: anyhook check guard
     ");
     let source = outside(&environment, "other", "trigger: before_tool\ntimeout: 1\nmode: dark");
@@ -70,7 +70,7 @@ fn with_findings() {
     assert_run!(environment, ran, @"
     exit code: 0
     ----- stdout -----
-    added other at ~/.config/agents/hooks/other
+    added other: ~/.config/agents/hooks/other
     it has 2 findings: anyhook check other
     ");
 }
@@ -84,8 +84,8 @@ fn already_there() {
     assert_run!(environment, ran, @"
     exit code: 1
     ----- stderr -----
-    error: `[ROOT]/home/.config/agents/hooks/guard` is already there
-    hint: `anyhook remove guard` takes it away
+    error: `[ROOT]/home/.config/agents/hooks/guard` already exists
+    hint: `anyhook remove guard` removes it
     ");
 }
 
@@ -96,7 +96,7 @@ fn not_there() {
     exit code: 65
     ----- stderr -----
     error: `nowhere`: No such file or directory (os error 2)
-    hint: name a hook's folder
+    hint: pass the path of a hook's folder
     ");
 }
 
@@ -134,7 +134,7 @@ fn a_link_that_leads_out() {
     assert_run!(environment, ran, @"
     exit code: 1
     ----- stderr -----
-    error: `[ROOT]/shelf/guard/secrets` is a link that leads out of the hook's folder
+    error: `[ROOT]/shelf/guard/secrets` is a link that points outside the hook's folder
     hint: copy what it points to into the hook's folder
     ");
     assert!(!environment.user_hooks().join("guard").exists());
@@ -150,8 +150,8 @@ fn a_named_pipe() {
     assert_run!(environment, ran, @"
     exit code: 1
     ----- stderr -----
-    error: `[ROOT]/shelf/guard/pipe` is neither a file nor a folder
-    hint: remove it: a hook is made of files
+    error: `[ROOT]/shelf/guard/pipe` is not a file or a folder
+    hint: remove it: a hook may only contain files
     ");
 }
 
@@ -164,7 +164,7 @@ fn no_home() {
     assert_run!(environment, run(command, b""), @"
     exit code: 1
     ----- stderr -----
-    error: there is no user's level: `HOME` is not set
+    error: there is no user level: `HOME` is not set
     hint: set HOME, or use --project
     ");
 }

@@ -34,7 +34,7 @@ fn no_agents() {
     assert_run!(environment, environment.run(&["agent", "list"]), @"
     exit code: 0
     ----- stdout -----
-    no agents (--all shows those that are over)
+    no active agents (use --all to include finished ones)
     ");
     assert_run!(environment, environment.run(&["agent", "list", "--json"]), @"
     exit code: 0
@@ -115,15 +115,15 @@ fn one_agent() {
     let shown = environment.run(&["agent", "show", "5f3"]);
     assert!(
         shown.stdout.starts_with(
-            "claude-code-project\nid         claude-code:5f3c\nstate      working\nknown from hook\n"
+            "claude-code-project\nid         claude-code:5f3c\nstate      working\nsource     hook\n"
         ),
         "{shown:?}"
     );
     assert_run!(environment, environment.run(&["agent", "show", "5f"]), @"
     exit code: 65
     ----- stderr -----
-    error: several agents begin with `5f`: claude-code-project (claude-code:5f3c), claude-code-project-2 (claude-code:5f77)
-    hint: write more of the name or the id
+    error: `5f` matches several agents: claude-code-project (claude-code:5f3c), claude-code-project-2 (claude-code:5f77)
+    hint: type more of the name or id
     ");
     assert_run!(environment, environment.run(&["agent", "show", "nobody"]), @"
     exit code: 65
@@ -314,19 +314,19 @@ fn agents_have_names_that_can_be_changed() {
     assert_run!(environment, environment.run(&["agent", "rename", "claude", "x"]), @"
     exit code: 65
     ----- stderr -----
-    error: several agents begin with `claude`: claude-code-project (claude-code:one), parser (claude-code:two)
+    error: `claude` matches several agents: claude-code-project (claude-code:one), parser (claude-code:two)
     hint: anyhook agent list --all
     ");
     assert_run!(environment, environment.run(&["agent", "rename", "one", "parser"]), @"
     exit code: 65
     ----- stderr -----
-    error: another agent is called `parser`: claude-code:two
+    error: another agent is already named `parser`: claude-code:two
     hint: choose another name
     ");
     assert_run!(environment, environment.run(&["agent", "rename", "one", "a b"]), @"
     exit code: 65
     ----- stderr -----
-    error: `a b` cannot be a name: it has letters, digits, `-`, `_` and `.`, begins with a letter or a digit, and is at most 60 characters long
+    error: `a b` is not a valid name: use letters, digits, `-`, `_` and `.`, start with a letter or digit, and use at most 60 characters
     hint: anyhook agent rename ID parser-work
     ");
     let peek = environment.run(&["agent", "peek", "parser"]);

@@ -44,7 +44,7 @@ fn no_front_matter() {
     assert_run!(environment, check(&environment, "# Guard\n\nGuards.\n"), @"
     exit code: 1
     ----- stdout -----
-    error[unreadable]: no front matter: the first line is not `---` (the hook cannot run)
+    error[unreadable]: no front matter: the first line must be `---` (the hook cannot run)
      --> guard/HOOK.md:1:1
       |
     1 | # Guard
@@ -75,7 +75,7 @@ fn a_front_matter_that_is_not_closed() {
     assert_run!(environment, ran, @"
     exit code: 1
     ----- stdout -----
-    error[unreadable]: the front matter is not closed by a line `---` (the hook cannot run)
+    error[unreadable]: the front matter is missing its closing `---` line (the hook cannot run)
      --> guard/HOOK.md:1:1
       |
     1 | ---
@@ -107,7 +107,7 @@ fn a_front_matter_that_is_a_list() {
     assert_check!("- name: guard\n- trigger: before_tool", @"
     exit code: 1
     ----- stdout -----
-    error[unreadable]: the front matter is not a list of `key: value` lines (the hook cannot run)
+    error[unreadable]: the front matter must be a list of `key: value` lines (the hook cannot run)
      --> guard/HOOK.md:2:1
       |
     2 | - name: guard
@@ -168,7 +168,7 @@ fn nothing_but_a_trigger() {
     1 | ---
       | ^^^
       |
-      = hint: say in one sentence what the hook is for
+      = hint: describe in one sentence what the hook does
 
     2 problems in 1 hook
     ");
@@ -179,21 +179,21 @@ fn a_name_that_is_none() {
     assert_check!("name: My Guard\ndescription: d\ntrigger: before_tool", @"
     exit code: 1
     ----- stdout -----
-    error[name]: `name` has other characters than lowercase letters, digits and hyphens
+    error[name]: `name` may only contain lowercase letters, digits and hyphens
      --> guard/HOOK.md:2:7
       |
     2 | name: My Guard
       |       ^^^^^^^^
       |
-      = hint: use lowercase letters, digits and single hyphens inside
+      = hint: use lowercase letters, digits and single hyphens (my-hook)
 
-    error[name-differs]: `name` is not the folder's name, `guard`
+    error[name-differs]: `name` does not match the folder name, `guard`
      --> guard/HOOK.md:2:7
       |
     2 | name: My Guard
       |       ^^^^^^^^
       |
-      = hint: rename the one or the other
+      = hint: rename either one
 
     2 problems in 1 hook
     ");
@@ -261,7 +261,7 @@ fn no_trigger() {
     1 | ---
       | ^^^
       |
-      = hint: name the event, such as `trigger: before_tool`
+      = hint: name an event, for example `trigger: before_tool`
 
     1 problem in 1 hook
     ");
@@ -280,7 +280,7 @@ fn a_regular_expression_that_is_none() {
     7 |   pattern: "rm (-rf"
       |            ^^^^^^^^^
       |
-      = hint: the syntax is that of the Rust crate `regex`: no look-around, no back-references
+      = hint: use the syntax of the Rust `regex` crate: no look-around, no back-references
 
     1 problem in 1 hook
     "#
@@ -300,7 +300,7 @@ fn look_around() {
     5 | matcher: {pattern: '(?!ls)'}
       |                    ^^^^^^^^
       |
-      = hint: the syntax is that of the Rust crate `regex`: no look-around, no back-references
+      = hint: use the syntax of the Rust `regex` crate: no look-around, no back-references
 
     1 problem in 1 hook
     "
@@ -312,13 +312,13 @@ fn a_matcher_that_is_a_text() {
     assert_check!("name: guard\ndescription: d\ntrigger: before_tool\nmatcher: Shell", @"
     exit code: 1
     ----- stdout -----
-    error[matcher]: `matcher` is not an object (the hook cannot run)
+    error[matcher]: `matcher` must be a mapping with `tool` and/or `pattern` (the hook cannot run)
      --> guard/HOOK.md:5:10
       |
     5 | matcher: Shell
       |          ^^^^^
       |
-      = hint: write `tool:` and `pattern:` on lines of their own, indented
+      = hint: put `tool:` and `pattern:` on their own indented lines
 
     1 problem in 1 hook
     ");
@@ -331,7 +331,7 @@ fn a_matcher_where_it_does_not_count() {
         @"
     exit code: 1
     ----- stdout -----
-    warning[matcher-ignored]: `matcher` is ignored: the trigger is no tool event
+    warning[matcher-ignored]: ignoring `matcher`: the trigger is not a tool event
      --> guard/HOOK.md:6:3
       |
     6 |   tool: Shell
@@ -408,7 +408,7 @@ fn a_key_given_twice() {
     5 | trigger: before_stop
       | ^^^^^^^
       |
-      = hint: the last one counts; remove the other
+      = hint: the last one wins; remove the other
 
     1 problem in 1 hook
     ");
@@ -421,13 +421,13 @@ fn numbers_out_of_range() {
         @"
     exit code: 1
     ----- stdout -----
-    error[timeout]: `timeout` must be a whole number from 100 to 600000; 100 is used
+    error[timeout]: `timeout` must be an integer from 100 to 600000; using 100
      --> guard/HOOK.md:5:10
       |
     5 | timeout: 5
       |          ^
 
-    error[priority]: `priority` must be a whole number from 0 to 1000; 1000 is used
+    error[priority]: `priority` must be an integer from 0 to 1000; using 1000
      --> guard/HOOK.md:6:11
       |
     6 | priority: 5000
@@ -445,13 +445,13 @@ fn numbers_that_are_none() {
         @r#"
     exit code: 1
     ----- stdout -----
-    error[timeout]: `timeout` is not a number; 30000 is used
+    error[timeout]: `timeout` must be a number; using 30000
      --> guard/HOOK.md:5:10
       |
     5 | timeout: soon
       |          ^^^^
 
-    warning[priority]: `priority` is in quotes; it is read as a number
+    warning[priority]: `priority` is quoted; reading it as a number
      --> guard/HOOK.md:6:11
       |
     6 | priority: "7"
@@ -469,25 +469,25 @@ fn words_that_are_none() {
         @"
     exit code: 1
     ----- stdout -----
-    error[async]: `async` is neither `true` nor `false`; `false` is used
+    error[async]: `async` must be `true` or `false`; assuming `false`
      --> guard/HOOK.md:5:8
       |
     5 | async: maybe
       |        ^^^^^
 
-    error[mode]: `mode` is neither `enforce` nor `shadow`; `enforce` is used
+    error[mode]: `mode` must be `enforce` or `shadow`; assuming `enforce`
      --> guard/HOOK.md:6:7
       |
     6 | mode: dark
       |       ^^^^
 
-    error[on_failure]: `on_failure` is neither `allow` nor `block`; `block` is used
+    error[on_failure]: `on_failure` must be `allow` or `block`; assuming `block`
      --> guard/HOOK.md:7:13
       |
     7 | on_failure: blok
       |             ^^^^
 
-    error[stdout]: `stdout` is neither `log` nor `context`; `log` is used
+    error[stdout]: `stdout` must be `log` or `context`; assuming `log`
      --> guard/HOOK.md:8:9
       |
     8 | stdout: contxt
@@ -505,7 +505,7 @@ fn an_async_gate() {
         @"
     exit code: 1
     ----- stdout -----
-    warning[async-gate]: an async hook cannot block, and `before_tool` is where hooks block
+    warning[async-gate]: an async hook cannot block, and `before_tool` is a blocking event
      --> guard/HOOK.md:5:8
       |
     5 | async: true
@@ -513,7 +513,7 @@ fn an_async_gate() {
       |
       = hint: remove `async: true`, or use an after_… event
 
-    warning[async-block]: an async hook cannot block: where hooks decide, `on_failure: block` counts and `async: true` does not; elsewhere it is the other way round
+    warning[async-block]: an async hook cannot block: at blocking events `on_failure: block` wins and `async: true` is ignored; at other events it is the other way round
      --> guard/HOOK.md:5:8
       |
     5 | async: true
@@ -557,7 +557,7 @@ fn an_escape_yaml_does_not_know() {
     assert_check!("name: guard\ndescription: \"a \\d b\"\ntrigger: before_tool", @r#"
     exit code: 1
     ----- stdout -----
-    warning[escape]: unknown escape in double quotes; the backslash is read as written
+    warning[escape]: unknown escape in double quotes; keeping the backslash
      --> guard/HOOK.md:3:17
       |
     3 | description: "a \d b"
@@ -617,7 +617,7 @@ fn bytes_that_are_not_utf_8() {
       |
       = hint: did you mean `before_tool`?
 
-    error[utf-8]: the front matter is not UTF-8; bytes were replaced
+    error[utf-8]: the front matter is not valid UTF-8; replaced the invalid bytes
     --> guard/HOOK.md
 
     2 problems in 1 hook
@@ -631,7 +631,7 @@ fn wide_letters_where_the_front_matter_should_be() {
     assert_run!(environment, check(&environment, "ééé\n"), @"
     exit code: 1
     ----- stdout -----
-    error[unreadable]: no front matter: the first line is not `---` (the hook cannot run)
+    error[unreadable]: no front matter: the first line must be `---` (the hook cannot run)
      --> guard/HOOK.md:1:1
       |
     1 | ééé
@@ -642,7 +642,7 @@ fn wide_letters_where_the_front_matter_should_be() {
     assert_run!(environment, check(&environment, b"a\xff\n"), @"
     exit code: 1
     ----- stdout -----
-    error[unreadable]: no front matter: the first line is not `---` (the hook cannot run)
+    error[unreadable]: no front matter: the first line must be `---` (the hook cannot run)
      --> guard/HOOK.md:1:1
       |
     1 | a�
@@ -663,9 +663,9 @@ fn a_long_file() {
     assert_run!(environment, ran, @"
     exit code: 1
     ----- stdout -----
-    warning[long]: HOOK.md has about 2514 tokens; agents read it when its event comes
+    warning[long]: HOOK.md is about 2514 tokens long; agents read it when its event fires
     --> guard/HOOK.md
-     = hint: keep it under 1000; longer texts fit in a file beside it
+     = hint: keep it under 1000; move longer text to a file next to it
 
     1 problem in 1 hook
     ");
@@ -703,7 +703,7 @@ fn nothing_to_run() {
     ----- stdout -----
     error[nothing-to-run]: `scripts/run` is not executable (the hook cannot run)
     --> [ROOT]/home/.config/agents/hooks/guard/HOOK.md
-     = hint: chmod +x scripts/run, in the hook's folder
+     = hint: run `chmod +x scripts/run` in the hook's folder
 
     1 problem in 1 hook
     ");
@@ -711,9 +711,9 @@ fn nothing_to_run() {
     assert_run!(environment, environment.run(&["check"]), @"
     exit code: 1
     ----- stdout -----
-    error[nothing-to-run]: there is nothing to run (the hook cannot run)
+    error[nothing-to-run]: no script to run (the hook cannot run)
     --> [ROOT]/home/.config/agents/hooks/guard/HOOK.md
-     = hint: put a program at scripts/run, scripts/run.sh or scripts/run.py
+     = hint: add scripts/run, scripts/run.sh or scripts/run.py
 
     1 problem in 1 hook
     ");
@@ -726,7 +726,7 @@ fn a_script_that_cannot_be_started() {
     for (text, message) in [
         (
             "#!/bin/sh\r\nexit 2\r\n",
-            "`scripts/run` has Windows line endings, so its interpreter is read as `/bin/sh\\r`",
+            "`scripts/run` has Windows line endings, so the system looks for an interpreter named `/bin/sh\\r`",
         ),
         (
             "#!/usr/bin/env no-such-program\n",
@@ -739,7 +739,7 @@ fn a_script_that_cannot_be_started() {
             let ran = environment.run(&[command]);
             assert!(ran.stdout.contains(message), "{command}: {ran:?}");
             assert_eq!(ran.code, i32::from(command != "list"), "{command}: {ran:?}");
-            assert!(!ran.stdout.contains("1 hook is ready"), "{command}: {ran:?}");
+            assert!(!ran.stdout.contains("1 hook ready"), "{command}: {ran:?}");
         }
     }
 }
@@ -755,7 +755,7 @@ fn a_hook_that_fails_every_time() {
     }
     for command in ["check", "list", "doctor"] {
         let ran = environment.run(&[command]);
-        let words = "failed in all of its last 5 runs: exit 1: broken";
+        let words = "its last 5 runs all failed: exit 1: broken";
         assert!(ran.stdout.contains(words), "{command}: {ran:?}");
         assert!(ran.stdout.contains("hint: anyhook log --hook guard --verdict failed"), "{ran:?}");
     }
@@ -774,7 +774,7 @@ fn no_hook_file() {
     ----- stdout -----
     error[unreadable]: there is no HOOK.md (the hook cannot run)
     --> [ROOT]/home/.config/agents/hooks/empty/HOOK.md
-     = hint: `anyhook new` makes a hook to start from
+     = hint: create a hook with `anyhook new`
 
     1 problem in 1 hook
     ");
@@ -834,8 +834,8 @@ fn neither_a_hook_nor_a_folder() {
     assert_run!(environment, environment.run(&["check", "nowhere"]), @"
     exit code: 65
     ----- stderr -----
-    error: `nowhere` is neither an installed hook nor a folder with one
-    hint: `anyhook list` shows what is installed
+    error: `nowhere` is neither an installed hook nor a hook's folder
+    hint: `anyhook list` shows installed hooks
     ");
 }
 

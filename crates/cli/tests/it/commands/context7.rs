@@ -90,12 +90,12 @@ fn a_server_that_is_of_no_use() {
     let environment = environment();
     give_servers(&environment, "newer");
     for (topic, timeout, why) in [
-        ("slow", "5s", "it gave no answer within 5 s before it answered the call"),
+        ("slow", "5s", "it did not answer within 5 s before it answered the call"),
         ("die", "1m", "it ended before it answered the call (exit code 3)"),
-        ("garbage", "5s", "it answered with something that is no message of the protocol: {]{]"),
+        ("garbage", "5s", "its answer is not a valid protocol message: {]{]"),
         ("half", "1m", "it closed the connection before it answered the call, in the middle"),
         ("huge", "1m", "its answer is longer than 8388608 bytes"),
-        ("nothing", "1m", "it knows no library for `nothing`"),
+        ("nothing", "1m", "it has no library for `nothing`"),
     ] {
         let ran = environment.run(&["context7", topic, "--timeout", timeout]);
         assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{topic}: {ran:?}");
@@ -123,7 +123,7 @@ fn a_topic_that_fails_leaves_the_others_alone() {
     {"libraryId": "/nuxt/nuxt", "query": "Nuxt"}
 
     ----- stderr -----
-    error: there is no documentation of `nothing`: the MCP server `context7`: it knows no library for `nothing`: No documentation libraries found matching your query.
+    error: no documentation found for `nothing`: the MCP server `context7`: it has no library for `nothing`: No documentation libraries found matching your query.
     hint: name the library as the server does, or by its id, such as `/vercel/next.js`
     "#);
     assert_eq!(started(&environment), 1);
@@ -135,7 +135,7 @@ fn a_server_that_is_absent() {
     assert_run!(environment, environment.run(&["context7", "React", "Vue"]), @"
     exit code: 1
     ----- stderr -----
-    error: there is no documentation of `React`, `Vue`: ~/project/.agents/mcp.json or ~/.config/agents/mcp.json: there is no MCP server `context7`
+    error: no documentation found for `React`, `Vue`: ~/project/.agents/mcp.json or ~/.config/agents/mcp.json: there is no MCP server `context7`
     hint: add it under `mcpServers` in ~/project/.agents/mcp.json or ~/.config/agents/mcp.json
     ");
     assert_eq!(reports(&environment).len(), 2);
@@ -144,7 +144,7 @@ fn a_server_that_is_absent() {
     assert_run!(environment, environment.run(&["context7", "React"]), @"
     exit code: 1
     ----- stderr -----
-    error: there is no documentation of `React`: the MCP server `context7`: `/nowhere/context7` cannot be started: No such file or directory (os error 2)
+    error: no documentation found for `React`: the MCP server `context7`: `/nowhere/context7` cannot be started: No such file or directory (os error 2)
     hint: install the program, or correct `command` and `cwd` in mcp.json
     ");
 }
@@ -159,7 +159,7 @@ fn a_projects_file_counts_only_as_it_was_trusted() {
     assert_run!(environment, untrusted, @"
     exit code: 1
     ----- stderr -----
-    error: there is no documentation of `Nuxt`: `~/project/.agents/mcp.json` is not trusted, so its MCP servers do not count
+    error: no documentation found for `Nuxt`: `~/project/.agents/mcp.json` is not trusted, so its MCP servers are ignored
     hint: anyhook trust .agents/mcp.json
     ");
     assert_eq!(started(&environment), 0);
@@ -257,7 +257,7 @@ fn a_report_that_is_not_valid_is_not_written_over() {
         write(&file, text, 0o644);
         let ran = environment.run(&["context7", "Nuxt"]);
         assert_eq!(ran.code, 65, "{ran:?}");
-        assert!(ran.stderr.contains(REPORT) && ran.stderr.contains("nothing is written over it"));
+        assert!(ran.stderr.contains(REPORT) && ran.stderr.contains("it is never overwritten"));
         must_hold(&file, text);
     }
     assert_eq!(started(&environment), 0, "what could not be kept is not asked for");
@@ -308,7 +308,7 @@ fn at_a_terminal_it_says_that_it_waits() {
     give_servers(&environment, "newer");
     let ran = at_a_terminal(&environment, &["context7", "slow", "--timeout", "3s"], "");
     assert!(ran.stdout.contains("asking context7 … 1 s"), "{ran:?}");
-    assert!(ran.stdout.contains("error: there is no documentation of `slow`"), "{ran:?}");
+    assert!(ran.stdout.contains("error: no documentation found for `slow`"), "{ran:?}");
     let ran = environment.run(&["context7", "slow", "--timeout", "3s"]);
     assert!(!ran.stderr.contains("asking"), "nobody looks: {ran:?}");
 }
@@ -390,7 +390,7 @@ mod event {
         let event = json!({"event_type": "subagent_start", "subagent_type": "frontend-engineer"});
         let ran = desk.event(&["context7", "--event", "--timeout", "20s"], &event);
         assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{ran:?}");
-        assert!(ran.stderr.contains("it knows no library for `nothing`"), "{ran:?}");
+        assert!(ran.stderr.contains("it has no library for `nothing`"), "{ran:?}");
         let told: Vec<(Value, Value)> = reports(&desk.environment)
             .iter()
             .map(|report| (report["topic"].clone(), report["status"].clone()))
@@ -438,7 +438,7 @@ mod event {
         let event = json!({"event_type": "subagent_start", "subagent_type": "frontend-engineer"});
         let ran = desk.event(&["context7", "--event"], &event);
         assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{ran:?}");
-        let warning = "warning: there is no documentation of `Next.js`, `Nuxt`: ";
+        let warning = "warning: no documentation found for `Next.js`, `Nuxt`: ";
         assert!(ran.stderr.starts_with(warning) && ran.stderr.contains("\nhint: "), "{ran:?}");
         for report in reports(&desk.environment) {
             assert_eq!(report["status"], "unavailable", "{report}");

@@ -15,7 +15,7 @@ fn it_does_not_run() {
     assert_run!(environment, environment.run(&["daemon", "status"]), @"
     exit code: 1
     ----- stdout -----
-    the daemon does not run
+    daemon not running
     hint: anyhook daemon start
     ");
     assert_run!(environment, environment.run(&["daemon", "status", "--json"]), @"
@@ -26,7 +26,7 @@ fn it_does_not_run() {
     assert_run!(environment, environment.run(&["daemon", "stop"]), @"
     exit code: 0
     ----- stdout -----
-    the daemon does not run
+    daemon not running
     ");
     assert_run!(environment, environment.run(&["daemon", "logs"]), @"
     exit code: 1
@@ -42,24 +42,22 @@ fn it_starts_once_and_ends_in_order() {
     let started = environment.run(&["daemon", "start"]);
     assert_eq!(started.code, 0, "{started:?}");
     let process = environment.daemon().unwrap();
-    assert_eq!(started.stdout, format!("the daemon runs (process {process})\n"));
+    assert_eq!(started.stdout, format!("daemon running (pid {process})\n"));
     let again = environment.run(&["daemon", "start"]);
-    assert_eq!(again.stdout, format!("the daemon runs already (process {process})\n"));
+    assert_eq!(again.stdout, format!("daemon already running (pid {process})\n"));
     let status = environment.run(&["daemon", "status"]);
     assert_eq!(status.code, 0, "{status:?}");
-    assert!(
-        status.stdout.starts_with(&format!("the daemon runs (process {process}, ")),
-        "{status:?}"
-    );
+    assert!(status.stdout.starts_with(&format!("daemon running (pid {process}, ")), "{status:?}");
     let json = environment.run(&["daemon", "status", "--json"]).json();
     assert_eq!((json["pid"].as_u64(), json["agents"].as_u64()), (Some(process.into()), Some(0)));
     let stopped = environment.run(&["daemon", "stop"]);
-    assert_eq!((stopped.code, stopped.stdout.as_str()), (0, "the daemon has ended\n"));
+    assert_eq!((stopped.code, stopped.stdout.as_str()), (0, "daemon stopped\n"));
     wait_until("it to be gone", || environment.daemon().is_none());
     assert!(!environment.state().join("daemon/socket").exists());
     let logs = environment.run(&["daemon", "logs"]);
     assert!(
-        logs.stdout.contains("the daemon runs") && logs.stdout.contains("the daemon ends"),
+        logs.stdout.contains("the daemon is running")
+            && logs.stdout.contains("the daemon is stopping"),
         "{logs:?}"
     );
     assert_eq!(environment.run(&["daemon", "logs", "-n", "1"]).stdout.lines().count(), 1);
@@ -76,7 +74,7 @@ fn many_who_start_it_at_once_get_one() {
         assert_eq!(ran.code, 0, "{ran:?}");
     }
     let log = environment.run(&["daemon", "logs"]).stdout;
-    assert_eq!(log.matches("the daemon runs").count(), 1, "{log}");
+    assert_eq!(log.matches("the daemon is running").count(), 1, "{log}");
 }
 
 #[test]
@@ -119,7 +117,7 @@ fn a_damaged_store_is_refused_with_a_way_back() {
     let started = environment.run(&["daemon", "start"]);
     assert_eq!(started.code, 1, "{started:?}");
     assert!(started.stderr.contains("checksum"), "{started:?}");
-    assert!(started.stderr.contains("hint: `anyhook daemon start --repair`"), "{started:?}");
+    assert!(started.stderr.contains("hint: run `anyhook daemon start --repair`"), "{started:?}");
     assert_eq!(
         fs::read_to_string(&log).unwrap(),
         text.replacen("agent-1", "agent-X", 1),
@@ -141,11 +139,8 @@ fn a_path_too_long_for_a_socket() {
     command.env("XDG_STATE_HOME", &long);
     let ran = run(command, b"");
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.stderr.contains("is too long for a socket's path"), "{ran:?}");
-    assert!(
-        ran.stderr.contains("hint: set XDG_STATE_HOME to a folder with a shorter path"),
-        "{ran:?}"
-    );
+    assert!(ran.stderr.contains("is too long for a socket path"), "{ran:?}");
+    assert!(ran.stderr.contains("hint: set XDG_STATE_HOME to a shorter path"), "{ran:?}");
 }
 
 #[test]
@@ -157,7 +152,7 @@ fn a_folder_of_somebody_else() {
     assert!(status.success());
     let ran = environment.run(&["daemon", "start"]);
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.stderr.contains("belongs to somebody else"), "{ran:?}");
+    assert!(ran.stderr.contains("belongs to another user"), "{ran:?}");
 }
 
 #[test]
@@ -176,7 +171,7 @@ fn when_it_was_down_is_told() {
     assert_eq!((status.code, status.stdout.as_str()), (1, "null\n"));
     assert!(status.stderr.starts_with("note: it has been down since 20"), "{status:?}");
     let doctor = environment.run(&["doctor"]).stdout;
-    assert!(doctor.contains("the daemon does not run, but is needed: it has been"), "{doctor}");
+    assert!(doctor.contains("the daemon is needed but not running: it has been"), "{doctor}");
     for command in [
         &["agent", "list"][..],
         &["agent", "list", "--json"],
@@ -190,7 +185,7 @@ fn when_it_was_down_is_told() {
         let ran = environment.run(command);
         assert_eq!(ran.code, 0, "{command:?}: {ran:?}");
         assert!(ran.stderr.starts_with("note: the daemon was down from 20"), "{ran:?}");
-        let end = "s; it had been killed or had crashed): started again by this command\n";
+        let end = "s; killed or crashed): restarted by this command\n";
         assert!(ran.stderr.ends_with(end), "{command:?}: {ran:?}");
         // It is told once, and not of a moment.
         assert_eq!(environment.run(command).stderr, "", "{command:?}");
@@ -207,17 +202,14 @@ fn when_it_was_down_is_told() {
         (&"command".into(), &"killed".into())
     );
     let status = environment.run(&["daemon", "status"]).stdout;
-    assert!(
-        status.contains("was down") && status.contains("started again by a command"),
-        "{status}"
-    );
+    assert!(status.contains("was down") && status.contains("restarted by a command"), "{status}");
     let doctor = environment.run(&["doctor"]).stdout;
     assert!(doctor.contains("the daemon was down from 20"), "{doctor}");
     environment.run(&["daemon", "stop"]);
     let status = environment.run(&["daemon", "status"]).stdout;
     assert!(status.contains("): it was stopped\n"), "{status}");
     let ran = environment.run(&["agent", "list"]);
-    assert!(ran.stderr.contains("it had been stopped): started again by this command"), "{ran:?}");
+    assert!(ran.stderr.contains("stopped): restarted by this command"), "{ran:?}");
 }
 
 #[test]
@@ -239,8 +231,8 @@ fn a_long_downtime_is_told_by_later_commands_too() {
     wait_until("it to answer", || environment.run(&["daemon", "status"]).code == 0);
     for command in [&["agent", "list"][..], &["pipeline", "list", "--json"]] {
         let ran = environment.run(command);
-        assert!(ran.stderr.contains(" (1h; it had been killed or had crashed)"), "{ran:?}");
-        assert!(ran.stderr.ends_with(": started again by an event of an agent\n"), "{ran:?}");
+        assert!(ran.stderr.contains(" (1h; killed or crashed)"), "{ran:?}");
+        assert!(ran.stderr.ends_with(": restarted by an agent's event\n"), "{ran:?}");
     }
 }
 
@@ -300,7 +292,7 @@ fn the_unit_is_shown_and_nothing_is_written() {
     ----- stdout -----
     # Written by `anyhook daemon install`; `anyhook daemon uninstall` removes it.
     [Unit]
-    Description=anyhook: what every agent does, and pipelines
+    Description=anyhook: tracks agents and runs pipelines
 
     [Service]
     Type=exec
@@ -325,8 +317,8 @@ fn it_is_installed_and_uninstalled() {
     exit code: 0
     ----- stdout -----
     wrote ~/.config/systemd/user/anyhook.service
-    enabled it (systemctl --user daemon-reload && systemctl --user enable --now anyhook.service)
-    hint: loginctl enable-linger has it run without a login, too
+    enabled (systemctl --user daemon-reload && systemctl --user enable --now anyhook.service)
+    hint: run `loginctl enable-linger` to keep it running without a login
     ");
     let text = fs::read_to_string(unit(&environment)).unwrap();
     assert!(text.starts_with("# Written by `anyhook daemon install`"), "{text}");
@@ -336,13 +328,13 @@ fn it_is_installed_and_uninstalled() {
     exit code: 0
     ----- stdout -----
     ~/.config/systemd/user/anyhook.service is up to date
-    enabled it (systemctl --user daemon-reload && systemctl --user enable --now anyhook.service)
-    hint: loginctl enable-linger has it run without a login, too
+    enabled (systemctl --user daemon-reload && systemctl --user enable --now anyhook.service)
+    hint: run `loginctl enable-linger` to keep it running without a login
     ");
     assert_run!(environment, with_systemctl(&environment, &["daemon", "uninstall"], ""), @"
     exit code: 0
     ----- stdout -----
-    disabled it (systemctl --user disable --now anyhook.service)
+    disabled (systemctl --user disable --now anyhook.service)
     removed ~/.config/systemd/user/anyhook.service
     ");
     assert!(!unit(&environment).exists());
@@ -367,14 +359,14 @@ fn without_a_service_manager_the_unit_is_written_and_the_rest_is_told() {
     wrote ~/.config/systemd/user/anyhook.service
 
     ----- stderr -----
-    error: it is written, but could not be enabled: `systemctl --user daemon-reload`: Failed to connect to bus
+    error: written, but could not be enabled: `systemctl --user daemon-reload`: Failed to connect to bus
     hint: systemctl --user daemon-reload && systemctl --user enable --now anyhook.service
     ");
     assert!(unit(&environment).exists());
     assert_run!(environment, with_systemctl(&environment, &["daemon", "uninstall"], script), @"
     exit code: 0
     ----- stdout -----
-    it could not be disabled: `systemctl --user disable --now anyhook.service`: Failed to connect to bus
+    could not be disabled: `systemctl --user disable --now anyhook.service`: Failed to connect to bus
     removed ~/.config/systemd/user/anyhook.service
     ");
     assert!(!unit(&environment).exists());
@@ -393,14 +385,14 @@ fn a_unit_that_is_not_ours_is_left_alone() {
     assert_run!(environment, environment.run(&["daemon", "install"]), @"
     exit code: 1
     ----- stderr -----
-    error: `~/.config/systemd/user/anyhook.service` is there and was not written by anyhook
-    hint: move it away; `anyhook daemon install --print` shows what would be written
+    error: `~/.config/systemd/user/anyhook.service` exists and was not written by anyhook
+    hint: move it out of the way; `anyhook daemon install --print` shows what would be written
     ");
     assert_run!(environment, environment.run(&["daemon", "uninstall"]), @"
     exit code: 1
     ----- stderr -----
     error: `~/.config/systemd/user/anyhook.service` was not written by anyhook
-    hint: remove it yourself if it is not needed
+    hint: remove it yourself if you don't need it
     ");
     assert_eq!(fs::read_to_string(unit(&environment)).unwrap(), text);
 }
@@ -410,7 +402,7 @@ fn it_runs_in_the_foreground_for_a_service_manager() {
     let environment = environment();
     environment.run(&["daemon", "start"]);
     let again = environment.run(&["daemon", "start", "--foreground"]);
-    assert!(again.code == 0 && again.stdout.starts_with("the daemon runs already"), "{again:?}");
+    assert!(again.code == 0 && again.stdout.starts_with("daemon already running"), "{again:?}");
     environment.run(&["daemon", "stop"]);
     let mut command = environment.command(&["daemon", "start", "--foreground"]);
     let mut service = command.spawn().unwrap();

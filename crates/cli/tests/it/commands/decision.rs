@@ -51,7 +51,7 @@ fn nothing_waits() {
     assert_run!(environment, environment.run(&["decision", "list"]), @"
     exit code: 0
     ----- stdout -----
-    nothing waits for a decision
+    no decisions waiting
     ");
     assert_run!(environment, environment.run(&["decision", "resolve", "nope", "1"]), @"
     exit code: 65
@@ -93,7 +93,7 @@ fn a_permission_is_allowed_from_another_terminal() {
         shown.stdout.starts_with(&format!("{id} claude-code wants to use Shell\n")),
         "{shown:?}"
     );
-    assert!(shown.stdout.contains("  1 allow  the call goes on\n  2 deny"), "{shown:?}");
+    assert!(shown.stdout.contains("  1 allow  the call is allowed\n  2 deny"), "{shown:?}");
     // What is pasted says what it does.
     let hints = format!(
         "hint: anyhook decision resolve {id} allow\nhint: anyhook decision resolve {id} deny\n"
@@ -111,7 +111,7 @@ fn a_permission_is_allowed_from_another_terminal() {
     let again = environment.run(&["decision", "resolve", &id, "2"]);
     assert_eq!(again.code, 1, "{again:?}");
     assert!(
-        again.stderr.contains(&format!("decision {id} is already made: allow, by ann")),
+        again.stderr.contains(&format!("decision {id} was already made: allow, by ann")),
         "{again:?}"
     );
 
@@ -216,7 +216,7 @@ fn a_hook_process_that_is_killed_asks_no_more() {
     waits.wait().unwrap();
     wait_until("the decision to be dismissed", || open(&environment).is_empty());
     let late = environment.run(&["decision", "resolve", &id, "1"]);
-    assert!(late.stderr.contains("dismissed: whoever asked is gone"), "{late:?}");
+    assert!(late.stderr.contains("dismissed: the process that asked is gone"), "{late:?}");
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn an_agent_that_goes_on_by_itself_needs_no_answer() {
     let reply = finish(waits);
     assert_eq!((reply.code, reply.stdout.as_str()), (0, ""), "no opinion: {reply:?}");
     let all = environment.run(&["decision", "list", "--all", "--json"]).json();
-    assert_eq!(all[0]["resolution"]["by"], "the agent went on by itself");
+    assert_eq!(all[0]["resolution"]["by"], "the agent continued on its own");
 }
 
 #[test]
@@ -306,8 +306,8 @@ fn an_agent_cannot_answer_for_a_person() {
     assert_run!(environment, refused, @"
     exit code: 1
     ----- stderr -----
-    error: `anyhook decision resolve` is refused: only a person may do this, and this is a session of Claude Code (CLAUDECODE is set)
-    hint: run it in a terminal of your own
+    error: `anyhook decision resolve` is refused: only a person may do this, and this runs under Claude Code (CLAUDECODE is set)
+    hint: run it in your own terminal
     ");
 
     // One that hides what it is is known by its process.
@@ -332,13 +332,13 @@ sys.exit(subprocess.run(['sh', '-c', '"$@"; exit $?', 'sh', program, *command]).
     };
     let refused = hidden(&["decision", "resolve", &id, "allow"]);
     assert_eq!(refused.code, 1, "{refused:?}");
-    assert!(refused.stderr.contains("a session of Claude Code (process "), "{refused:?}");
+    assert!(refused.stderr.contains("runs under Claude Code (process "), "{refused:?}");
     // Nor does it trust its own hooks, or approve its own work.
     for command in [&["trust", "--all"][..], &["workflow", "approve", "requirements", "--by", "me"]]
     {
         let refused = hidden(command);
         assert_eq!(refused.code, 1, "{refused:?}");
-        assert!(refused.stderr.contains("a session of Claude Code (process "), "{refused:?}");
+        assert!(refused.stderr.contains("runs under Claude Code (process "), "{refused:?}");
     }
     assert_eq!(open(&environment).len(), 1);
     environment.run(&["decision", "resolve", &id, "allow"]);
@@ -377,7 +377,7 @@ fn a_decision_can_be_claimed() {
     environment.kill_daemon();
     environment.run(&["daemon", "start"]);
     let listed = environment.run(&["decision", "list"]);
-    assert!(listed.stdout.contains("ann has it: 1 allow, 2 deny"), "{listed:?}");
+    assert!(listed.stdout.contains("ann claimed it: 1 allow, 2 deny"), "{listed:?}");
     let shown = environment.run(&["decision", "show", &id]);
     assert!(shown.stdout.contains("claimed    by ann, "), "{shown:?}");
     let released = environment.run(&["decision", "release", &id]);
@@ -456,7 +456,10 @@ fn the_same_call_is_allowed_again_until_the_session_ends() {
     assert_eq!(environment.run(&["decision", "resolve", &id, "deny", "--again"]).code, 65);
     let resolved =
         environment.run(&["decision", "resolve", &id, "allow", "--again", "--by", "ann"]);
-    assert_eq!(resolved.stdout, format!("{id}: allow, again until the session ends\n"));
+    assert_eq!(
+        resolved.stdout,
+        format!("{id}: allow, and for identical calls until the session ends\n")
+    );
     assert!(allowed(&finish(waits)));
     // Exactly the same call: nobody is asked, and the daemon may have been away.
     environment.kill_daemon();
@@ -475,7 +478,7 @@ fn the_same_call_is_allowed_again_until_the_session_ends() {
     finish(other);
     // It can be taken back.
     let revoked = environment.run(&["decision", "revoke", &id[..5]]);
-    assert_eq!(revoked.stdout, format!("{id}: asked again from now on: make\n"), "{revoked:?}");
+    assert_eq!(revoked.stdout, format!("{id}: revoked, will ask again: make\n"), "{revoked:?}");
     assert_eq!(environment.run(&["decision", "revoke", &id]).code, 65);
     let asks = begin("make");
     let third = asked(&environment);

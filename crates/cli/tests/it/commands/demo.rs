@@ -16,13 +16,13 @@ fn settings() -> insta::Settings {
 
 /// The hook that runs aside reports when it is done: its line is put behind the others.
 fn aside_last(text: &str) -> String {
-    let (before, journal) = text.split_once("The journal has it all\n").unwrap();
+    let (before, journal) = text.split_once("It's all in the journal\n").unwrap();
     let (journal, after) = journal.split_once("\n\n").unwrap();
     let (aside, rest): (Vec<&str>, Vec<&str>) =
-        journal.lines().partition(|line| line.contains("  aside  "));
+        journal.lines().partition(|line| line.contains("  async  "));
     assert_eq!(aside.len(), 1, "{text}");
     let journal = [rest, aside].concat().join("\n");
-    format!("{before}The journal has it all\n{journal}\n\n{after}")
+    format!("{before}It's all in the journal\n{journal}\n\n{after}")
 }
 
 #[test]
@@ -74,8 +74,8 @@ fn says_where_it_cannot_write() {
         assert_run!(environment, ran, @r#"
         exit code: 1
         ----- stderr -----
-        error: `[ROOT]/nowhere` cannot be used: No such file or directory (os error 2) at path "[ROOT]/nowhere/anyhook-demo-[RANDOM]"
-        hint: set TMPDIR to a folder you may write to
+        error: cannot access `[ROOT]/nowhere`: No such file or directory (os error 2) at path "[ROOT]/nowhere/anyhook-demo-[RANDOM]"
+        hint: set TMPDIR to a writable folder
         "#);
     });
 }

@@ -32,20 +32,20 @@ fn nothing_is_wired_in() {
     exit code: 0
     ----- stdout -----
     anyhook
-      ✓ state can be written at ~/.local/state/anyhook
+      ✓ state folder is writable: ~/.local/state/anyhook
     hooks
-      ✓ 0 hooks are ready
+      ✓ 0 hooks ready
     journal
       ✓ 0 records in the last 7 days
     claude-code
       · is here (~/bin/claude) and not installed: anyhook install claude-code
     codex
-      · is not on this machine
+      · not found on this machine
     gemini-cli
-      · is not on this machine
+      · not found on this machine
     opencode
-      · is not on this machine
-    nothing is wrong
+      · not found on this machine
+    no problems found
     ");
 }
 
@@ -60,24 +60,24 @@ fn all_is_well() {
     exit code: 0
     ----- stdout -----
     anyhook
-      ✓ state can be written at ~/.local/state/anyhook
+      ✓ state folder is writable: ~/.local/state/anyhook
     hooks
-      ✓ 1 hook is ready
+      ✓ 1 hook ready
     journal
       ✓ 0 records in the last 7 days
     claude-code
-      ✓ is installed in the user's settings
-      · no event of it is in the journal yet
+      ✓ is installed in user settings
+      · no events seen yet
     codex
-      ✓ is installed in the user's settings
-      · no event of it is in the journal yet
+      ✓ is installed in user settings
+      · no events seen yet
     gemini-cli
-      ✓ is installed in the user's settings
-      · no event of it is in the journal yet
+      ✓ is installed in user settings
+      · no events seen yet
     opencode
-      ✓ is installed in the user's settings
-      · no event of it is in the journal yet
-    nothing is wrong
+      ✓ is installed in user settings
+      · no events seen yet
+    no problems found
     ");
 }
 
@@ -93,12 +93,12 @@ fn as_json() {
         {
           "about": "anyhook",
           "severity": "good",
-          "message": "state can be written at ~/.local/state/anyhook"
+          "message": "state folder is writable: ~/.local/state/anyhook"
         },
         {
           "about": "hooks",
           "severity": "good",
-          "message": "0 hooks are ready"
+          "message": "0 hooks ready"
         },
         {
           "about": "journal",
@@ -108,33 +108,33 @@ fn as_json() {
         {
           "about": "claude-code",
           "severity": "note",
-          "message": "is not on this machine"
+          "message": "not found on this machine"
         },
         {
           "about": "codex",
           "severity": "note",
-          "message": "is not on this machine"
+          "message": "not found on this machine"
         },
         {
           "about": "gemini-cli",
           "severity": "good",
-          "message": "is installed in the user's settings"
+          "message": "is installed in user settings"
         },
         {
           "about": "gemini-cli",
           "severity": "bad",
-          "message": "does not call us: hooksConfig.enabled = false in [ROOT]/home/.gemini/settings.json switches our hooks off",
-          "hint": "take it out of [ROOT]/home/.gemini/settings.json, then: anyhook doctor"
+          "message": "does not call anyhook: hooksConfig.enabled = false in [ROOT]/home/.gemini/settings.json disables anyhook's hooks",
+          "hint": "remove it from [ROOT]/home/.gemini/settings.json, then run anyhook doctor"
         },
         {
           "about": "gemini-cli",
           "severity": "note",
-          "message": "no event of it is in the journal yet"
+          "message": "no events seen yet"
         },
         {
           "about": "opencode",
           "severity": "note",
-          "message": "is not on this machine"
+          "message": "not found on this machine"
         }
       ]
     }
@@ -146,12 +146,12 @@ fn the_project_as_well() {
     let environment = wired("claude-code");
     assert_eq!(anyhook(&environment, &["install", "claude-code", "--project"]).code, 0);
     let ran = anyhook(&environment, &["doctor"]);
-    assert!(ran.code == 0 && ran.stdout.contains("in the project's settings"), "{ran:?}");
+    assert!(ran.code == 0 && ran.stdout.contains("in project settings"), "{ran:?}");
     // In the home folder the project's settings are the user's.
     let mut at_home = command(&environment, &["doctor"]);
     at_home.current_dir(environment.home());
     let ran = run(at_home, b"");
-    assert!(!ran.stdout.contains("in the project's settings"), "{ran:?}");
+    assert!(!ran.stdout.contains("in project settings"), "{ran:?}");
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn the_program_is_gone() {
         let environment = wired(agent);
         fs::remove_file(stable(&environment)).unwrap();
         let ran = anyhook(&environment, &["doctor"]);
-        let words = format!("calls `{}`, which is not there", stable(&environment).display());
+        let words = format!("calls `{}`, which does not exist", stable(&environment).display());
         assert!(ran.code == 1 && ran.stdout.contains(&words), "{ran:?}");
         assert_eq!(ran.stdout.matches(&words).count(), 1, "{ran:?}");
         let words = format!("hint: anyhook install {agent}");
@@ -177,22 +177,22 @@ fn broken_settings() {
     exit code: 1
     ----- stdout -----
     anyhook
-      ✓ state can be written at ~/.local/state/anyhook
+      ✓ state folder is writable: ~/.local/state/anyhook
     hooks
-      ✓ 0 hooks are ready
+      ✓ 0 hooks ready
     journal
       ✓ 0 records in the last 7 days
     claude-code
-      ✗ `[ROOT]/home/.claude/settings.json` is broken: Unterminated object on line 1 column 11
-        hint: mend the file: the agent may not read it either
+      ✗ `[ROOT]/home/.claude/settings.json` is invalid: Unterminated object on line 1 column 11
+        hint: fix the file: the agent may not be able to read it either
     codex
-      ✗ `[ROOT]/home/.codex/config.toml` is broken: unclosed table, expected `]` on line 1 column 10
-        hint: mend the file: the agent may not read it either
+      ✗ `[ROOT]/home/.codex/config.toml` is invalid: unclosed table, expected `]` on line 1 column 10
+        hint: fix the file: the agent may not be able to read it either
     gemini-cli
-      · is not on this machine
+      · not found on this machine
     opencode
-      · is not on this machine
-    2 things are wrong
+      · not found on this machine
+    2 problems found
     ");
 }
 
@@ -211,29 +211,29 @@ fn hooks_are_switched_off() {
     exit code: 1
     ----- stdout -----
     anyhook
-      ✓ state can be written at ~/.local/state/anyhook
+      ✓ state folder is writable: ~/.local/state/anyhook
     hooks
-      ✓ 0 hooks are ready
+      ✓ 0 hooks ready
     journal
       ✓ 0 records in the last 7 days
     claude-code
-      ✓ is installed in the user's settings
-      ✗ does not call us: disableAllHooks in [ROOT]/home/.claude/settings.json switches our hooks off
-        hint: take it out of [ROOT]/home/.claude/settings.json, then: anyhook doctor
-      · no event of it is in the journal yet
+      ✓ is installed in user settings
+      ✗ does not call anyhook: disableAllHooks in [ROOT]/home/.claude/settings.json disables anyhook's hooks
+        hint: remove it from [ROOT]/home/.claude/settings.json, then run anyhook doctor
+      · no events seen yet
     codex
-      ✓ is installed in the user's settings
-      ✗ does not call us: [features] hooks = false in [ROOT]/home/.codex/config.toml switches our hooks off
-        hint: take it out of [ROOT]/home/.codex/config.toml, then: anyhook doctor
-      · no event of it is in the journal yet
+      ✓ is installed in user settings
+      ✗ does not call anyhook: [features] hooks = false in [ROOT]/home/.codex/config.toml disables anyhook's hooks
+        hint: remove it from [ROOT]/home/.codex/config.toml, then run anyhook doctor
+      · no events seen yet
     gemini-cli
-      ✓ is installed in the user's settings
-      ✗ does not call us: hooksConfig.enabled = false in [ROOT]/home/.gemini/settings.json switches our hooks off
-        hint: take it out of [ROOT]/home/.gemini/settings.json, then: anyhook doctor
-      · no event of it is in the journal yet
+      ✓ is installed in user settings
+      ✗ does not call anyhook: hooksConfig.enabled = false in [ROOT]/home/.gemini/settings.json disables anyhook's hooks
+        hint: remove it from [ROOT]/home/.gemini/settings.json, then run anyhook doctor
+      · no events seen yet
     opencode
-      · is not on this machine
-    3 things are wrong
+      · not found on this machine
+    3 problems found
     ");
 }
 
@@ -242,7 +242,7 @@ fn switched_off(environment: &TestEnv) -> Vec<(String, String)> {
     let report = anyhook(environment, &["doctor", "--json"]).json();
     let findings = report["findings"].as_array().unwrap().iter();
     let is_off = |finding: &&serde_json::Value| {
-        finding["message"].as_str().unwrap().starts_with("does not call us: ")
+        finding["message"].as_str().unwrap().starts_with("does not call anyhook: ")
     };
     let text = |value: &serde_json::Value| environment.normal(value.as_str().unwrap());
     findings
@@ -286,8 +286,8 @@ fn the_project_switches_hooks_off() {
         write(&path, text, 0o644);
         let place = format!("[ROOT]/home/project/{file}");
         let expected = (
-            format!("does not call us: {setting} in {place} switches our hooks off"),
-            format!("take it out of {place}, then: anyhook doctor"),
+            format!("does not call anyhook: {setting} in {place} disables anyhook's hooks"),
+            format!("remove it from {place}, then run anyhook doctor"),
         );
         assert_eq!(switched_off(&environment), std::slice::from_ref(&expected), "{file}");
         assert_eq!(anyhook(&environment, &["doctor"]).code, 1);
@@ -332,16 +332,16 @@ fn a_project_file_that_cannot_be_read_is_told() {
         assert!(made.unwrap().success(), "{make}");
         let place = "[ROOT]/home/project/.claude/settings.local.json";
         let what = format!(
-            "does not call us: `{place}`, which may switch hooks off, cannot be read: {why}"
+            "does not call anyhook: `{place}`, which may switch hooks off, cannot be read: {why}"
         );
-        let hint = "look at the file and its permissions".to_owned();
+        let hint = "check the file and its permissions".to_owned();
         assert_eq!(switched_off(&environment), [(what, hint)], "{make}");
         std::process::Command::new("rm").arg("-r").arg(&file).status().unwrap();
     }
     write(&file, "{\"disableAllHooks\": tr", 0o644);
     let broken = anyhook(&environment, &["doctor"]);
     assert_eq!(broken.code, 1, "{broken:?}");
-    assert!(broken.stdout.contains("settings.local.json` is broken"), "{broken:?}");
+    assert!(broken.stdout.contains("settings.local.json` is invalid"), "{broken:?}");
 }
 
 #[test]
@@ -361,8 +361,9 @@ fn a_plugin_with_modules_may_answer_before_us() {
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(
         found[0].0,
-        "does not call us: the plugin of [ROOT]/home/.claude/plugins/cache/shop/mod/1.0.0/hooks/hooks.json \
-         has modules, which may answer our events before us"
+        "does not call anyhook: the plugin in \
+         [ROOT]/home/.claude/plugins/cache/shop/mod/1.0.0/hooks/hooks.json has modules, which may \
+         answer events before anyhook"
     );
     assert!(found[0].1.starts_with("disable the plugin (/plugin), or "), "{found:?}");
     write(&plugin.join("hooks/hooks.json"), "{\"hooks\": {}, \"modules\": []}", 0o644);
@@ -394,25 +395,25 @@ fn codex_does_not_trust_us() {
     exit code: 1
     ----- stdout -----
     anyhook
-      ✓ state can be written at ~/.local/state/anyhook
+      ✓ state folder is writable: ~/.local/state/anyhook
     hooks
-      ✓ 0 hooks are ready
+      ✓ 0 hooks ready
     journal
       ✓ 0 records in the last 7 days
     claude-code
-      · is not on this machine
+      · not found on this machine
     codex
-      ✓ is installed in the user's settings
-      ✗ does not call us: [ROOT]/home/.codex/hooks.json:pre_tool_use:0:0 is not trusted in [ROOT]/home/.codex/config.toml
+      ✓ is installed in user settings
+      ✗ does not call anyhook: [ROOT]/home/.codex/hooks.json:pre_tool_use:0:0 is not trusted in [ROOT]/home/.codex/config.toml
         hint: anyhook install codex
-      ✗ does not call us: [ROOT]/home/.codex/hooks.json:stop:0:0 is not trusted in [ROOT]/home/.codex/config.toml
+      ✗ does not call anyhook: [ROOT]/home/.codex/hooks.json:stop:0:0 is not trusted in [ROOT]/home/.codex/config.toml
         hint: anyhook install codex
-      · no event of it is in the journal yet
+      · no events seen yet
     gemini-cli
-      · is not on this machine
+      · not found on this machine
     opencode
-      · is not on this machine
-    2 things are wrong
+      · not found on this machine
+    2 problems found
     ");
     assert_eq!(anyhook(&environment, &["install", "codex"]).code, 0);
     assert_eq!(anyhook(&environment, &["doctor"]).code, 0);
@@ -432,23 +433,23 @@ fn a_rival_and_a_missing_event() {
     exit code: 1
     ----- stdout -----
     anyhook
-      ✓ state can be written at ~/.local/state/anyhook
+      ✓ state folder is writable: ~/.local/state/anyhook
     hooks
-      ✓ 0 hooks are ready
+      ✓ 0 hooks ready
     journal
       ✓ 0 records in the last 7 days
     claude-code
-      ✗ is installed in the user's settings, but not at Stop
+      ✗ is installed in user settings, but not at Stop
         hint: anyhook install claude-code
-      · another hook runs beside ours: other-guard
-      · no event of it is in the journal yet
+      · you also have a hook of your own: other-guard
+      · no events seen yet
     codex
-      · is not on this machine
+      · not found on this machine
     gemini-cli
-      · is not on this machine
+      · not found on this machine
     opencode
-      · is not on this machine
-    1 thing is wrong
+      · not found on this machine
+    1 problem found
     ");
 }
 
@@ -475,27 +476,27 @@ fn hooks_that_do_not_run() {
     exit code: 1
     ----- stdout -----
     anyhook
-      ✓ state can be written at ~/.local/state/anyhook
+      ✓ state folder is writable: ~/.local/state/anyhook
       ✗ `[ROOT]/home/.config/agents/anyhook.toml:1:1`: unknown field `stop`, expected one of `stop_cap`, `ask_fallback`, `journal`, `decisions`, `notify`, `person`
-        hint: mend anyhook.toml
+        hint: fix anyhook.toml
     hooks
       ✗ broken cannot run: unknown trigger `sometimes`
         hint: events: session_start, session_end, before_agent, after_agent, before_stop, after_stop, before_tool, after_tool, after_tool_failure, subagent_start, subagent_stop, pre_compact, post_compact, notification, permission_request
-      ✗ changed fails: it has changed since it was trusted; `anyhook trust` shows it again
+      ✗ changed fails: it has changed since it was trusted; review it with `anyhook trust`
         hint: anyhook trust changed
-      · stranger is not trusted, so it does not run (anyhook trust)
-      ✓ 1 hook is ready
+      · stranger is not trusted, so it does not run (run anyhook trust)
+      ✓ 1 hook ready
     journal
       ✓ 0 records in the last 7 days
     claude-code
-      · is not on this machine
+      · not found on this machine
     codex
-      · is not on this machine
+      · not found on this machine
     gemini-cli
-      · is not on this machine
+      · not found on this machine
     opencode
-      · is not on this machine
-    3 things are wrong
+      · not found on this machine
+    3 problems found
     ");
 }
 
@@ -510,7 +511,7 @@ fn state_that_cannot_be_written() {
     let ran = run(namespace::command(&environment, &mounts, &["doctor"]), b"");
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.stdout.contains("cannot be written: "), "{ran:?}");
-    assert!(ran.stdout.contains("hint: without it verdicts stand"), "{ran:?}");
+    assert!(ran.stdout.contains("hint: verdicts still apply"), "{ran:?}");
 }
 
 #[test]
@@ -618,17 +619,17 @@ fn mcp_servers() {
     let one = r#"{"mcpServers": {"context7": {"command": "npx"}}}"#;
     write(&file, one, 0o644);
     write(&user_file(&environment), one.replace("context7", "gemini"), 0o644);
-    let not_trusted = "`~/project/.agents/mcp.json` is not trusted, so its MCP servers do not count (anyhook trust .agents/mcp.json)";
-    assert_eq!(about(), [["note", not_trusted, ""], ["good", "servers that count: gemini", ""]]);
+    let not_trusted = "`~/project/.agents/mcp.json` is not trusted, so its MCP servers are ignored (anyhook trust .agents/mcp.json)";
+    assert_eq!(about(), [["note", not_trusted, ""], ["good", "active servers: gemini", ""]]);
     assert_eq!(environment.run(&["trust", "--all"]).code, 0);
-    assert_eq!(about(), [["good", "servers that count: context7, gemini", ""]]);
+    assert_eq!(about(), [["good", "active servers: context7, gemini", ""]]);
     write(&file, one.replace("npx", "npm"), 0o644);
-    let changed = "`~/project/.agents/mcp.json` has changed since it was trusted, so its MCP servers do not count";
+    let changed = "`~/project/.agents/mcp.json` has changed since it was trusted, so its MCP servers are ignored";
     assert_eq!(
         about(),
         [
             ["bad", changed, "anyhook trust .agents/mcp.json"],
-            ["good", "servers that count: gemini", ""]
+            ["good", "active servers: gemini", ""]
         ]
     );
 }

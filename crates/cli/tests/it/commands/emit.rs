@@ -79,8 +79,8 @@ fn the_agent_is_the_one_that_emits() {
     assert_run!(environment, ran, @"
     exit code: 64
     ----- stderr -----
-    error: which agent is meant?
-    hint: --agent NAME, as `anyhook agent list` shows it
+    error: no agent given
+    hint: pass --agent NAME; `anyhook agent list` shows the names
     ");
     assert_eq!(environment.run(&["emit", "agent:idle", "--agent", " "]).code, 64);
 }
@@ -103,7 +103,7 @@ fn what_is_too_long_is_said_so() {
     let message =
         environment.run(&["emit", "agent:signal", "--agent", "a", "escalate", "--message", &long]);
     assert_eq!(message.code, 65, "{message:?}");
-    assert!(message.stderr.contains("a message has at most 4096 bytes"), "{message:?}");
+    assert!(message.stderr.contains("a message can have at most 4096 bytes"), "{message:?}");
     let agent = environment.run(&["emit", "agent:idle", "--agent", &long]);
     assert_eq!(agent.code, 65, "{agent:?}");
     assert!(environment.journal().is_empty());

@@ -47,7 +47,7 @@ fn nobody_is_there() {
     exit code: 0
     ----- stdout -----
     session_start · project ~/project
-    nobody would run
+    no hooks would run
     ");
 }
 
@@ -73,7 +73,7 @@ fn outside_of_a_project() {
     exit code: 0
     ----- stdout -----
     session_start · no project
-    nobody would run
+    no hooks would run
     ");
 }
 

@@ -24,7 +24,7 @@ fn every_danger_with_its_place() {
     ----- stderr -----
     `sudo` in /steps/0/run: sudo bash
     a download piped into a shell in /steps/0/run: bash
-    `rm` that is recursive and asks nothing in /clean~1up: rm -rf /srv
+    a forced recursive `rm` in /clean~1up: rm -rf /srv
     ");
 }
 

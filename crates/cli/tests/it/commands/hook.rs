@@ -70,10 +70,10 @@ fn a_failure_that_must_not_be_passed_by() {
     assert_run!(environment, environment.shell("ls"), @r#"
     exit code: 2
     ----- stdout -----
-    {"decision": "deny", "reason": "hook guard failed and must not be passed by: exit 7: cannot reach the policy", "id": "[ID]"}
+    {"decision": "deny", "reason": "hook guard failed, and it blocks on failure (on_failure: block): exit 7: cannot reach the policy", "id": "[ID]"}
 
     ----- stderr -----
-    hook guard failed and must not be passed by: exit 7: cannot reach the policy
+    hook guard failed, and it blocks on failure (on_failure: block): exit 7: cannot reach the policy
     (anyhook log show [ID])
     "#);
 }
@@ -95,7 +95,7 @@ fn a_capped_stop() {
     {}
 
     ----- stderr -----
-    anyhook: the stop passes although gate blocks it: 1 stops were blocked in this turn (stop_cap in anyhook.toml). It said: tests fail
+    anyhook: allowed to stop although gate blocks it: 1 stops were already blocked in this turn (stop_cap in anyhook.toml). Its reason: tests fail
     ");
 }
 
@@ -131,7 +131,7 @@ fn no_event() {
     exit code: 65
     ----- stderr -----
     anyhook: the event is not JSON: EOF while parsing a value at line 1 column 0
-    hint: send one event as a JSON object on standard input
+    hint: send one event as a JSON object on stdin
     ");
 }
 
@@ -143,7 +143,7 @@ fn an_event_that_is_not_json() {
     exit code: 65
     ----- stderr -----
     anyhook: the event is not JSON: expected value at line 1 column 16
-    hint: send one event as a JSON object on standard input
+    hint: send one event as a JSON object on stdin
     ");
 }
 
@@ -154,8 +154,8 @@ fn an_event_that_is_no_object() {
     assert_run!(environment, ran, @"
     exit code: 65
     ----- stderr -----
-    anyhook: the event is not a JSON object but an array
-    hint: send one event as a JSON object on standard input
+    anyhook: the event must be a JSON object, not an array
+    hint: send one event as a JSON object on stdin
     ");
 }
 
@@ -167,7 +167,7 @@ fn an_event_without_a_type() {
     exit code: 65
     ----- stderr -----
     anyhook: the event has no `event_type`
-    hint: name the event, such as {"event_type": "before_tool"}
+    hint: name the event, for example {"event_type": "before_tool"}
     "#);
 }
 
@@ -178,8 +178,8 @@ fn an_event_with_a_type_that_is_no_text() {
     assert_run!(environment, ran, @r#"
     exit code: 65
     ----- stderr -----
-    anyhook: `event_type` is not a string but a number
-    hint: name the event, such as {"event_type": "before_tool"}
+    anyhook: `event_type` must be a string, not a number
+    hint: name the event, for example {"event_type": "before_tool"}
     "#);
 }
 
@@ -190,7 +190,7 @@ fn an_unknown_host() {
     exit code: 64
     ----- stderr -----
     error: unknown host `vim`
-    hint: this version speaks: agent-hooks, claude-code, codex, gemini-cli, opencode
+    hint: supported: agent-hooks, claude-code, codex, gemini-cli, opencode
     ");
 }
 

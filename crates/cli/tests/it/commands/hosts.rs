@@ -51,8 +51,8 @@ fn as_json() {
         {
           "id": "codex-strict-json",
           "versions": "0.166.0",
-          "behaviour": "one unknown key in the JSON answer, or exit 2 without text, and the tool runs",
-          "mitigation": "a deny is exit 2 with a reason on standard error, which is never empty",
+          "behaviour": "a single unknown key in the JSON answer, or exit 2 without text, lets the tool run",
+          "mitigation": "a deny is exit 2 with a reason on stderr that is never empty",
           "evidence": "run"
         }
       ]

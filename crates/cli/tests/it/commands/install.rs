@@ -149,17 +149,17 @@ fn a_few_lines_for_each_agent() {
       created ~/.codex/hooks.json
       does not have after_tool_failure, notification
       cannot block subagent_start
-      cannot ask a person: an ask becomes a deny that says how to approve (ask_fallback)
+      can't ask you: an ask becomes a deny that explains how to approve (ask_fallback)
     Gemini CLI  installed for 8 events (tested with 0.61.0)
       created ~/.gemini/settings.json
       does not have subagent_start, subagent_stop, post_compact, permission_request
       cannot block session_start, pre_compact
-      takes no context before a tool
+      ignores context added before a tool call
     OpenCode  installed (tested with 1.18.33)
       created ~/.config/opencode/plugins/anyhook.js
       cannot block session_start, subagent_start, subagent_stop, pre_compact
-      cannot ask a person: an ask becomes a deny that says how to approve (ask_fallback)
-      takes no context before a tool
+      can't ask you: an ask becomes a deny that explains how to approve (ask_fallback)
+      ignores context added before a tool call
     next: start claude or codex or gemini or opencode, let it use a tool, then: anyhook doctor
     ");
 }
@@ -273,13 +273,13 @@ fn none_is_found() {
     assert_run!(environment, anyhook(&environment, &["install"]), @"
     exit code: 1
     ----- stderr -----
-    error: no agent was found on this machine
+    error: no agent found on this machine
     hint: name one: anyhook install claude-code
     ");
     assert_run!(environment, anyhook(&environment, &["install", "--project"]), @"
     exit code: 1
     ----- stderr -----
-    error: no agent was found on this machine
+    error: no agent found on this machine
     hint: name one: anyhook install claude-code
     ");
 }
@@ -337,15 +337,15 @@ fn a_second_time() {
     Codex  is installed already (tested with 0.166.0)
       does not have after_tool_failure, notification
       cannot block subagent_start
-      cannot ask a person: an ask becomes a deny that says how to approve (ask_fallback)
+      can't ask you: an ask becomes a deny that explains how to approve (ask_fallback)
     Gemini CLI  is installed already (tested with 0.61.0)
       does not have subagent_start, subagent_stop, post_compact, permission_request
       cannot block session_start, pre_compact
-      takes no context before a tool
+      ignores context added before a tool call
     OpenCode  is installed already (tested with 1.18.33)
       cannot block session_start, subagent_start, subagent_stop, pre_compact
-      cannot ask a person: an ask becomes a deny that says how to approve (ask_fallback)
-      takes no context before a tool
+      can't ask you: an ask becomes a deny that explains how to approve (ask_fallback)
+      ignores context added before a tool call
     ");
     assert_eq!(files(&environment), before);
 }
@@ -417,8 +417,8 @@ fn broken_settings() {
     assert_run!(environment, ran, @"
     exit code: 1
     ----- stderr -----
-    error: `[ROOT]/home/.claude/settings.json` is broken: Unterminated object on line 1 column 11
-    hint: nothing was changed; mend the file, or move it away, and try again
+    error: `[ROOT]/home/.claude/settings.json` is invalid: Unterminated object on line 1 column 11
+    hint: nothing was changed; fix the file or move it away, then try again
     ");
 }
 
@@ -429,8 +429,8 @@ fn broken_toml() {
     assert_run!(environment, refuses(&environment, &["install", "codex"]), @"
     exit code: 1
     ----- stderr -----
-    error: `[ROOT]/home/.codex/config.toml` is broken: string values must be quoted, expected literal string on line 1 column 9
-    hint: nothing was changed; mend the file, or move it away, and try again
+    error: `[ROOT]/home/.codex/config.toml` is invalid: string values must be quoted, expected literal string on line 1 column 9
+    hint: nothing was changed; fix the file or move it away, then try again
     ");
 }
 
@@ -453,7 +453,7 @@ fn something_else_where_hooks_belong() {
     exit code: 1
     ----- stderr -----
     error: `[ROOT]/home/.codex/config.toml`: `hooks` is not a table
-    hint: nothing was changed; anyhook does not know what this is, so look at it first
+    hint: nothing was changed: anyhook does not recognize this format; check it first
     ");
 }
 
@@ -465,7 +465,7 @@ fn a_read_only_file() {
     exit code: 1
     ----- stderr -----
     error: `[ROOT]/home/.claude/settings.json` cannot be written: it is read-only
-    hint: nothing in it was changed; look at the rights of the file and its folder
+    hint: nothing in it was changed; check the permissions of the file and its folder
     ");
 }
 
@@ -491,7 +491,7 @@ fn a_file_of_another_user() {
     exit code: 1
     ----- stderr -----
     error: `[ROOT]/home/.claude/settings.json` cannot be read: Permission denied (os error 13)
-    hint: nothing was changed; look at the file and its rights
+    hint: nothing was changed; check the file and its permissions
     ");
     assert_eq!(fs::read_to_string(&file).unwrap(), "{}\n");
     // One that can be read and whose folder cannot be written.
@@ -501,7 +501,7 @@ fn a_file_of_another_user() {
     exit code: 1
     ----- stderr -----
     error: `[ROOT]/home/.claude/settings.json` cannot be written: permission denied
-    hint: nothing in it was changed; look at the rights of the file and its folder
+    hint: nothing in it was changed; check the permissions of the file and its folder
     "#);
     assert_eq!(fs::read_to_string(&file).unwrap(), "{}\n");
 }
@@ -532,8 +532,8 @@ fn a_link_that_leads_nowhere() {
     assert_run!(environment, refuses(&environment, &["install", "claude-code"]), @"
     exit code: 1
     ----- stderr -----
-    error: `[ROOT]/home/.claude/settings.json` is a link that leads nowhere
-    hint: mend or remove the link
+    error: `[ROOT]/home/.claude/settings.json` is a broken link
+    hint: fix or remove the link
     ");
 }
 
@@ -545,7 +545,7 @@ fn what_is_no_file() {
     exit code: 1
     ----- stderr -----
     error: `[ROOT]/home/.claude/settings.json` is not a file
-    hint: nothing was changed; move it away and try again
+    hint: nothing was changed; move it away, then try again
     ");
     let pipe = settings(&environment, "gemini-cli");
     fs::create_dir_all(pipe.parent().unwrap()).unwrap();
@@ -562,7 +562,7 @@ fn not_text() {
     exit code: 1
     ----- stderr -----
     error: `[ROOT]/home/.claude/settings.json` cannot be read: stream did not contain valid UTF-8
-    hint: nothing was changed; look at the file and its rights
+    hint: nothing was changed; check the file and its permissions
     ");
 }
 
@@ -574,7 +574,7 @@ fn an_unknown_agent() {
     exit code: 64
     ----- stderr -----
     error: unknown agent `vim`
-    hint: there are: claude-code, codex, gemini-cli, opencode
+    hint: available: claude-code, codex, gemini-cli, opencode
     ");
     assert_eq!(files(&environment), before);
 }
@@ -587,7 +587,7 @@ fn somebody_elses_plugin() {
     exit code: 1
     ----- stderr -----
     error: `[ROOT]/home/.config/opencode/plugins/anyhook.js`: the file is not our plugin
-    hint: nothing was changed; anyhook does not know what this is, so look at it first
+    hint: nothing was changed: anyhook does not recognize this format; check it first
     ");
     // Nor is it taken away.
     let ran = anyhook(&environment, &["uninstall", "opencode"]);
@@ -670,7 +670,7 @@ fn a_home_with_a_strange_name() {
     };
     assert_eq!(at(&["install", "claude-code", "opencode"]).code, 0);
     let doctor = at(&["doctor"]);
-    assert!(!doctor.stdout.contains("which is not there"), "{doctor:?}");
+    assert!(!doctor.stdout.contains("which does not exist"), "{doctor:?}");
     assert_eq!(at(&["uninstall", "claude-code", "opencode", "--verify"]).code, 0);
     assert!(!Path::new(&home).join(".claude/settings.json").exists());
 }

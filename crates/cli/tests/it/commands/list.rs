@@ -59,8 +59,8 @@ fn nothing_is_installed() {
     assert_run!(environment, environment.run(&["list"]), @"
     exit code: 0
     ----- stdout -----
-    no hooks are installed
-    hint: `anyhook new my-hook --trigger before_tool` makes one, `anyhook add PATH` puts one in place
+    no hooks installed
+    hint: `anyhook new my-hook --trigger before_tool` creates one, `anyhook add PATH` adds an existing one
     ");
 }
 
@@ -91,7 +91,7 @@ fn broken_settings() {
     hook   trigger      level  priority  status
     ready  before_tool  user   100       ready
     note: `[ROOT]/home/.config/agents/anyhook.toml:2:12`: invalid type: string "many", expected u32
-    note: a project may only tighten: stop_cap = 3 is below 8
+    note: a project can only raise stop_cap: 3 is below 8
     "#);
 }
 
@@ -137,8 +137,8 @@ fn a_cosmetic_mistake() {
     guard  before_tool  user   100       ready
 
     guard  ~/.config/agents/hooks/guard
-      ! 5:10: `timeout` must be a whole number from 100 to 600000; 100 is used
-      ! 6:7: `mode` is neither `enforce` nor `shadow`; `enforce` is used
+      ! 5:10: `timeout` must be an integer from 100 to 600000; using 100
+      ! 6:7: `mode` must be `enforce` or `shadow`; assuming `enforce`
     ");
 }
 
@@ -172,7 +172,7 @@ fn managed_hooks() {
     ----- stdout -----
     hook     trigger      level    priority  status
     company  before_tool  managed  100       ready
-    company  before_tool  user     100       dropped: /etc/agents/hooks/company may not be replaced
+    company  before_tool  user     100       dropped: /etc/agents/hooks/company cannot be overridden
     ");
 }
 
@@ -189,19 +189,19 @@ fn managed_hooks_others_can_write() {
     exit code: 0
     ----- stdout -----
     hook     trigger      level    priority  status
-    company  before_tool  managed  100       unusable: `/etc/agents/hooks/company/HOOK.md` can be written by others than root, so the hook does not count as managed
+    company  before_tool  managed  100       unusable: `/etc/agents/hooks/company/HOOK.md` is writable by users other than root, so the hook is not treated as managed
 
     company  /etc/agents/hooks/company
-      ! `/etc/agents/hooks/company/HOOK.md` can be written by others than root, so the hook does not count as managed
-        hint: chown root and chmod go-w it
+      ! `/etc/agents/hooks/company/HOOK.md` is writable by users other than root, so the hook is not treated as managed
+        hint: make it owned by root and writable only by root (chown root, chmod go-w)
     ");
     fs::set_permissions(&managed, fs::Permissions::from_mode(0o777)).unwrap();
     assert_run!(environment, run(list(), b""), @"
     exit code: 0
     ----- stdout -----
-    no hooks are installed
-    hint: `anyhook new my-hook --trigger before_tool` makes one, `anyhook add PATH` puts one in place
-    note: managed hooks do not count: `/etc/agents/hooks` can be written by others than root
+    no hooks installed
+    hint: `anyhook new my-hook --trigger before_tool` creates one, `anyhook add PATH` adds an existing one
+    note: ignoring managed hooks: `/etc/agents/hooks` is writable by users other than root
     ");
 }
 

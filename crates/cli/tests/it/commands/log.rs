@@ -363,7 +363,7 @@ fn show_what_ran_aside() {
     // It reports when it is done, before or after the dispatch itself.
     let log = environment.run(&["log", "--hook", "e-aside"]).stdout;
     assert_eq!(log.lines().count(), 2, "{log}");
-    assert!(log.contains("  aside  e-aside"), "{log}");
+    assert!(log.contains("  async  e-aside"), "{log}");
 }
 
 #[test]
@@ -398,8 +398,8 @@ fn show_an_ambiguous_id() {
     assert_run!(environment, environment.run(&["log", "show", "zzzz"]), @"
     exit code: 65
     ----- stderr -----
-    error: `zzzz` begins 3 ids
-    hint: give more letters
+    error: `zzzz` matches 3 ids
+    hint: type more of the id
     ");
     assert_eq!(environment.run(&["log", "show", "zzzz0"]).code, 0);
 }
@@ -437,7 +437,7 @@ fn damaged_lines_are_passed_over() {
     [DAY AND TIME]  [ID]  agent-hooks  project  before_tool  ask  asker  [TOOK]  Shell git push
 
     ----- stderr -----
-    warning: 3 damaged lines of the journal passed over (anyhook verify)
+    warning: 3 damaged lines in the journal skipped (run anyhook verify)
     ");
     environment.shell("echo after the crash");
     let ran = environment.run(&["log", "-n", "1"]);
@@ -459,7 +459,7 @@ fn one_damaged_line() {
     no records
 
     ----- stderr -----
-    warning: 1 damaged line of the journal passed over (anyhook verify)
+    warning: 1 damaged line in the journal skipped (run anyhook verify)
     ");
 }
 
@@ -484,8 +484,8 @@ fn a_journal_that_cannot_be_read() {
     assert_run!(environment, environment.run(&["log"]), @"
     exit code: 1
     ----- stderr -----
-    error: `[ROOT]/home/.local/state/anyhook/journal` cannot be used: Not a directory (os error 20)
-    hint: look at the folder's rights, and whether the disk is full
+    error: cannot access `[ROOT]/home/.local/state/anyhook/journal`: Not a directory (os error 20)
+    hint: check the folder's permissions and free disk space
     ");
 }
 
@@ -521,7 +521,7 @@ fn no_home() {
     assert_run!(environment, run(command, b""), @"
     exit code: 1
     ----- stderr -----
-    error: there is no state folder, so no journal
+    error: no state folder, so there is no journal
     hint: set HOME
     ");
 }
@@ -663,7 +663,7 @@ fn nothing_is_dropped_that_was_not_read() {
     }
     let doctor = environment.run(&["doctor"]);
     assert_eq!(doctor.code, 1, "{doctor:?}");
-    assert!(doctor.stdout.contains("the reader `shipper` has not gone on for days"), "{doctor:?}");
+    assert!(doctor.stdout.contains("the reader `shipper` has not advanced for days"), "{doctor:?}");
 }
 
 /// A journal of the first form is read on.
@@ -684,7 +684,7 @@ fn the_first_form() {
     assert_run!(environment, environment.run(&["verify"]), @"
     exit code: 0
     ----- stdout -----
-    whole: 2 records in 2 segments, 0 sealed
-      · 1 record is of format 1, which has no checksums
+    journal intact: 2 records, 2 segments, 0 sealed
+      · 1 record is in format 1, which has no checksums
     ");
 }

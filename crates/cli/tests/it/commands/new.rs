@@ -13,18 +13,18 @@ fn a_hook_of_the_user() {
     assert_run!(environment, ran, @"
     exit code: 0
     ----- stdout -----
-    made ~/.config/agents/hooks/my-hook
+    created ~/.config/agents/hooks/my-hook
       edit    ~/.config/agents/hooks/my-hook/scripts/run
       check   anyhook check my-hook
       test    anyhook test my-hook
-    it only watches until: anyhook promote my-hook
+    in shadow mode; to enforce it: anyhook promote my-hook
     ");
     let folder = environment.user_hooks().join("my-hook");
     let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
     insta::assert_snapshot!(text("HOOK.md"), @"
     ---
     name: my-hook
-    description: Say in one sentence what my-hook is for
+    description: TODO describe in one sentence what my-hook does
     trigger: before_tool
     mode: shadow
     timeout: 5000
@@ -34,17 +34,17 @@ fn a_hook_of_the_user() {
 
     Reads the event as JSON on standard input.
 
-    - Exit 0: go on.
-    - Exit 2: block, with the reason on standard error; the tool does not run, and the model is told the reason.
+    - Exit 0: continue.
+    - Exit 2: block, with the reason on standard error; the tool does not run, and the model sees the reason.
     ");
     insta::assert_snapshot!(text("scripts/run"), @r#"
     #!/bin/sh
-    # The event comes as one line of JSON.
+    # The event arrives as one line of JSON.
     event=$(cat)
 
     case "$event" in
     *'block me'*)
-    	echo "say here why" >&2
+    	echo "TODO: explain why this is blocked" >&2
     	exit 2
     	;;
     esac
@@ -74,18 +74,18 @@ fn a_hook_of_the_project() {
     assert_run!(environment, ran, @"
     exit code: 0
     ----- stdout -----
-    made ~/project/.agents/hooks/my-hook
+    created ~/project/.agents/hooks/my-hook
       edit    ~/project/.agents/hooks/my-hook/scripts/run
       check   anyhook check my-hook
       test    anyhook test my-hook
       trust   anyhook trust my-hook
-    it only watches until: anyhook promote my-hook
+    in shadow mode; to enforce it: anyhook promote my-hook
     ");
     let hook_file = environment.project_hooks().join("my-hook/HOOK.md");
     insta::assert_snapshot!(fs::read_to_string(hook_file).unwrap(), @"
     ---
     name: my-hook
-    description: Say in one sentence what my-hook is for
+    description: TODO describe in one sentence what my-hook does
     trigger: pre-agent-turn-stop
     mode: shadow
     timeout: 5000
@@ -95,8 +95,8 @@ fn a_hook_of_the_project() {
 
     Reads the event as JSON on standard input.
 
-    - Exit 0: go on.
-    - Exit 2: block, with the reason on standard error; the agent goes on working, with the reason as feedback.
+    - Exit 0: continue.
+    - Exit 2: block, with the reason on standard error; the agent keeps working, with the reason as feedback.
     ");
 }
 
@@ -135,7 +135,7 @@ fn every_language_can_block() {
         }
         let blocked = environment.shell("please block me");
         assert_eq!(blocked.code, 2, "{language}: {blocked:?}");
-        assert_eq!(blocked.json()["reason"], "say here why", "{language}");
+        assert_eq!(blocked.json()["reason"], "TODO: explain why this is blocked", "{language}");
         assert_eq!(environment.shell("ls").code, 0, "{language}");
         let prompt = serde_json::json!({"event_type": "before_agent", "prompt": "block me"});
         assert_eq!(environment.event(&prompt).code, 2, "{language}");
@@ -199,8 +199,8 @@ fn names_that_are_none() {
     assert_run!(environment, ran, @"
     exit code: 64
     ----- stderr -----
-    error: the name `My-Hook` has other characters than lowercase letters, digits and hyphens
-    hint: use lowercase letters, digits and single hyphens inside
+    error: the name `My-Hook` may only contain lowercase letters, digits and hyphens
+    hint: use lowercase letters, digits and single hyphens (my-hook)
     ");
 }
 
@@ -262,7 +262,7 @@ fn a_regular_expression_that_is_none() {
     exit code: 64
     ----- stderr -----
     error: `pattern` is not a regular expression: unclosed group
-    hint: the syntax is that of the Rust crate `regex`: no look-around, no back-references
+    hint: use the syntax of the Rust `regex` crate: no look-around, no back-references
     ");
     assert!(!environment.user_hooks().exists());
 }
@@ -275,7 +275,7 @@ fn a_matcher_where_it_does_not_count() {
     exit code: 64
     ----- stderr -----
     error: `before_stop` is not a tool event, so --tool and --pattern do not count
-    hint: leave them out, or use a tool event such as before_tool
+    hint: omit them, or use a tool event such as before_tool
     ");
 }
 
@@ -287,7 +287,7 @@ fn already_there() {
     assert_run!(environment, ran, @"
     exit code: 1
     ----- stderr -----
-    error: `[ROOT]/home/.config/agents/hooks/my-hook` is already there
+    error: `[ROOT]/home/.config/agents/hooks/my-hook` already exists
     hint: choose another name, or `anyhook remove my-hook` first
     ");
 }
@@ -315,7 +315,7 @@ fn no_home() {
     assert_run!(environment, anyhook_testkit::run(command, b""), @"
     exit code: 1
     ----- stderr -----
-    error: there is no user's level: `HOME` is not set
+    error: there is no user level: `HOME` is not set
     hint: set HOME, or use --project
     ");
 }
@@ -328,8 +328,8 @@ fn a_folder_that_cannot_be_made() {
     assert_run!(environment, ran, @"
     exit code: 1
     ----- stderr -----
-    error: `[ROOT]/home/.config/agents/hooks/my-hook` cannot be used: Not a directory (os error 20)
-    hint: look at the folder's rights, and whether the disk is full
+    error: cannot access `[ROOT]/home/.config/agents/hooks/my-hook`: Not a directory (os error 20)
+    hint: check the folder's permissions and free disk space
     ");
 }
 

@@ -71,9 +71,9 @@ fn all() {
     exit code: 0
     ----- stdout -----
     delivery-workflow  16 hooks
-      A team of agents delivers software: context before they start, checks when they are done, gates in between
+      A team of agents that delivers software, with context before they start, checks when they are done, and gates in between
       not installed
-    hint: `anyhook packs NAME` shows one, `anyhook add pack/NAME` puts it in place
+    hint: `anyhook packs NAME` shows one, `anyhook add pack/NAME` adds it
     ");
 }
 
@@ -98,7 +98,7 @@ fn one_that_is_not_there() {
     exit code: 65
     ----- stderr -----
     error: there is no pack `nope`
-    hint: there are: delivery-workflow
+    hint: available: delivery-workflow
     ");
     assert_run!(environment, environment.run(&["add", "pack/delivry-workflow"]), @"
     exit code: 65
@@ -110,7 +110,7 @@ fn one_that_is_not_there() {
     exit code: 65
     ----- stderr -----
     error: there is no pack `nope`
-    hint: there are: delivery-workflow
+    hint: available: delivery-workflow
     ");
 }
 
@@ -120,14 +120,14 @@ fn no_name() {
     assert_run!(environment, environment.run(&["add", "pack/"]), @"
     exit code: 64
     ----- stderr -----
-    error: which pack is meant?
-    hint: write pack/NAME; `anyhook packs` shows them
+    error: no pack given
+    hint: pass pack/NAME; `anyhook packs` lists the packs
     ");
     assert_run!(environment, environment.run(&["remove", "pack/"]), @"
     exit code: 64
     ----- stderr -----
-    error: which pack is meant?
-    hint: write pack/NAME; `anyhook packs` shows them
+    error: no pack given
+    hint: pass pack/NAME; `anyhook packs` lists the packs
     ");
 }
 
@@ -186,8 +186,8 @@ fn there_and_back() {
     assert_run!(environment, environment.run(&["remove", PACK]), @"
     exit code: 65
     ----- stderr -----
-    error: nothing of `delivery-workflow` is installed
-    hint: `anyhook packs` shows what is
+    error: no part of `delivery-workflow` is installed
+    hint: `anyhook packs` shows what is installed
     ");
 }
 
@@ -216,12 +216,12 @@ fn at_the_projects_level() {
     assert_run!(environment, ran, @"
     exit code: 0
     ----- stdout -----
-    added 16 hooks at ~/project/.agents/hooks
-    Claude Code gets /context7 at ~/project/.claude/commands/context7.md
-    Claude Code gets /gemini-review at ~/project/.claude/commands/gemini-review.md
+    added 16 hooks: ~/project/.agents/hooks
+    Claude Code gets /context7: ~/project/.claude/commands/context7.md
+    Claude Code gets /gemini-review: ~/project/.claude/commands/gemini-review.md
     hint: Claude Code does not call anyhook yet: anyhook install claude-code
-    hint: its hooks run once they are trusted: anyhook trust --all
-    hint: `anyhook workflow init` begins a workflow in a project
+    hint: trust its hooks so that they run: anyhook trust --all
+    hint: run `anyhook workflow init` to start a workflow in a project
     ");
     assert_eq!(files(&environment.project_hooks()), files(&of_repository().join("hooks")));
     assert!(environment.project().join(".claude/commands/context7.md").is_file());
@@ -234,11 +234,11 @@ fn at_the_projects_level() {
     exit code: 0
     ----- stdout -----
     delivery-workflow  16 hooks
-      A team of agents delivers software: context before they start, checks when they are done, gates in between
-      installed at the project's level, ~/project/.agents/hooks
+      A team of agents that delivers software, with context before they start, checks when they are done, and gates in between
+      installed at the project level, ~/project/.agents/hooks
         ~/project/.claude/commands/context7.md
         ~/project/.claude/commands/gemini-review.md
-    hint: `anyhook packs NAME` shows one, `anyhook add pack/NAME` puts it in place
+    hint: `anyhook packs NAME` shows one, `anyhook add pack/NAME` adds it
     ");
 
     assert_run!(environment, environment.run(&["remove", PACK]), @"
@@ -248,7 +248,7 @@ fn at_the_projects_level() {
     kept at ~/.local/state/anyhook/removed/delivery-workflow-[TIME]
     to restore it: anyhook add pack/delivery-workflow --project
     ");
-    assert!(environment.run(&["list"]).stdout.contains("no hooks are installed"));
+    assert!(environment.run(&["list"]).stdout.contains("no hooks installed"));
     assert_eq!(environment.run(&arguments).code, 0, "nothing is missed");
 }
 
@@ -260,8 +260,8 @@ fn at_both_levels() {
     assert_run!(environment, environment.run(&["remove", PACK]), @"
     exit code: 64
     ----- stderr -----
-    error: `delivery-workflow` is there more than once: at the user's level and the project's
-    hint: say --user or --project
+    error: `delivery-workflow` is installed more than once: at the user level and the project level
+    hint: pass --user or --project
     ");
     assert_eq!(environment.run(&["remove", PACK, "--user"]).code, 0);
     assert!(files(&environment.user_hooks()).is_empty());
@@ -269,8 +269,8 @@ fn at_both_levels() {
     assert_run!(environment, environment.run(&["remove", PACK, "--user"]), @"
     exit code: 65
     ----- stderr -----
-    error: nothing of `delivery-workflow` is installed at the user's level
-    hint: `anyhook packs` shows what is
+    error: no part of `delivery-workflow` is installed at the user level
+    hint: `anyhook packs` shows what is installed
     ");
     assert_eq!(environment.run(&["remove", PACK]).code, 0, "one is left");
 }
@@ -283,11 +283,11 @@ fn twice() {
     assert_run!(environment, environment.run(&["add", PACK]), @"
     exit code: 0
     ----- stdout -----
-    16 hooks of the pack were there already, at ~/.config/agents/hooks
-    Claude Code has /context7 at ~/.claude/commands/context7.md
-    Claude Code has /gemini-review at ~/.claude/commands/gemini-review.md
+    16 hooks of the pack were already in place: ~/.config/agents/hooks
+    Claude Code has /context7: ~/.claude/commands/context7.md
+    Claude Code has /gemini-review: ~/.claude/commands/gemini-review.md
     hint: Claude Code does not call anyhook yet: anyhook install claude-code
-    hint: `anyhook workflow init` begins a workflow in a project
+    hint: run `anyhook workflow init` to start a workflow in a project
     ");
     assert_eq!(files(&environment.home()), before);
 }
@@ -303,21 +303,21 @@ fn a_part_is_there() {
     exit code: 0
     ----- stdout -----
     delivery-workflow  16 hooks
-      A team of agents delivers software: context before they start, checks when they are done, gates in between
-      installed at the user's level, ~/.config/agents/hooks
+      A team of agents that delivers software, with context before they start, checks when they are done, and gates in between
+      installed at the user level, ~/.config/agents/hooks
         missing: pre-mcp
         ~/.claude/commands/gemini-review.md
-    hint: `anyhook packs NAME` shows one, `anyhook add pack/NAME` puts it in place
+    hint: `anyhook packs NAME` shows one, `anyhook add pack/NAME` adds it
     ");
     assert_run!(environment, environment.run(&["add", PACK]), @"
     exit code: 0
     ----- stdout -----
-    added 1 hook at ~/.config/agents/hooks
-    15 hooks of the pack were there already, at ~/.config/agents/hooks
-    Claude Code gets /context7 at ~/.claude/commands/context7.md
-    Claude Code has /gemini-review at ~/.claude/commands/gemini-review.md
+    added 1 hook: ~/.config/agents/hooks
+    15 hooks of the pack were already in place: ~/.config/agents/hooks
+    Claude Code gets /context7: ~/.claude/commands/context7.md
+    Claude Code has /gemini-review: ~/.claude/commands/gemini-review.md
     hint: Claude Code does not call anyhook yet: anyhook install claude-code
-    hint: `anyhook workflow init` begins a workflow in a project
+    hint: run `anyhook workflow init` to start a workflow in a project
     ");
     assert_eq!(files(&environment.user_hooks()), files(&of_repository().join("hooks")));
 }
@@ -328,9 +328,9 @@ fn no_agent() {
     assert_run!(environment, environment.run(&["add", PACK]), @"
     exit code: 0
     ----- stdout -----
-    added 16 hooks at ~/.config/agents/hooks
-    hint: no agent was found, so its commands went nowhere: --agent NAME says for which
-    hint: `anyhook workflow init` begins a workflow in a project
+    added 16 hooks: ~/.config/agents/hooks
+    hint: no agent found, so its commands were not added; choose one with --agent NAME
+    hint: run `anyhook workflow init` to start a workflow in a project
     ");
 }
 
@@ -350,7 +350,7 @@ fn an_unknown_agent() {
     exit code: 64
     ----- stderr -----
     error: unknown agent `copilot`
-    hint: there are: claude-code, codex, gemini-cli, opencode
+    hint: available: claude-code, codex, gemini-cli, opencode
     ");
     assert!(!environment.user_hooks().exists());
     let source =
@@ -359,8 +359,8 @@ fn an_unknown_agent() {
     assert_run!(environment, ran, @"
     exit code: 64
     ----- stderr -----
-    error: a hook has no commands for agents
-    hint: --agent is for packs: anyhook add pack/NAME
+    error: --agent only applies to packs
+    hint: add a pack: anyhook add pack/NAME --agent NAME
     ");
 }
 
@@ -375,19 +375,19 @@ fn something_is_in_the_way() {
     assert_run!(environment, environment.run(&["add", PACK]), @"
     exit code: 1
     ----- stderr -----
-    error: `delivery-workflow` cannot be added: something is in its place
-      ~/.config/agents/hooks/pre-mcp (another hook)
-      ~/.claude/commands/context7.md (another command)
-      ~/.codex/skills/context7/SKILL.md (another command)
-    hint: nothing was added; move them away or give them other names
+    error: `delivery-workflow` cannot be added: files are in the way
+      ~/.config/agents/hooks/pre-mcp (a different hook)
+      ~/.claude/commands/context7.md (a different command)
+      ~/.codex/skills/context7/SKILL.md (a different command)
+    hint: nothing was added; move or rename them
     ");
     assert_eq!(files(&environment.home()), before);
     assert_eq!(fs::read_dir(environment.user_hooks()).unwrap().count(), 1);
     assert_run!(environment, environment.run(&["remove", PACK]), @"
     exit code: 65
     ----- stderr -----
-    error: nothing of `delivery-workflow` is installed
-    hint: `anyhook packs` shows what is
+    error: no part of `delivery-workflow` is installed
+    hint: `anyhook packs` shows what is installed
     ");
     assert_eq!(files(&environment.home()), before);
 }
@@ -406,31 +406,31 @@ fn what_was_changed_is_named_and_kept() {
     exit code: 0
     ----- stdout -----
     delivery-workflow  16 hooks
-      A team of agents delivers software: context before they start, checks when they are done, gates in between
-      installed at the user's level, ~/.config/agents/hooks
+      A team of agents that delivers software, with context before they start, checks when they are done, and gates in between
+      installed at the user level, ~/.config/agents/hooks
         missing: check-code-health
         changed: pre-mcp, second-opinion, ~/.claude/commands/context7.md
         ~/.claude/commands/context7.md
         ~/.claude/commands/gemini-review.md
-    hint: `anyhook packs NAME` shows one, `anyhook add pack/NAME` puts it in place
+    hint: `anyhook packs NAME` shows one, `anyhook add pack/NAME` adds it
     ");
     assert_run!(environment, environment.run(&["add", PACK]), @"
     exit code: 1
     ----- stderr -----
-    error: `delivery-workflow` cannot be added: something is in its place
-      ~/.config/agents/hooks/pre-mcp (the pack's, changed)
-      ~/.config/agents/hooks/second-opinion (the pack's, changed)
-      ~/.config/agents/hooks/check-code-health (another hook)
-      ~/.claude/commands/context7.md (the pack's, changed)
-    hint: nothing was added; move them away or give them other names
+    error: `delivery-workflow` cannot be added: files are in the way
+      ~/.config/agents/hooks/pre-mcp (from this pack, but modified)
+      ~/.config/agents/hooks/second-opinion (from this pack, but modified)
+      ~/.config/agents/hooks/check-code-health (a different hook)
+      ~/.claude/commands/context7.md (from this pack, but modified)
+    hint: nothing was added; move or rename them
     ");
     assert_run!(environment, environment.run(&["remove", PACK]), @"
     exit code: 0
     ----- stdout -----
     removed delivery-workflow: 15 hooks, 2 command files
     kept at ~/.local/state/anyhook/removed/delivery-workflow-[TIME]
-    kept with what was changed: ~/.config/agents/hooks/pre-mcp, ~/.config/agents/hooks/second-opinion, ~/.claude/commands/context7.md
-    left alone, not the pack's: ~/.config/agents/hooks/check-code-health
+    kept with your changes: ~/.config/agents/hooks/pre-mcp, ~/.config/agents/hooks/second-opinion, ~/.claude/commands/context7.md
+    left alone, not from this pack: ~/.config/agents/hooks/check-code-health
     to restore it: anyhook add pack/delivery-workflow
     ");
     let changed = fs::read_to_string(kept(&environment).join("hooks/second-opinion/HOOK.md"));
@@ -448,9 +448,9 @@ fn changed_and_nothing_else_in_the_way() {
     assert_run!(environment, environment.run(&["add", PACK]), @"
     exit code: 1
     ----- stderr -----
-    error: `delivery-workflow` cannot be added: something is in its place
-      ~/.config/agents/hooks/pre-mcp (the pack's, changed)
-    hint: nothing was added; `anyhook remove pack/delivery-workflow` takes the old one away and keeps it
+    error: `delivery-workflow` cannot be added: files are in the way
+      ~/.config/agents/hooks/pre-mcp (from this pack, but modified)
+    hint: nothing was added; `anyhook remove pack/delivery-workflow` removes the old one and keeps a copy
     ");
     assert_eq!(environment.run(&["remove", PACK]).code, 0);
     assert_eq!(environment.run(&["add", PACK]).code, 0);
@@ -487,7 +487,7 @@ fn a_folder_of_another_user() {
     exit code: 1
     ----- stderr -----
     error: `[ROOT]/home/.claude/commands/context7.md` cannot be written: permission denied
-    hint: nothing was added; look at the rights of the folder, and whether the disk is full
+    hint: nothing was added; check the folder's permissions and free disk space
     ");
     assert_eq!(files(&environment.home()), before);
     assert!(!environment.user_hooks().exists(), "no folder is left behind");
@@ -506,15 +506,15 @@ fn a_read_only_folder() {
     exit code: 1
     ----- stderr -----
     error: `[ROOT]/home/.config/agents/hooks` cannot be written: read-only filesystem or storage medium
-    hint: nothing was added; look at the rights of the folder, and whether the disk is full
+    hint: nothing was added; check the folder's permissions and free disk space
     ");
     assert_eq!(environment.run(&["add", PACK]).code, 0);
     let ran = run(namespace::command(&environment, &mounts, &["remove", PACK]), b"");
     assert_run!(environment, ran, @"
     exit code: 1
     ----- stderr -----
-    error: `[ROOT]/home/.config/agents/hooks/check-human-approval` cannot be used: Read-only file system (os error 30)
-    hint: look at the folder's rights, and whether the disk is full
+    error: cannot access `[ROOT]/home/.config/agents/hooks/check-human-approval`: Read-only file system (os error 30)
+    hint: check the folder's permissions and free disk space
     ");
     assert_eq!(files(&environment.user_hooks()), files(&of_repository().join("hooks")));
     assert!(files(&environment.state().join("removed")).is_empty(), "no copy is left behind");

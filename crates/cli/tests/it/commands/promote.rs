@@ -25,14 +25,14 @@ fn a_hook_that_was_watched_counts() {
     let before = fs::read_to_string(environment.user_hooks().join("watcher/HOOK.md")).unwrap();
     let ran = environment.run(&["promote", "watcher"]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.stdout.ends_with("in force: watcher\n"), "{ran:?}");
+    assert!(ran.stdout.ends_with("now enforced: watcher\n"), "{ran:?}");
     let after = fs::read_to_string(environment.user_hooks().join("watcher/HOOK.md")).unwrap();
     assert_eq!(after, before.replace("mode: shadow", "mode: enforce"));
     assert_eq!(environment.shell("mkfs /dev/sda").code, 2);
     assert_run!(environment, environment.run(&["promote", "watcher"]), @"
     exit code: 0
     ----- stdout -----
-    watcher is in force already
+    watcher is already enforced
     ");
 }
 
@@ -68,15 +68,15 @@ fn bad_input() {
     assert_run!(environment, environment.run(&["promote", "nobody"]), @"
     exit code: 65
     ----- stderr -----
-    error: `nobody` is neither an installed hook nor a folder with one
-    hint: `anyhook list` shows what is installed
+    error: `nobody` is neither an installed hook nor a hook's folder
+    hint: `anyhook list` shows installed hooks
     ");
     let odd = environment.user_hook("odd", "trigger: before_tool\n\"mode\": shadow", "exit 2");
     assert_run!(environment, environment.run(&["promote", "odd"]), @"
     exit code: 1
     ----- stderr -----
     error: `[ROOT]/home/.config/agents/hooks/odd/HOOK.md` has no plain line `mode: shadow`
-    hint: write `mode: enforce` there by hand, then: anyhook check
+    hint: set `mode: enforce` there yourself, then run: anyhook check
     ");
     assert!(fs::read_to_string(odd.join("HOOK.md")).unwrap().contains("\"mode\": shadow"));
 }
@@ -91,7 +91,8 @@ fn a_file_that_may_not_be_written() {
     assert!(status.unwrap().success());
     let ran = run(environment.command_as(54_321, &["promote", "watcher"]), b"");
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.stderr.contains("cannot be used: Permission denied"), "{ran:?}");
+    assert!(ran.stderr.contains("cannot access `"), "{ran:?}");
+    assert!(ran.stderr.contains("Permission denied"), "{ran:?}");
     assert!(ran.stderr.contains("hint: "), "{ran:?}");
 }
 

@@ -16,7 +16,7 @@ fn hooks_in_force() {
     assert_run!(environment, environment.run(&["prompt"]), @"
     exit code: 0
     ----- stdout -----
-    These hooks watch this work. One that blocks says why; follow its reason.
+    These hooks check your work. A hook that blocks gives a reason; follow it.
     - gate (pre-agent-turn-stop, session_end): the hook gate [[ROOT]/home/.config/agents/hooks/gate/HOOK.md]
     - guard (before_tool): the hook guard [[ROOT]/home/.config/agents/hooks/guard/HOOK.md]
     ");
@@ -55,7 +55,7 @@ fn a_long_description_is_one_line() {
     assert_run!(environment, environment.run(&["prompt"]), @"
     exit code: 0
     ----- stdout -----
-    These hooks watch this work. One that blocks says why; follow its reason.
+    These hooks check your work. A hook that blocks gives a reason; follow it.
     - guard (before_tool): First line. Second line. [[ROOT]/home/.config/agents/hooks/guard/HOOK.md]
     ");
 }
@@ -66,7 +66,7 @@ fn nothing_is_installed() {
     assert_run!(environment, environment.run(&["prompt"]), @"
     exit code: 0
     ----- stdout -----
-    No hooks watch this work.
+    No hooks are active here.
     ");
     assert_run!(environment, environment.run(&["prompt", "--json"]), @"
     exit code: 0
@@ -86,7 +86,7 @@ fn a_changed_hook() {
     assert_run!(environment, environment.run(&["prompt"]), @"
     exit code: 0
     ----- stdout -----
-    No hooks watch this work.
+    No hooks are active here.
     ");
 }
 

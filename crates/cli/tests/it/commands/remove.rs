@@ -37,7 +37,7 @@ fn and_back() {
     assert_run!(environment, environment.run(&["add", kept.to_str().unwrap()]), @"
     exit code: 0
     ----- stdout -----
-    added guard at ~/.config/agents/hooks/guard
+    added guard: ~/.config/agents/hooks/guard
     ");
     assert_eq!(environment.shell("ls").code, 2);
 }
@@ -66,14 +66,14 @@ fn a_hook_of_the_project() {
     ----- stdout -----
     removed guard
     to restore it: anyhook add ~/.local/state/anyhook/removed/guard-[TIME] --project
-    hint: it was trusted and is missed now; `anyhook untrust guard` forgets it
+    hint: it was trusted and is now reported as missing; `anyhook untrust guard` stops that
     ");
     assert!(!folder.exists());
     assert_run!(environment, environment.run(&["list"]), @"
     exit code: 0
     ----- stdout -----
-    no hooks are installed
-    hint: `anyhook new my-hook --trigger before_tool` makes one, `anyhook add PATH` puts one in place
+    no hooks installed
+    hint: `anyhook new my-hook --trigger before_tool` creates one, `anyhook add PATH` adds an existing one
     ");
 }
 
@@ -85,8 +85,8 @@ fn one_of_two_levels() {
     assert_run!(environment, environment.run(&["remove", "guard"]), @"
     exit code: 64
     ----- stderr -----
-    error: `guard` is there more than once: ~/.config/agents/hooks/guard, ~/project/.agents/hooks/guard
-    hint: say --user or --project
+    error: `guard` is installed more than once: ~/.config/agents/hooks/guard, ~/project/.agents/hooks/guard
+    hint: pass --user or --project
     ");
     assert_eq!(environment.run(&["remove", "guard", "--user"]).code, 0);
     assert!(environment.project_hooks().join("guard").exists());
@@ -121,7 +121,7 @@ fn not_there() {
     exit code: 65
     ----- stderr -----
     error: no hook `nobody` is installed
-    hint: `anyhook list` shows what is
+    hint: `anyhook list` shows installed hooks
     ");
 }
 
@@ -136,8 +136,8 @@ fn the_machines() {
     assert_run!(environment, run(remove, b""), @"
     exit code: 1
     ----- stderr -----
-    error: `company` is the machine's, at /etc/agents/hooks/company
-    hint: whoever looks after this machine put it there; root can remove the folder
+    error: `company` is a managed hook, at /etc/agents/hooks/company
+    hint: the administrator of this machine installed it; root can remove the folder
     ");
 }
 
@@ -150,7 +150,7 @@ fn no_home() {
     assert_run!(environment, run(command, b""), @"
     exit code: 1
     ----- stderr -----
-    error: there is no state folder to keep it in
+    error: no state folder to keep a copy in
     hint: set HOME
     ");
 }

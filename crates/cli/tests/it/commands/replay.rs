@@ -48,11 +48,11 @@ fn a_new_hook_would_block_one_more() {
     assert_run!(environment, environment.run(&["replay", "--hook", &folder]), @"
     exit code: 1
     ----- stdout -----
-    no-force over 5 events
-      due at 1, the same at 0
-      1 new block: went on, would be blocked
+    no-force: replayed 5 events
+      matched 1, unchanged 0
+      1 new block: allowed then, would be blocked now
          [DAY AND TIME]  [ID]  agent-hooks  none → deny  Shell git push --force  no force
-      cost: 1 run, half within [TOOK], 95 % within [TOOK], [TOOK] in all
+      cost: 1 run, p50 [TOOK], p95 [TOOK], total [TOOK]
     ");
 }
 
@@ -63,9 +63,9 @@ fn the_installed_hooks_say_the_same_again() {
     assert_run!(environment, environment.run(&["replay"]), @"
     exit code: 0
     ----- stdout -----
-    guard over 5 events
-      due at 1, the same at 1
-      cost: 1 run, half within [TOOK], 95 % within [TOOK], [TOOK] in all
+    guard: replayed 5 events
+      matched 1, unchanged 1
+      cost: 1 run, p50 [TOOK], p95 [TOOK], total [TOOK]
     ");
     assert_eq!(environment.journal().len(), before, "nothing is journaled");
 }
@@ -79,11 +79,11 @@ fn a_hook_that_was_mended_lets_one_through() {
     assert_run!(environment, ran, @"
     exit code: 1
     ----- stdout -----
-    guard over 5 events
-      due at 1, the same at 0
-      1 new allow: was blocked, would go on
+    guard: replayed 5 events
+      matched 1, unchanged 0
+      1 new allow: blocked then, would be allowed now
          [DAY AND TIME]  [ID]  agent-hooks  deny → none  Shell mkfs /dev/sda
-      cost: 1 run, half within [TOOK], 95 % within [TOOK], [TOOK] in all
+      cost: 1 run, p50 [TOOK], p95 [TOOK], total [TOOK]
     ");
 }
 
@@ -99,7 +99,7 @@ fn what_differs_otherwise_is_said() {
     let report = replay(&environment, &["--hook", &asker]);
     let differences = report["differences"].as_array().unwrap();
     assert_eq!(differences.len(), 2, "{report}");
-    assert_eq!(differences[0]["reason"], "would ask a person");
+    assert_eq!(differences[0]["reason"], "would ask for approval");
     assert_eq!((&differences[0]["then"], &differences[0]["now"]), (&json!("none"), &json!("ask")));
     let changer = candidate(
         &environment,
@@ -108,7 +108,7 @@ fn what_differs_otherwise_is_said() {
         r#"echo '{"modified_input": {"command": "git status"}}'"#,
     );
     let report = replay(&environment, &["--hook", &changer]);
-    assert_eq!(report["differences"][0]["reason"], "would change the input otherwise");
+    assert_eq!(report["differences"][0]["reason"], "would change the input differently");
 }
 
 /// What counts as the same is what the agent would notice no difference of.
@@ -131,9 +131,9 @@ fn other_words_are_differences() {
         (reasons, report["same"].as_u64().unwrap(), report["failed"].as_array().unwrap().len())
     };
     let (reasons, ..) = differences(r#"echo '{"additional_context": "use blanks"}'"#);
-    assert_eq!(reasons, ["would say something else to the model"]);
+    assert_eq!(reasons, ["would tell the model something different"]);
     let (reasons, ..) = differences("echo 'nowhere' >&2; exit 2");
-    assert_eq!(reasons, ["would be blocked for another reason"]);
+    assert_eq!(reasons, ["would be blocked for a different reason"]);
     let (_, same, failed) = differences("exit 7");
     assert_eq!((same, failed), (0, 2), "what fails here has not said the same");
 }
@@ -245,7 +245,7 @@ fn somebody_elses_replay_knows_the_machines_hooks() {
         command.env(name, value.unwrap_or_default());
     }
     let ran = anyhook_testkit::run(command, b"");
-    if ran.stderr.contains("cannot be protected on this machine") {
+    if ran.stderr.contains("cannot sandbox the replay on this machine") {
         return needs::skip("a replay by another user", "user namespaces");
     }
     let report = ran.json();
@@ -367,26 +367,26 @@ fn bad_input() {
     assert_run!(environment, environment.run(&["replay", "--hook", "nobody"]), @"
     exit code: 65
     ----- stderr -----
-    error: `nobody` is neither an installed hook nor a folder with one
-    hint: `anyhook list` shows what is installed
+    error: `nobody` is neither an installed hook nor a hook's folder
+    hint: `anyhook list` shows installed hooks
     ");
     assert_run!(environment, environment.run(&["replay", "--transcript", "nowhere.jsonl"]), @"
     exit code: 65
     ----- stderr -----
     error: `[ROOT]/home/project/nowhere.jsonl` cannot be read: No such file or directory (os error 2)
-    hint: transcripts are in ~/.claude/projects, one .jsonl a session
+    hint: transcripts are in ~/.claude/projects, one .jsonl per session
     ");
     write(&environment.project().join("other.jsonl"), "{\"a\": 1}\n", 0o644);
     assert_run!(environment, environment.run(&["replay", "--transcript", "other.jsonl"]), @"
     exit code: 65
     ----- stderr -----
-    error: `[ROOT]/home/project/other.jsonl`: it is no transcript of Claude Code: no line has a `type` and a `sessionId`
-    hint: transcripts are in ~/.claude/projects, one .jsonl a session
+    error: `[ROOT]/home/project/other.jsonl`: not a Claude Code transcript: no line has a `type` and a `sessionId`
+    hint: transcripts are in ~/.claude/projects, one .jsonl per session
     ");
     assert_run!(environment, environment.run(&["replay", "--since", "yesterday"]), @"
     exit code: 64
     ----- stderr -----
-    error: invalid value 'yesterday' for '--since <T>': neither how long ago (30m, 2h, 7d) nor a time (2026-01-31, [TIME])
+    error: invalid value 'yesterday' for '--since <T>': expected a duration (30m, 2h, 7d) or a time (2026-01-31, [TIME])
     hint: anyhook replay --help
     ");
     let broken = environment.user_hook("broken", "trigger: before_toool", "exit 0");
@@ -404,8 +404,8 @@ fn nothing_to_try() {
     assert_run!(environment, environment.run(&["replay"]), @"
     exit code: 65
     ----- stderr -----
-    error: there is no hook to try
-    hint: --hook NAME, or a folder
+    error: no hook to try
+    hint: pass --hook with a name or a folder
     ");
 }
 
@@ -416,7 +416,7 @@ fn without_unshare_it_says_so() {
     command.env("PATH", environment.root());
     let ran = anyhook_testkit::run(command, b"");
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.stderr.contains("what is real cannot be protected on this machine"), "{ran:?}");
+    assert!(ran.stderr.contains("cannot sandbox the replay on this machine"), "{ran:?}");
     assert!(ran.stderr.contains("hint: --unprotected"), "{ran:?}");
 }
 

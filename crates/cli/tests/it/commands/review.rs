@@ -61,8 +61,8 @@ fn an_answer_without_a_verdict() {
     assert_run!(environment, environment.run(&["review", PACKET]), @"
     exit code: 1
     ----- stderr -----
-    error: there is no second opinion: the MCP server `gemini`: its answer has no verdict: I would rather not say.
-    hint: ask again, or ask another of its tools
+    error: no second opinion: the MCP server `gemini`: its answer has no verdict: I would rather not say.
+    hint: ask again, or use another of its tools
     ");
     let review = artifact(&environment, BESIDE);
     assert_eq!((&review["status"], review.get("verdict")), (&json!("unavailable"), None));
@@ -75,8 +75,8 @@ fn a_server_that_is_of_no_use() {
     let environment = environment();
     packet(&environment, &json!({}));
     for (mode, timeout, why) in [
-        ("dead", "1m", "it ended while we connected (exit code 1); its last words: no config"),
-        ("garbage", "5s", "something that is no message of the protocol"),
+        ("dead", "1m", "it ended while connecting (exit code 1); last output: no config"),
+        ("garbage", "5s", "not a valid protocol message"),
         ("endless", "1m", "its answer is longer than"),
         ("normal", "1m", "it has no tool `ask-gemini`"),
     ] {
@@ -101,13 +101,13 @@ fn artifacts_that_are_not_sent_to_anybody() {
     symlink(environment.home().join("secret.json"), project.join("link.json")).unwrap();
     for (path, why) in [
         ("nowhere.json", "cannot be read: No such file or directory"),
-        ("../secret.json", "is outside of the project"),
-        ("link.json", "is outside of the project"),
-        (".", "is no artifact"),
-        (".git", "it is no file"),
+        ("../secret.json", "is outside the project"),
+        ("link.json", "is outside the project"),
+        (".", "is not an artifact"),
+        (".git", "it is not a file"),
         ("words.json", "it is not JSON: expected value at line 2 column 8"),
         ("large.json", "it is larger than 1 MiB"),
-        ("huge.json", "it has more than"),
+        ("huge.json", "it is larger than"),
     ] {
         let ran = environment.run(&["review", path]);
         assert_eq!((ran.code, ran.stdout.as_str()), (65, ""), "{path}: {ran:?}");
@@ -141,7 +141,7 @@ fn the_workflow_says_who_is_asked() {
     .unwrap();
     let ran = environment.run(&["review", PACKET]);
     assert!(ran.stderr.contains("it has no tool `ask-nobody`"), "{ran:?}");
-    assert!(ran.stderr.contains("hint: it has: resolve-library-id, query-docs, ask-gemini"));
+    assert!(ran.stderr.contains("hint: available: resolve-library-id, query-docs, ask-gemini"));
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn nobody_is_there() {
     assert_run!(environment, environment.run(&["run", "session_start"]), @"
     exit code: 0
     ----- stdout -----
-    goes on: no hook runs at session_start
+    allowed: no hook runs at session_start
     details: anyhook log show [ID]
     ");
 }
@@ -125,8 +125,8 @@ fn a_capped_stop() {
     exit code: 0
     ----- stdout -----
         gate  deny: tests fail  [TOOK]
-    goes on (capped)
-    warning: the stop passes although gate blocks it: 1 stops were blocked in this turn (stop_cap in anyhook.toml). It said: tests fail
+    allowed (capped)
+    warning: allowed to stop although gate blocks it: 1 stops were already blocked in this turn (stop_cap in anyhook.toml). Its reason: tests fail
     details: anyhook log show [ID]
     ");
 }
@@ -138,7 +138,7 @@ fn nobody_matches() {
     assert_run!(environment, environment.run(&SHELL), @"
     exit code: 0
     ----- stdout -----
-    goes on: no hook matched (1 at before_tool did not: anyhook explain before_tool …)
+    allowed: no hook matched (1 at before_tool did not: anyhook explain before_tool …)
     details: anyhook log show [ID]
     ");
 }
@@ -150,9 +150,9 @@ fn a_failure_is_shown_with_its_cause_in_full() {
     for (text, why) in [
         (
             "#!/bin/sh\r\nexit 2\r\n",
-            "it has Windows line endings, so its interpreter is read as `/bin/sh\\r`",
+            "it has Windows line endings, so the system looks for an interpreter named `/bin/sh\\r`",
         ),
-        ("#!/no/such/interpreter\n", "its interpreter `/no/such/interpreter` is not there"),
+        ("#!/no/such/interpreter\n", "its interpreter `/no/such/interpreter` was not found"),
     ] {
         write(&script, text, 0o755);
         let ran = environment.run(&SHELL);
@@ -170,7 +170,7 @@ fn a_deadline() {
     exit code: 0
     ----- stdout -----
         slow  failed: not started: the caller's deadline has passed
-    goes on
+    allowed
     details: anyhook log show [ID]
     ");
 }
@@ -258,14 +258,17 @@ fn a_tool_by_another_name() {
     exit code: 0
     ----- stdout -----
         guard  no opinion  [TOOK]
-    goes on
+    allowed
     details: anyhook log show [ID]
 
     ----- stderr -----
     hint: `Bash` is the name in Claude Code and Codex; hooks see `Shell`
     ");
     assert_eq!(told("SHELL").stderr, "hint: the tool's name is `Shell`\n");
-    assert_eq!(told("Shel").stderr, "hint: no agent has a tool `Shel`; did you mean `Shell`?\n");
+    assert_eq!(
+        told("Shel").stderr,
+        "hint: no agent has a tool named `Shel`; did you mean `Shell`?\n"
+    );
     assert_eq!(told("Shell").stderr, "");
     assert_eq!(told("mcp__github__push").stderr, "");
 }
@@ -379,7 +382,7 @@ fn a_payload_that_is_not_json() {
     exit code: 65
     ----- stderr -----
     error: standard input is not JSON: expected ident at line 1 column 2
-    hint: it holds the event's further fields, such as {"session_id": "one"}
+    hint: it must contain additional event fields, such as {"session_id": "one"}
     "#);
 }
 
@@ -390,7 +393,7 @@ fn a_payload_that_is_not_there() {
     exit code: 65
     ----- stderr -----
     error: `gone.json` cannot be read: No such file or directory (os error 2)
-    hint: name a file that holds a JSON object, or - for standard input
+    hint: pass a file with a JSON object, or - for standard input
     ");
 }
 

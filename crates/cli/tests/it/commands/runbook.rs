@@ -84,27 +84,27 @@ fn nothing_there() {
     exit code: 65
     ----- stderr -----
     error: there is no pipeline `x`
-    hint: `anyhook runbook list` shows those there are
+    hint: `anyhook runbook list` lists the available pipelines
     ");
     assert_run!(environment, environment.run(&["runbook", "check", "no/such/file.hcl"]), @"
     exit code: 65
     ----- stderr -----
-    error: there is no `no/such/file.hcl`
-    hint: without a path, all runbooks that are installed are checked
+    error: `no/such/file.hcl` does not exist
+    hint: omit the path to check all installed runbooks
     ");
     fs::create_dir(environment.project().join("empty")).unwrap();
     assert_run!(environment, environment.run(&["runbook", "check", "empty"]), @"
     exit code: 65
     ----- stderr -----
-    error: there is no runbook in `empty`
-    hint: runbooks are files `*.hcl` and `*.toml`
+    error: no runbook in `empty`
+    hint: runbooks are `*.hcl` and `*.toml` files
     ");
     assert_run!(environment, environment.run(&["runbook", "show", "x", "--file", "no.hcl"]), @"
     exit code: 65
     ----- stderr -----
     error[unreadable]: it cannot be read: No such file or directory (os error 2)
     --> no.hcl
-     = hint: a runbook is a text in UTF-8, named `*.hcl` or `*.toml`, of 256 KiB at most
+     = hint: a runbook is a UTF-8 text file, `*.hcl` or `*.toml`, of at most 256 KiB
 
     error: 1 problem in `no.hcl`
     ");
@@ -164,7 +164,7 @@ fn a_name_that_is_in_two_files() {
     exit code: 65
     ----- stderr -----
     error: the pipeline `other` is in both `.agents/runbooks/again.toml` and `~/.config/agents/runbooks/mine.toml`
-    hint: give one of them another name, or name the file
+    hint: rename one of them, or specify the file
     ");
     assert_run!(environment, environment.run(&["runbook", "check"]), @"
     exit code: 1
@@ -186,9 +186,9 @@ fn a_runbook_that_cannot_be_used_does_not_hide_the_others() {
     exit code: 0
     ----- stdout -----
     pipeline  file                                 steps               variables
-    release   .agents/runbooks/release.hcl         build, notes, undo  version (must be given), remote=origin, dry
+    release   .agents/runbooks/release.hcl         build, notes, undo  version (required), remote=origin, dry
     other     ~/.config/agents/runbooks/mine.toml  only
-    warning: `.agents/runbooks/broken.hcl` cannot be used; `anyhook runbook check` says why
+    warning: `.agents/runbooks/broken.hcl` is unusable; `anyhook runbook check` says why
     ");
     assert_run!(environment, environment.run(&["runbook", "show", "bad"]), @r#"
     exit code: 65
@@ -239,19 +239,19 @@ fn files_that_are_no_texts() {
     ----- stdout -----
     error[unreadable]: it cannot be read: it is not UTF-8
     --> .agents/runbooks/bytes.hcl
-     = hint: a runbook is a text in UTF-8, named `*.hcl` or `*.toml`, of 256 KiB at most
+     = hint: a runbook is a UTF-8 text file, `*.hcl` or `*.toml`, of at most 256 KiB
 
-    error[unreadable]: it cannot be read: it is no file
+    error[unreadable]: it cannot be read: it is not a file
     --> .agents/runbooks/folder.hcl
-     = hint: a runbook is a text in UTF-8, named `*.hcl` or `*.toml`, of 256 KiB at most
+     = hint: a runbook is a UTF-8 text file, `*.hcl` or `*.toml`, of at most 256 KiB
 
-    error[unreadable]: it cannot be read: it has more than 262144 bytes
+    error[unreadable]: it cannot be read: it is larger than 262144 bytes
     --> .agents/runbooks/large.toml
-     = hint: a runbook is a text in UTF-8, named `*.hcl` or `*.toml`, of 256 KiB at most
+     = hint: a runbook is a UTF-8 text file, `*.hcl` or `*.toml`, of at most 256 KiB
 
-    error[unreadable]: it cannot be read: it is no file
+    error[unreadable]: it cannot be read: it is not a file
     --> .agents/runbooks/pipe.toml
-     = hint: a runbook is a text in UTF-8, named `*.hcl` or `*.toml`, of 256 KiB at most
+     = hint: a runbook is a UTF-8 text file, `*.hcl` or `*.toml`, of at most 256 KiB
 
     4 runbooks, 4 problems
     ");
@@ -259,9 +259,9 @@ fn files_that_are_no_texts() {
     assert_run!(environment, named, @"
     exit code: 1
     ----- stdout -----
-    error[unreadable]: it cannot be read: its name ends neither with `.hcl` nor with `.toml`
+    error[unreadable]: it cannot be read: not a `.hcl` or `.toml` file
     --> .agents/runbooks/notes.txt
-     = hint: a runbook is a text in UTF-8, named `*.hcl` or `*.toml`, of 256 KiB at most
+     = hint: a runbook is a UTF-8 text file, `*.hcl` or `*.toml`, of at most 256 KiB
 
     1 runbook, 1 problem
     ");

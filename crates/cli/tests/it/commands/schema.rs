@@ -78,72 +78,72 @@ fn all() {
     exit code: 0
     ----- stdout -----
     add                      What was added
-    agents                   What every agent does
-    ai-engineer-output       Report of the AI part
+    agents                   Agent states
+    ai-engineer-output       AI implementation report
     architect-output         Architecture
-    architecture-assessment  Assessment of an architecture
-    backend-output           Report of the backend
-    case                     A test case of a hook
-    check                    Findings in hooks
-    code-health-output       Review of code health
-    context-refresh-report   Report of refreshed knowledge
-    daemon-request           What a client says to the daemon
-    daemon-response          What the daemon answers
-    daemon-status            How the daemon is
-    decisions                What waits for a person
-    devops-output            Report of the deployment
-    doctor                   What is wrong
+    architecture-assessment  Architecture assessment
+    backend-output           Backend implementation report
+    case                     A hook test case
+    check                    Hook check findings
+    code-health-output       Code health review
+    context-refresh-report   Context refresh report
+    daemon-request           A request to the daemon
+    daemon-response          A response of the daemon
+    daemon-status            Daemon status
+    decisions                Decisions
+    devops-output            Deployment report
+    doctor                   Diagnosis
     emit                     What was told of an agent
     event                    An event
     front-matter             The front matter of a HOOK.md
-    frontend-output          Report of the frontend
-    governance-output        Review of governance
-    happening                Something that happened
-    hosts                    The agents
+    frontend-output          Frontend implementation report
+    governance-output        Governance review
+    happening                An event of the daemon
+    hosts                    Supported agents
     install                  What was installed into agents
-    list                     The installed hooks
+    list                     Installed hooks
     new                      A hook that was made
-    notice                   A notice to a person
-    output                   What a hook prints
-    packs                    The packs
+    notice                   A notification
+    output                   Hook output
+    packs                    Packs
     pipeline                 A pipeline
-    pipeline-line            What happened to a pipeline
-    pipeline-plan            What a pipeline is to do
+    pipeline-line            A pipeline log line
+    pipeline-plan            A pipeline plan
     pipelines                Pipelines
-    plan                     Who would run at an event
+    plan                     Hooks that would run for an event
     pm-output                Requirements
-    project-config           Configuration of a project
+    project-config           Project configuration
     promote                  A hook that is in force
-    prompt                   The hooks in force
-    qa-output                Report of the tests
-    record                   A record of the journal
+    prompt                   Active hooks
+    qa-output                Test report
+    record                   A journal record
     reload                   Guards that sessions use as they are now
     remove                   What was removed
-    replay                   What hooks would have said
+    replay                   Replay results
     runbook                  A runbook
-    runbook-check            Findings in runbooks
-    runbook-list             The pipelines of all runbooks
+    runbook-check            Runbook check findings
+    runbook-list             Pipelines of all runbooks
     runbook-show             A pipeline of a runbook
-    safety-output            Review of safety
+    safety-output            Safety review
     second-opinion-review    Second opinion
-    serve-answer             A line that `serve` writes
-    serve-request            A line that `serve` reads
-    stage-completion-signal  Signal of completion
-    stats                    The journal summed up
-    test                     What became of test cases
+    serve-answer             A response line of `serve`
+    serve-request            A request line of `serve`
+    stage-completion-signal  Completion signal
+    stats                    Journal statistics
+    test                     Test results
     trust                    What was trusted
     uninstall                What was removed from agents
     untrust                  What is no longer trusted
-    verdict                  What all hooks say together
-    verify                   Whether the journal is whole
-    workflow-check           Findings in a workflow's file
-    workflow-context         What an agent of a workflow is given
+    verdict                  The combined verdict
+    verify                   Journal integrity
+    workflow-check           Workflow check findings
+    workflow-context         The context of a workflow agent
     workflow-file            A workflow
-    workflow-history         What happened to a workflow
-    workflow-next            Who is to work now
-    workflow-state           State of a workflow
-    workflow-status          Where a workflow is
-    workflow-validate        What is wrong with artifacts
+    workflow-history         Workflow history
+    workflow-next            Next steps of a workflow
+    workflow-state           Workflow state
+    workflow-status          Workflow status
+    workflow-validate        Artifact validation results
     ");
 }
 
@@ -169,7 +169,7 @@ fn an_unknown_schema() {
     exit code: 64
     ----- stderr -----
     error: unknown schema `hook`
-    hint: there are: add, agents, ai-engineer-output, architect-output, architecture-assessment, backend-output, case, check, code-health-output, context-refresh-report, daemon-request, daemon-response, daemon-status, decisions, devops-output, doctor, emit, event, front-matter, frontend-output, governance-output, happening, hosts, install, list, new, notice, output, packs, pipeline, pipeline-line, pipeline-plan, pipelines, plan, pm-output, project-config, promote, prompt, qa-output, record, reload, remove, replay, runbook, runbook-check, runbook-list, runbook-show, safety-output, second-opinion-review, serve-answer, serve-request, stage-completion-signal, stats, test, trust, uninstall, untrust, verdict, verify, workflow-check, workflow-context, workflow-file, workflow-history, workflow-next, workflow-state, workflow-status, workflow-validate
+    hint: available: add, agents, ai-engineer-output, architect-output, architecture-assessment, backend-output, case, check, code-health-output, context-refresh-report, daemon-request, daemon-response, daemon-status, decisions, devops-output, doctor, emit, event, front-matter, frontend-output, governance-output, happening, hosts, install, list, new, notice, output, packs, pipeline, pipeline-line, pipeline-plan, pipelines, plan, pm-output, project-config, promote, prompt, qa-output, record, reload, remove, replay, runbook, runbook-check, runbook-list, runbook-show, safety-output, second-opinion-review, serve-answer, serve-request, stage-completion-signal, stats, test, trust, uninstall, untrust, verdict, verify, workflow-check, workflow-context, workflow-file, workflow-history, workflow-next, workflow-state, workflow-status, workflow-validate
     ");
 }
 

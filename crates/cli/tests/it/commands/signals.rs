@@ -42,7 +42,7 @@ fn run_is_journaled_and_ends_by_the_signal() {
         let environment = with_slow("");
         let ran = interrupt(&environment, &["run", "before_tool", "--tool", "Shell"], signal);
         assert_eq!(ran.code, 128 + number, "{ran:?}");
-        let outcome = format!("interrupted: anyhook was asked to end by signal {number}");
+        let outcome = format!("interrupted: anyhook received signal {number}");
         assert!(ran.stdout.contains(&outcome), "{ran:?}");
         let runs = &environment.journal()[0]["runs"];
         assert_eq!(runs[0]["outcome"], json!({"interrupted": number}), "{runs}");

@@ -54,10 +54,7 @@ pub fn settings() -> insta::Settings {
     settings.add_filter(r"  \d+(?:\.\d+)? m?s +", "  [TOOK]  ");
     settings.add_filter(r"( failed in )\d+\.\d+ s", "${1}[TOOK]");
     // What a replay cost.
-    settings.add_filter(
-        r"half within [^,]+, 95 % within [^,]+, [^,]+ in all",
-        "half within [TOOK], 95 % within [TOOK], [TOOK] in all",
-    );
+    settings.add_filter(r"p50 [^,]+, p95 [^,]+, total .+", "p50 [TOOK], p95 [TOOK], total [TOOK]");
     settings.add_filter(r"(?m)^(took +)\d+(?:\.\d+)? m?s$", "${1}[TOOK]");
     settings
 }

@@ -135,7 +135,7 @@ fn an_empty_journal() {
     exit code: 0
     ----- stdout -----
     the journal is empty
-    hint: `anyhook install` wires it into your agents; `anyhook demo` shows what happens then
+    hint: `anyhook install` sets up your agents; `anyhook demo` shows what happens
     ");
     assert_eq!(environment.run(&["stats", "--json"]).json()["records"], 0);
     let metrics = environment.run(&["stats", "--prometheus"]);
@@ -155,7 +155,7 @@ fn nothing_in_the_period() {
     exit code: 64
     ----- stderr -----
     error: the period ends before it begins
-    hint: --until is a time after --since
+    hint: --until must be after --since
     ");
 }
 
@@ -165,19 +165,19 @@ fn an_unknown_hook() {
     assert_exact!(environment, stats(&environment, &["gard-shell"]), @"
     exit code: 65
     ----- stderr -----
-    error: no hook `gard-shell` is installed or in the journal
+    error: hook `gard-shell` is neither installed nor in the journal
     hint: did you mean `guard-shell`?
     ");
     assert_exact!(environment, stats(&environment, &["zzz"]), @"
     exit code: 65
     ----- stderr -----
-    error: no hook `zzz` is installed or in the journal
-    hint: `anyhook list` shows what is installed
+    error: hook `zzz` is neither installed nor in the journal
+    hint: `anyhook list` shows installed hooks
     ");
     assert_exact!(environment, stats(&environment, &["--host", "opencodex"]), @"
     exit code: 65
     ----- stderr -----
-    error: no host `opencodex` is known or in the journal
+    error: host `opencodex` is neither supported nor in the journal
     hint: did you mean `opencode`?
     ");
 }
@@ -205,7 +205,7 @@ fn damaged_lines_are_told() {
         .unwrap();
     file.write_all(b"{\"v\":2,\"torn\n").unwrap();
     let ran = stats(&environment, &[]);
-    assert!(ran.stdout.ends_with("damaged  1 line of the journal passed over\n"), "{ran:?}");
+    assert!(ran.stdout.ends_with("damaged  1 line in the journal skipped\n"), "{ran:?}");
     assert_eq!(stats(&environment, &["--json"]).json()["damaged_lines"], 1);
 }
 
@@ -217,7 +217,7 @@ fn without_a_state_folder() {
     assert_exact!(environment, run(command, b""), @"
     exit code: 1
     ----- stderr -----
-    error: there is no state folder, so no journal
+    error: no state folder, so there is no journal
     hint: set HOME
     ");
 }

@@ -210,20 +210,20 @@ fn cases_that_cannot_be_read() {
     ----- stdout -----
     FAILED  speaker  a-broken            [TOOK]
             not a test case: expected value at line 1 column 11
-            hint: `anyhook schema case` says what one holds
+            hint: `anyhook schema case` describes one
     FAILED  speaker  b-no-type           [TOOK]
             the event has no `event_type`
     FAILED  speaker  c-no-expectation    [TOOK]
             not a test case: missing field `expect` at line 1 column 87
-            hint: `anyhook schema case` says what one holds
+            hint: `anyhook schema case` describes one
     FAILED  speaker  d-unknown-key       [TOOK]
             not a test case: unknown field `expects`, expected one of `description`, `event`, `files`, `env`, `expect` at line 1 column 125
-            hint: `anyhook schema case` says what one holds
+            hint: `anyhook schema case` describes one
     FAILED  speaker  e-unknown-decision  [TOOK]
             not a test case: unknown variant `block`, expected one of `deny`, `ask`, `allow`, `none`, `skipped`, `failed` at line 1 column 115
-            hint: `anyhook schema case` says what one holds
+            hint: `anyhook schema case` describes one
     FAILED  speaker  f-leads-out         [TOOK]
-            `../out` leads out of the scratch project
+            `../out` points outside the scratch project
     ok      speaker  g-fine              [TOOK]
     1 passed, 6 failed in [TOOK]
     ");
@@ -315,7 +315,7 @@ fn no_cases() {
     exit code: 0
     ----- stdout -----
     no test cases
-    hint: a case is a file tests/NAME.json in the hook's folder; `anyhook schema case` says what it holds
+    hint: a case is a file tests/NAME.json in the hook's folder; `anyhook schema case` describes its contents
     ");
     assert_run!(environment, environment.run(&["test", "--json"]), @"
     exit code: 0
@@ -330,8 +330,8 @@ fn an_unknown_hook() {
     assert_run!(environment, environment.run(&["test", "nobody"]), @"
     exit code: 65
     ----- stderr -----
-    error: `nobody` is neither an installed hook nor a folder with one
-    hint: `anyhook list` shows what is installed
+    error: `nobody` is neither an installed hook nor a hook's folder
+    hint: `anyhook list` shows installed hooks
     ");
 }
 

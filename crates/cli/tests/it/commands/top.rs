@@ -129,7 +129,7 @@ fn events_appear_as_they_come() {
     }));
     for text in [
         "Shell echo first",
-        "deny   guard",
+        "deny     guard",
         "Shell mkfs /dev/sda",
         "prompting (permission)",
         "running Shell",
@@ -142,7 +142,7 @@ fn events_appear_as_they_come() {
 
     terminal.tmux(&["resize-window", "-x", "60", "-y", "12"]);
     terminal.wait_until_gone("Sessions 2");
-    terminal.wait_for("Shell mkfs");
+    terminal.wait_for("Shell mkf");
     terminal.keys(&["Tab"]);
     terminal.wait_for("LAST FAILURE");
     terminal.tmux(&["resize-window", "-x", "30", "-y", "5"]);
@@ -299,13 +299,13 @@ fn without_a_terminal() {
     assert_run!(environment, environment.run(&["top"]), @"
     exit code: 64
     ----- stderr -----
-    error: `anyhook top` needs a terminal: standard output is no terminal
+    error: `anyhook top` needs a terminal: standard output is not a terminal
     hint: anyhook log -f
     ");
     assert_run!(environment, environment.run(&["top", "--since", "yesterday"]), @"
     exit code: 64
     ----- stderr -----
-    error: invalid value 'yesterday' for '--since <WHEN>': neither how long ago (30m, 2h, 7d) nor a time (2026-01-31, [TIME])
+    error: invalid value 'yesterday' for '--since <WHEN>': expected a duration (30m, 2h, 7d) or a time (2026-01-31, [TIME])
     hint: anyhook top --help
     ");
 }
@@ -318,7 +318,7 @@ fn without_a_home() {
     assert_run!(environment, run(command, b""), @"
     exit code: 1
     ----- stderr -----
-    error: there is no state folder, so no journal
+    error: no state folder, so there is no journal
     hint: set HOME
     ");
 }

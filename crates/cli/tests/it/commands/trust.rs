@@ -65,7 +65,7 @@ fn by_name() {
       │ description: the hook guard
       │ trigger: before_tool
       │ ---
-      ── scripts/run (54 bytes, may run)
+      ── scripts/run (54 bytes, executable)
       │ #!/bin/sh
       │ # Says no to everything.
       │ echo no >&2
@@ -94,7 +94,7 @@ fn all_at_once() {
     assert_run!(environment, environment.run(&["trust", "--all"]), @"
     exit code: 0
     ----- stdout -----
-    nothing to trust: every hook of this project is trusted already, or there is none
+    nothing to trust: this project has no untrusted hooks
     ");
 }
 
@@ -114,7 +114,7 @@ fn only_show() {
       │ description: the hook guard
       │ trigger: before_tool
       │ ---
-      ── scripts/run (54 bytes, may run)
+      ── scripts/run (54 bytes, executable)
       │ #!/bin/sh
       │ # Says no to everything.
       │ echo no >&2
@@ -140,7 +140,7 @@ fn without_a_terminal_and_without_names() {
       │ description: the hook guard
       │ trigger: before_tool
       │ ---
-      ── scripts/run (54 bytes, may run)
+      ── scripts/run (54 bytes, executable)
       │ #!/bin/sh
       │ # Says no to everything.
       │ echo no >&2
@@ -148,8 +148,8 @@ fn without_a_terminal_and_without_names() {
     not trusted: guard
 
     ----- stderr -----
-    error: 1 hook not trusted: nobody is there to ask
-    hint: name them, or say --all
+    error: 1 hook not trusted: cannot ask for confirmation without a terminal
+    hint: pass names, or --all
     ");
     assert_eq!(environment.shell("ls").code, 0);
 }
@@ -171,7 +171,7 @@ fn a_person_says_yes() {
       │ description: the hook guard
       │ trigger: before_tool
       │ ---
-      ── scripts/run (54 bytes, may run)
+      ── scripts/run (54 bytes, executable)
       │ #!/bin/sh
       │ # Says no to everything.
       │ echo no >&2
@@ -210,11 +210,11 @@ fn what_has_changed_is_shown() {
     guard  ~/project/.agents/hooks/guard
       the hook guard
       runs at before_tool
-      it was trusted before; what has changed since is marked
-      ── HOOK.md (69 bytes)  as before
+      it was trusted before; changes since then are marked
+      ── HOOK.md (69 bytes)  unchanged
       ── scripts/more.txt (4 bytes)  NEW
       │ new
-      ── scripts/run (54 bytes, may run)  as before
+      ── scripts/run (54 bytes, executable)  unchanged
       ── scripts/words.txt (8 bytes)  CHANGED
       │ one
       │ two
@@ -240,12 +240,12 @@ fn run_bits_and_links_are_changes_too() {
     guard  ~/project/.agents/hooks/guard
       the hook guard
       runs at before_tool
-      it was trusted before; what has changed since is marked
-      ── HOOK.md (69 bytes)  as before
-      ── scripts/help (7 bytes, may run)  CHANGED
+      it was trusted before; changes since then are marked
+      ── HOOK.md (69 bytes)  unchanged
+      ── scripts/help (7 bytes, executable)  CHANGED
       │ exit 0
       ── scripts/link → help  CHANGED
-      ── scripts/run (54 bytes, may run)  as before
+      ── scripts/run (54 bytes, executable)  unchanged
     ");
 }
 
@@ -263,9 +263,9 @@ fn what_is_gone_is_shown() {
     guard  ~/project/.agents/hooks/guard
       the hook guard
       runs at before_tool
-      it was trusted before; what has changed since is marked
-      ── HOOK.md (69 bytes)  as before
-      ── scripts/run (54 bytes, may run)  as before
+      it was trusted before; changes since then are marked
+      ── HOOK.md (69 bytes)  unchanged
+      ── scripts/run (54 bytes, executable)  unchanged
       ── scripts/words.txt  REMOVED
     ");
 }
@@ -329,7 +329,7 @@ fn a_hook_that_cannot_run() {
       │ description: the hook broken
       │ trigger: never
       │ ---
-      ── scripts/run (17 bytes, may run)
+      ── scripts/run (17 bytes, executable)
       │ #!/bin/sh
       │ exit 0
     ");
@@ -343,7 +343,7 @@ fn a_link_that_leads_out() {
     assert_run!(environment, environment.run(&["trust", "guard"]), @"
     exit code: 1
     ----- stderr -----
-    error: `[ROOT]/home/project/.agents/hooks/guard/scripts/secrets` is a link that leads out of the hook's folder
+    error: `[ROOT]/home/project/.agents/hooks/guard/scripts/secrets` is a link that points outside the hook's folder
     hint: copy what it points to into the hook's folder
     ");
 }
@@ -360,7 +360,7 @@ fn a_folder_that_is_too_large() {
     settings.bind(|| assert_run!(environment, ran, @"
     exit code: 1
     ----- stderr -----
-    error: `[ROOT]/home/project/.agents/hooks/guard` holds more than 2000 files or 32 MiB, too much for a hook
+    error: `[ROOT]/home/project/.agents/hooks/guard` has more than 2000 files or 32 MiB, which is too large for a hook
     hint: keep only what the hook needs in its folder
     "));
 }
@@ -371,7 +371,7 @@ fn nothing_to_trust() {
     assert_run!(environment, environment.run(&["trust"]), @"
     exit code: 0
     ----- stdout -----
-    nothing to trust: every hook of this project is trusted already, or there is none
+    nothing to trust: this project has no untrusted hooks
     ");
 }
 
@@ -383,8 +383,8 @@ fn not_the_projects() {
     assert_run!(environment, environment.run(&["trust", "mine"]), @"
     exit code: 65
     ----- stderr -----
-    error: `mine` is no hook of this project
-    hint: only a project's hooks need trust: those in .agents/hooks of the repository
+    error: this project has no hook `mine`
+    hint: only project hooks need trust: those in the repository's .agents/hooks
     ");
 }
 
@@ -410,7 +410,7 @@ fn no_home() {
     assert_run!(environment, run(command, b""), @"
     exit code: 1
     ----- stderr -----
-    error: there is no state folder to remember it in
+    error: no state folder to save this in
     hint: set HOME
     ");
 }
@@ -424,7 +424,7 @@ fn a_state_folder_that_cannot_be_written() {
     exit code: 1
     ----- stderr -----
     error: `[ROOT]/home/.local/state/anyhook/trust/copies`: Not a directory (os error 20)
-    hint: look at the folder's rights, and whether the disk is full
+    hint: check the folder's permissions and free disk space
     ");
 }
 
@@ -463,12 +463,14 @@ fn mcp_servers_of_the_project() {
     let many: String = (0..200).map(|number| format!("  // line {number}\n")).collect();
     write(&file, format!("{{\n{many}  \"mcpServers\": {{}}\n}}\n"), 0o644);
     let shown = environment.run(&["trust", "--show"]).stdout;
-    assert!(shown.contains("it was trusted before, with another content"), "{shown}");
+    assert!(shown.contains("it was trusted before, with different content"), "{shown}");
     assert!(shown.contains("MCP servers: none") && shown.contains("// line 199"), "{shown}");
     let ran = environment.run_with_input(&["trust"], "y\n");
     assert_eq!(ran.code, 1);
     assert!(
-        ran.stderr.contains("1 hook and mcp.json not trusted: nobody is there to ask"),
+        ran.stderr.contains(
+            "1 hook and mcp.json not trusted: cannot ask for confirmation without a terminal"
+        ),
         "{ran:?}"
     );
     assert_eq!(environment.run(&["trust", "--all"]).code, 0);
@@ -485,7 +487,7 @@ fn a_file_of_mcp_servers_that_cannot_be_used() {
     fs::remove_file(&file).unwrap();
     let missing = environment.run(&["trust", "mcp.json"]);
     assert_eq!(missing.code, 65);
-    assert!(missing.stderr.contains("`mcp.json` is no hook of this project"), "{missing:?}");
+    assert!(missing.stderr.contains("this project has no hook `mcp.json`"), "{missing:?}");
     fs::create_dir(&file).unwrap();
     assert!(environment.run(&["trust"]).stdout.starts_with("nothing to trust"));
     let named = environment.run(&["trust", ".agents/mcp.json"]);

@@ -259,7 +259,7 @@ fn without_a_record() {
         }
         let ran = anyhook(&environment, &["uninstall", "gemini-cli", "--verify"]);
         assert_eq!(ran.code, 1, "{ran:?}");
-        assert!(ran.stdout.contains("there is no record of an installation"), "{ran:?}");
+        assert!(ran.stdout.contains("not recorded at install"), "{ran:?}");
         assert_eq!(fs::read_to_string(&file).unwrap(), "{\n  // mine\n  \"theme\": \"x\"\n}\n");
     }
 }
@@ -273,8 +273,8 @@ fn broken_settings() {
     assert_run!(environment, anyhook(&environment, &["uninstall", "claude-code"]), @"
     exit code: 1
     ----- stderr -----
-    error: `[ROOT]/home/.claude/settings.json` is broken: Expected value after colon in object property on line 1 column 11
-    hint: nothing was changed; mend the file, or move it away, and try again
+    error: `[ROOT]/home/.claude/settings.json` is invalid: Expected value after colon in object property on line 1 column 11
+    hint: nothing was changed; fix the file or move it away, then try again
     ");
     assert_eq!(fs::read_to_string(&file).unwrap(), "{\"hooks\": ");
     let records = fs::read_dir(environment.state().join("installed")).unwrap();

@@ -54,9 +54,9 @@ fn all_at_once() {
 fn a_hook_that_is_gone() {
     let environment = trusted();
     std::fs::remove_dir_all(environment.project_hooks().join("guard")).unwrap();
-    assert!(environment.run(&["list"]).stdout.contains("gone"));
+    assert!(environment.run(&["list"]).stdout.contains("was removed from the project"));
     assert_eq!(environment.run(&["untrust", "guard"]).code, 0);
-    assert!(!environment.run(&["list"]).stdout.contains("gone"));
+    assert!(!environment.run(&["list"]).stdout.contains("was removed from the project"));
 }
 
 /// One of the names is wrong: the others are forgotten, and the wrong one is named.
@@ -69,8 +69,8 @@ fn one_of_two_is_not_there() {
     no longer trusted: guard
 
     ----- stderr -----
-    error: `nobody` is no trusted hook of this project
-    hint: `anyhook list` shows which are
+    error: this project has no trusted hook `nobody`
+    hint: `anyhook list` shows which hooks are trusted
     ");
 }
 
@@ -81,8 +81,8 @@ fn not_trusted() {
     assert_run!(environment, environment.run(&["untrust", "guard"]), @"
     exit code: 65
     ----- stderr -----
-    error: `guard` is no trusted hook of this project
-    hint: `anyhook list` shows which are
+    error: this project has no trusted hook `guard`
+    hint: `anyhook list` shows which hooks are trusted
     ");
 }
 

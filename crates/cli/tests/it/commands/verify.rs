@@ -27,7 +27,7 @@ fn nothing_yet() {
     assert_run!(environment, environment.run(&["verify"]), @"
     exit code: 0
     ----- stdout -----
-    whole: 0 records in 0 segments, 0 sealed
+    journal intact: 0 records, 0 segments, 0 sealed
     ");
 }
 
@@ -39,7 +39,7 @@ fn whole() {
     assert_run!(environment, environment.run(&["verify"]), @"
     exit code: 0
     ----- stdout -----
-    whole: 2 records in 1 segment, 0 sealed
+    journal intact: 2 records, 1 segment, 0 sealed
     ");
 }
 
@@ -79,8 +79,8 @@ fn a_torn_line_is_no_fault() {
     assert_run!(environment, environment.run(&["verify"]), @"
     exit code: 0
     ----- stdout -----
-    whole: 2 records in 1 segment, 0 sealed
-      · 1 line ends early: a writer was stopped, nothing whole is lost
+    journal intact: 2 records, 1 segment, 0 sealed
+      · 1 line ends early: a writer was stopped, no complete record is lost
     ");
 }
 
@@ -105,7 +105,7 @@ fn a_disk_that_fills_up() {
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.stderr.contains("the journal cannot be written"), "{ran:?}");
     assert!(ran.stdout.contains("cannot be written"), "doctor says it: {ran:?}");
-    assert!(ran.stdout.contains("whole: "), "{ran:?}");
+    assert!(ran.stdout.contains("journal intact: "), "{ran:?}");
 }
 
 #[test]
@@ -142,14 +142,14 @@ fn a_denied_call_that_ran() {
         "event_type": "after_tool", "session_id": "s", "tool_name": "Shell",
         "tool_use_id": "t1", "tool_input": {"command": "mkfs /dev/sda"},
     }));
-    let words = "denied but ran: agent-hooks ran `Shell mkfs /dev/sda` although it was denied";
+    let words = "denied but ran: agent-hooks ran `Shell mkfs /dev/sda` despite the denial";
     assert!(ran.stderr.contains(words), "at once: {ran:?}");
     assert_run!(environment, environment.run(&["verify"]), @"
     exit code: 1
     ----- stdout -----
-    whole: 4 records in 1 segment, 0 sealed
-    ALARM denied but ran: agent-hooks ran `Shell mkfs /dev/sda` although it was denied (anyhook log show [ID])
-    hint: the agent did not heed the denial: anyhook doctor, and look at its version
+    journal intact: 4 records, 1 segment, 0 sealed
+    ALARM denied but ran: agent-hooks ran `Shell mkfs /dev/sda` despite the denial (anyhook log show [ID])
+    hint: the agent ignored the denial: run anyhook doctor, and check the agent's version
     ");
 
     let doctor = environment.run(&["doctor"]);
@@ -159,7 +159,7 @@ fn a_denied_call_that_ran() {
     assert!(log.contains("ALARM"), "{log}");
     let id = environment.journal().pop().unwrap()["id"].as_str().unwrap().to_owned();
     let show = environment.run(&["log", "show", &id]).stdout;
-    assert!(show.contains("ALARM    it was denied and ran nevertheless"), "{show}");
+    assert!(show.contains("ALARM    denied, but it ran anyway"), "{show}");
 
     let start = || environment.event(&json!({"event_type": "session_start", "session_id": "new"}));
     assert!(start().stderr.contains(words), "at the next session start");
@@ -228,7 +228,7 @@ fn closed_segments_are_sealed_by_themselves() {
     write(&first, rest, 0o600);
     let ran = environment.run(&["verify"]);
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.stdout.contains("00000001.jsonl: it is not what was sealed"), "{ran:?}");
+    assert!(ran.stdout.contains("00000001.jsonl: it differs from what was sealed"), "{ran:?}");
 }
 
 #[test]
@@ -247,13 +247,13 @@ fn help() {
     assert_run!(environment, environment.run(&["verify", "--help"]), @"
     exit code: 0
     ----- stdout -----
-    Check the journal, that no denied call ran, and the indexes of hooks; exit 1 if not
+    Verify the journal, that no denied call ran, and the hook indexes; exit 1 on problems
 
     Usage: anyhook verify [OPTIONS]
 
     Options:
           --json          Print as JSON
-          --color <WHEN>  When to use colours; auto: on a terminal, unless `NO_COLOR` is set [default:
+          --color <WHEN>  When to use colors; auto: on a terminal, unless `NO_COLOR` is set [default:
                           auto] [possible values: auto, always, never]
       -h, --help          Print help
 

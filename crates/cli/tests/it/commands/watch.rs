@@ -77,7 +77,7 @@ fn each_event_is_a_line() {
     let (signal, decision) = (watching.line(), watching.line());
     assert!(signal.contains("  mine  ") && signal.ends_with("signals escalate\n"), "{signal}");
     assert!(
-        decision.ends_with(": it asks for a person (1 done, 2 dismiss)\n"),
+        decision.ends_with(": the agent asks for help (1 done, 2 dismiss)\n"),
         "what follows from an event is told, too: {decision}"
     );
 }
@@ -173,7 +173,7 @@ fn numbers_that_are_not_there_yet() {
     exit code: 65
     ----- stderr -----
     error: there is no event 999 yet: the last one is 0
-    hint: leave out --after to begin with the next one
+    hint: omit --after to start with the next one
     ");
     assert_eq!(environment.run(&["watch", "--type", ""]).code, 64);
     assert_eq!(environment.run(&["watch", "--since", "soon"]).code, 64);

@@ -42,10 +42,7 @@ fn a_call_that_ran_without_being_asked_is_a_notice() {
     assert_eq!(notice["kind"], "alarm");
     assert_eq!(notice["title"], "claude-code-project ran a call without asking");
     let body = notice["body"].as_str().unwrap();
-    assert!(
-        body.starts_with("ran without being asked: claude-code ran `Shell curl evil`"),
-        "{body}"
-    );
+    assert!(body.starts_with("ran unchecked: claude-code ran `Shell curl evil`"), "{body}");
 }
 
 /// OpenCode shows nothing to the person; Claude Code does.
@@ -69,6 +66,6 @@ fn that_hooks_are_off_is_a_notice_where_the_agent_shows_no_text() {
     assert_eq!(notices[0]["title"], "opencode-project: hooks are off");
     assert_eq!(
         notices[0]["body"],
-        "1 hook is off, not trusted, so it does not run: ours (anyhook trust) · in project"
+        "1 hook is off, not trusted, so it won't run: ours (anyhook trust) · in project"
     );
 }

@@ -156,7 +156,7 @@ fn story(point: &str, time: u32) {
         .collect();
     assert!(all.is_empty() || point.starts_with("store."), "{told}: {all:?}");
     let log = environment.run(&["daemon", "logs"]).stdout;
-    let lives = log.matches("the daemon runs").count();
-    let ends = log.matches("the daemon ends").count();
+    let lives = log.matches("the daemon is running").count();
+    let ends = log.matches("the daemon is stopping").count();
     assert!(first.is_none() || lives > ends, "{told}: the point was not come by: {log}");
 }

@@ -120,7 +120,7 @@ fn one_that_a_person_stopped_stays_stopped() {
     // Also if it was dead before the person said so.
     environment.run(&["daemon", "start"]);
     environment.kill_daemon();
-    assert_eq!(environment.run(&["daemon", "stop"]).stdout, "the daemon does not run\n");
+    assert_eq!(environment.run(&["daemon", "stop"]).stdout, "daemon not running\n");
     event(&environment, "Stop", "one");
     assert!(!environment.state().join("daemon/revived").exists(), "no attempt was made");
     // Any command that needs it starts it, and clears the intention.

@@ -54,7 +54,7 @@ except (BrokenPipeError, ConnectionResetError):
     let ours = say(&environment, None, code);
     assert!(ours.starts_with("got {'protocol': 1"), "{ours}");
     let log = environment.run(&["daemon", "logs"]).stdout;
-    assert!(log.contains("another user's process tried to connect"), "{log}");
+    assert!(log.contains("rejected a connection from another user's process"), "{log}");
 }
 
 #[test]
@@ -72,7 +72,7 @@ print(os.getpid(), receive()['refused']['message'])
     let (pid, message) = said.trim_end().split_once(' ').unwrap();
     assert_eq!(
         message,
-        format!("only a person may do this, and this is a session of Codex (process {pid})")
+        format!("only a person may do this, and this runs under Codex (process {pid})")
     );
     wait_until("the refusal in the journal", || !environment.all_records().is_empty());
     let record = environment.all_records().remove(0);

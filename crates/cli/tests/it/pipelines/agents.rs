@@ -92,7 +92,7 @@ done"#,
     let decision = world.wait_decision(&id);
     assert_eq!(options(&decision), ["nudge", "done", "fail", "dismiss"]);
     assert_eq!(world.said().len(), 1, "nudged once");
-    assert!(world.said()[0].starts_with("told: Go on."));
+    assert!(world.said()[0].starts_with("told: Continue."));
     let question = decision["id"].as_str().unwrap();
     let ran_it =
         world.run(&["decision", "resolve", question, "nudge", "--message", "use the other file"]);
@@ -129,7 +129,7 @@ fn a_gate_has_its_own_time_limit() {
     let id = world.begin("work");
     let decision = world.wait_decision(&id);
     let question = decision["question"].as_str().unwrap();
-    assert!(question.contains("was ended:\nslow\nits time was over"), "{question}");
+    assert!(question.contains("was killed:\nslow\nit timed out"), "{question}");
     world.decide(&decision, "skip");
     world.wait_phase(&id, "completed");
 }
@@ -404,8 +404,8 @@ agent "two" {
     let stale = format!("{id}.first.1");
     let emitted = world.run(&["emit", "agent:prompt", "--agent", &stale, "--type", "question"]);
     assert_eq!(emitted.code, 0, "{emitted:?}");
-    let why = "the agent is not the one that works on the step";
-    let line = format!("agent:prompt of {stale} changes nothing: {why}");
+    let why = "the agent is not working on the current step";
+    let line = format!("agent:prompt of {stale} ignored: {why}");
     wait("the pipeline's log", || world.run(&["pipeline", "logs", &id]).stdout.contains(&line));
 
     let rows = world.run(&["log", "--event", "agent:prompt"]).stdout;
@@ -416,12 +416,12 @@ agent "two" {
     let record = world.run(&["log", "--event", "agent:prompt", "--json"]).json();
     let record = record["id"].as_str().unwrap();
     let shown = world.run(&["log", "show", record]).stdout;
-    assert!(shown.contains("dropped  the agent is over\n"), "{shown}");
+    assert!(shown.contains("dropped  the agent has ended\n"), "{shown}");
     let shown = world.run(&["log", "show", record, "--json"]).json();
-    assert_eq!(shown["dropped"], "the agent is over");
+    assert_eq!(shown["dropped"], "the agent has ended");
     world.environment.kill_daemon();
     let shown = world.run(&["log", "show", record]).stdout;
-    let unknown = "daemon   is not running, so what it made of this event is not known\n";
+    let unknown = "daemon   is not running, so how it handled this event is unknown\n";
     assert!(shown.contains(unknown), "{shown}");
     assert_eq!(world.run(&["pipeline", "cancel", &id]).code, 0);
     world.wait_phase(&id, "cancelled");

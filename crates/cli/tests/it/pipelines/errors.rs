@@ -74,7 +74,7 @@ fn a_runbook_that_nobody_trusted() {
     insta::assert_snapshot!(world.environment.normal(&ran.stdout), @r#"
     .agents/runbooks/test.hcl  ~/project/.agents/runbooks/test.hcl
       pipelines: p
-      it was trusted before, with another content
+      it was trusted before, with different content
       ── .agents/runbooks/test.hcl (56 bytes)
       │ pipeline "p" {
       │   step "a" {
@@ -162,13 +162,13 @@ agent "worker" {
     let ran = refused(&World::new(runbook), &["one"]);
     insta::assert_snapshot!(ran, @r#"
     $ anyhook pipeline run one
-    error[retired]: there are no sessions in tmux any more
+    error[retired]: tmux sessions are no longer supported
       --> .agents/runbooks/test.hcl:10:13
        |
     10 |   session = "tmux"
        |             ^^^^^^
        |
-       = hint: remove it: `anyhook agent attach` shows the session of any agent
+       = hint: remove it: use `anyhook agent attach` to open any agent's session
 
     error: 1 problem in `.agents/runbooks/test.hcl`
     exit 65

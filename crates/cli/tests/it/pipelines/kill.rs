@@ -232,5 +232,5 @@ agent "worker" {
     let id = world.begin("nudged");
     wait("it to be killed", || world.environment.daemon() != first);
     world.wait_phase(&id, "completed");
-    assert!(world.said()[0].contains("Go on."), "{:?}", world.said());
+    assert!(world.said()[0].contains("Continue."), "{:?}", world.said());
 }

@@ -78,7 +78,7 @@ pipeline "long" {
     assert!(ran.stdout.contains(&format!("{bad} failed: step `a` failed: exit code 1")));
     let ran = world.run(&["pipeline", "wait", &long, "--timeout", "1s"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
-    assert!(ran.stderr.starts_with(&format!("error: pipeline {long} is not over in time")));
+    assert!(ran.stderr.starts_with(&format!("error: pipeline {long} did not finish in time")));
     let ran = world.run(&["pipeline", "list", "--json"]);
     assert_eq!(ran.json().as_array().unwrap().len(), 1);
     let ran = world.run(&["pipeline", "list", "--all", "--json"]);
@@ -163,7 +163,7 @@ pipeline "flaky" {
     write(&project.join("ready"), "", 0o644);
     let ran = world.run(&["pipeline", "resume", &id, "--from", "z"]);
     assert_eq!(ran.code, 65, "{ran:?}");
-    assert!(ran.stderr.contains("has no step `z`; there are a, b, c"), "{ran:?}");
+    assert!(ran.stderr.contains("has no step `z`; available: a, b, c"), "{ran:?}");
     assert_eq!(world.run(&["pipeline", "resume", &id]).code, 0);
     world.wait_phase(&id, "completed");
     assert_eq!(fs::read_to_string(project.join("ran")).unwrap(), "a\nb\nb\nc\n");
@@ -217,7 +217,7 @@ pipeline "slow" {
     );
     let id = world.begin("slow");
     let view = world.wait_phase(&id, "failed");
-    assert_eq!(view["why"], "step `a` failed: its time was over: begun");
+    assert_eq!(view["why"], "step `a` failed: it timed out: begun");
 }
 
 #[test]
@@ -247,7 +247,7 @@ pipeline "loud" {
     world.wait_phase(&id, "completed");
     let text = || fs::read_to_string(&told).unwrap_or_default();
     wait("both notices", || text().contains("all good") && text().contains("here we go"));
-    assert!(text().contains("Pipeline loud-project is completed"), "{}", text());
+    assert!(text().contains("Pipeline loud-project completed"), "{}", text());
     assert!(!text().contains("not good"));
 }
 
@@ -282,10 +282,10 @@ pipeline "long" {
     assert!(world.run(&["pipeline", "list"]).stdout.contains("long-fix-the-parser-2"));
     let several = world.run(&["pipeline", "cancel", "long"]);
     assert_eq!(several.code, 65);
-    assert!(several.stderr.contains("several pipelines begin with `long`: "), "{several:?}");
+    assert!(several.stderr.contains("`long` matches several pipelines: "), "{several:?}");
     let taken = world.run(&["pipeline", "run", "long", "--var", "task=", "--name", "mine"]);
     assert_eq!(taken.code, 65, "{taken:?}");
-    assert!(taken.stderr.contains("a pipeline that is not over is called `mine` already"));
+    assert!(taken.stderr.contains("an active pipeline is already named `mine`"));
     assert_eq!(world.run(&["pipeline", "run", "long", "--name", "-x y"]).code, 64);
     assert_eq!(world.run(&["pipeline", "cancel", "mine"]).code, 0);
 }

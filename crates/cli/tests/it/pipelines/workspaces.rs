@@ -85,7 +85,7 @@ fn a_worktree_with_something_that_would_be_lost_stays() {
     let root = Path::new(view["workspace"]["root"].as_str().unwrap());
     assert!(root.join("new").exists());
     let logs = world.run(&["pipeline", "logs", &id]).stdout;
-    assert!(logs.contains("the workspace stays: "), "{logs}");
+    assert!(logs.contains("the workspace was kept: "), "{logs}");
 }
 
 #[test]
@@ -101,17 +101,17 @@ fn what_is_in_the_way_is_said_before_anything_begins() {
         assert_eq!(all.as_array().unwrap().len(), 0, "nothing has begun");
     };
     git(&project, &["branch", "b"]);
-    refused("the branch `b` exists already", "give the workspace another `branch`");
+    refused("the branch `b` already exists", "set another `branch` for the workspace");
     git(&project, &["branch", "-D", "b"]);
     fs::create_dir(project.join("../tree")).unwrap();
     refused(
-        "the workspace `~/project/../tree` exists already",
-        "remove it, or give the workspace another `path`",
+        "the workspace `~/project/../tree` already exists",
+        "remove it, or set another `path` for the workspace",
     );
     fs::remove_dir(project.join("../tree")).unwrap();
     fs::remove_dir_all(project.join(".git")).unwrap();
     refused(
-        "`~/project` is no git repository, so it has no worktrees",
-        "git init, or workspace = \"folder\"",
+        "`~/project` is not a git repository, so it cannot have worktrees",
+        "run git init, or set workspace = \"folder\"",
     );
 }

@@ -762,7 +762,7 @@ fn the_stop_cap_is_a_setting_that_a_project_may_only_tighten() {
     write(&project, "stop_cap = 1\n", 0o644);
     assert_eq!(stops_blocked(&environment, "s"), 3, "a lower cap would loosen the gate");
     let list = environment.run(&["list"]);
-    assert!(list.stdout.contains("a project may only tighten"), "{list:?}");
+    assert!(list.stdout.contains("a project can only raise stop_cap"), "{list:?}");
     write(&project, "stop_cap = 5\n", 0o644);
     assert_eq!(stops_blocked(&environment, "s"), 5);
     std::fs::remove_file(&user).unwrap();

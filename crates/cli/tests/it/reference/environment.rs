@@ -261,9 +261,8 @@ fn a_guard_whose_interpreter_is_missing_blocks_and_says_how_to_find_it() {
     let ran = call_with(&environment, &[]);
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(
-        ran.stderr.contains(
-            "`python3` is in no folder of a guard's PATH; `anyhook install` records yours"
-        ),
+        ran.stderr
+            .contains("`python3` is not on a guard's PATH; run `anyhook install` to record yours"),
         "{ran:?}"
     );
     // A pipe in its place keeps nobody waiting.

@@ -326,8 +326,14 @@ const UNUSABLE: [(&str, &str); 10] = [
     ("name: guard\ndescription: d", "`trigger` is missing"),
     ("name: guard\ntrigger: lunch", "unknown trigger `lunch`"),
     ("name: guard\ntrigger: []", "empty list"),
-    ("name: guard\ntrigger: before_tool\nmatcher: Shell", "`matcher` is not an object"),
-    ("name: guard\ntrigger: before_tool\nmatcher:\n  tool: [Shell, Bash]", "`tool` is not a text"),
+    (
+        "name: guard\ntrigger: before_tool\nmatcher: Shell",
+        "`matcher` must be a mapping with `tool` and/or `pattern`",
+    ),
+    (
+        "name: guard\ntrigger: before_tool\nmatcher:\n  tool: [Shell, Bash]",
+        "`tool` must be a string",
+    ),
     ("name: guard\ntrigger: before_tool\nmatcher:\n  pattern: '('", "not a regular expression"),
     ("name: guard\ntrigger: before_tool\nmatcher:\n  tool: 'a)|(b'", "not a regular expression"),
 ];
@@ -361,7 +367,7 @@ fn a_folder_with_nothing_to_run_or_without_a_hook_file_is_unusable_alone() {
     assert_eq!(environment.shell("ls").code, 0);
     assert!(left(&environment, "ran-other"));
     let why = last_skip(&environment, "guard");
-    assert!(why["unusable"].as_str().unwrap().contains("nothing to run"), "{why}");
+    assert!(why["unusable"].as_str().unwrap().contains("no script to run"), "{why}");
     let why = last_skip(&environment, "nobody");
     assert!(why["unusable"].as_str().unwrap().contains("no HOOK.md"), "{why}");
 }
@@ -370,7 +376,7 @@ fn a_folder_with_nothing_to_run_or_without_a_hook_file_is_unusable_alone() {
 fn an_unusable_hook_with_on_failure_block_blocks_at_every_event_of_its_trigger() {
     let environment = environment();
     for (lines, words) in [
-        ("matcher: Shell", "`matcher` is not an object"),
+        ("matcher: Shell", "`matcher` must be a mapping with `tool` and/or `pattern`"),
         ("matcher:\n  tool: Nobody\n  pattern: '('", "not a regular expression"),
         ("matcher:\n  tool: '['", "not a regular expression"),
     ] {
@@ -400,7 +406,7 @@ fn a_guard_with_nothing_to_run_and_on_failure_block_blocks_whatever_its_matcher(
     std::fs::remove_dir_all(folder.join("scripts")).unwrap();
     let ran = environment.shell("ls");
     assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.json()["reason"].as_str().unwrap().contains("nothing to run"), "{ran:?}");
+    assert!(ran.json()["reason"].as_str().unwrap().contains("no script to run"), "{ran:?}");
     assert_eq!(environment.event(&json!({"event_type": "before_agent"})).code, 2);
 }
 

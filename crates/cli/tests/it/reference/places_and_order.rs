@@ -180,13 +180,13 @@ fn a_trusted_project_hook_replaces_the_users_of_its_name() {
     environment.shell("ls");
     assert_eq!(order(&environment), "user project ", "nobody agreed that it replaces");
     let list = environment.run(&["list"]);
-    assert!(list.stdout.contains("the project's guard runs beside yours"), "{list:?}");
+    assert!(list.stdout.contains("the project's guard runs in addition to yours"), "{list:?}");
     trust_replacing(&environment, "guard");
     environment.shell("ls");
     assert_eq!(order(&environment), "project ");
     assert_eq!(last_skip(&environment, "guard")["replaced"], folder.to_str().unwrap());
     let list = environment.run(&["list"]);
-    assert!(list.stdout.contains("replaced by"), "{list:?}");
+    assert!(list.stdout.contains("overridden by"), "{list:?}");
     write(&folder.join("extra"), "", 0o644);
     environment.shell("ls");
     assert_eq!(order(&environment), "user ", "changed, so it replaces nothing");
@@ -218,7 +218,7 @@ fn a_locked_user_hook_is_never_replaced() {
     environment.shell("ls");
     assert_eq!(order(&environment), "user ");
     assert!(last_skip(&environment, "guard")["dropped"].is_string());
-    assert!(environment.run(&["list"]).stdout.contains("may not be replaced"));
+    assert!(environment.run(&["list"]).stdout.contains("cannot be overridden"));
     environment.user_hook(
         "guard",
         "trigger: before_tool\nmetadata:\n  locked: false",
@@ -237,13 +237,13 @@ fn a_users_guard_that_blocks_on_failure_is_locked_unless_it_says_otherwise() {
     // Whatever its own trigger: it would take the guard away.
     environment.project_hook("guard", "trigger: session_end", &word(&environment, "project"));
     let ran = environment.run(&["trust", "guard"]);
-    let words = "your hook guard (before_tool, on_failure: block) is locked: this one is left out";
+    let words = "your hook guard (before_tool, on_failure: block) is locked: this one is skipped";
     assert!(ran.code == 0 && ran.stdout.contains(words), "{ran:?}");
     environment.shell("ls");
     assert_eq!(order(&environment), "user ");
     let refused = environment.run(&["trust", "--replace", "guard"]);
     assert_eq!(refused.code, 65, "{refused:?}");
-    assert!(refused.stderr.contains("can replace a hook `guard` of yours"), "{refused:?}");
+    assert!(refused.stderr.contains("can replace your hook `guard`"), "{refused:?}");
     environment.user_hook(
         "guard",
         &format!("{guard}\nmetadata: {{locked: false}}"),
@@ -589,7 +589,7 @@ fn a_managed_hook_is_never_replaced() {
     assert_eq!(dropped.len(), 2, "{record}");
     assert!(dropped.iter().all(|skip| skip["why"]["dropped"].is_string()), "{record}");
     let list = with_managed(&environment, &["list"], "");
-    assert!(list.stdout.contains("/etc/agents/hooks/guard may not be replaced"), "{list:?}");
+    assert!(list.stdout.contains("/etc/agents/hooks/guard cannot be overridden"), "{list:?}");
 }
 
 #[test]
@@ -625,7 +625,7 @@ fn a_managed_level_that_others_can_write_does_not_count_and_list_says_so() {
         let ran = managed_shell(&environment);
         assert_eq!(ran.code, 0, "{mode:o} {owner}: {ran:?}");
         let list = with_managed(&environment, &["list"], "");
-        assert!(list.stdout.contains("managed hooks do not count"), "{list:?}");
+        assert!(list.stdout.contains("ignoring managed hooks"), "{list:?}");
     }
 }
 
@@ -649,7 +649,7 @@ fn a_managed_hook_that_others_can_write_does_not_run() {
             assert!(!left(&environment, "ran"), "{part:?} {owner}");
             assert_eq!(order(&environment), "other ");
             let list = with_managed(&environment, &["list"], "");
-            assert!(list.stdout.contains("does not count as managed"), "{list:?}");
+            assert!(list.stdout.contains("is not treated as managed"), "{list:?}");
         }
     }
 }

@@ -47,7 +47,7 @@ fn a_person_comes_types_and_leaves(stage: &Stage) {
     let desk = desk();
     let person = person(&desk, &inner);
     person.shows("inner is here");
-    person.shows("Ctrl-b d leaves");
+    person.shows("Ctrl-b d to detach");
     // The last row says how to leave.
     size(stage, "49 160");
     type_line(&person.session, "from the person ä", PATIENCE).unwrap();
@@ -96,7 +96,7 @@ fn without_a_terminal_there_is_nothing_to_see(stage: &Stage) {
     let inner = stage.started(INNER);
     let output = start_helper(&inner, "attach").wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
-    assert!(said.contains("not attached: this is no terminal"), "{said}");
+    assert!(said.contains("not attached: this is not a terminal"), "{said}");
 }
 
 fn nobody_attaches_to_what_is_not_there(stage: &Stage) {

@@ -166,7 +166,7 @@ fn keys_arrive(stage: &Stage) {
     played.press(Key::Up);
     stage.holds("arrow", b"\x1bOA");
     let error = played.session.press(Key::Control('ä')).unwrap_err();
-    assert_eq!(error.to_string(), "there is no key for 'ä' with the control key");
+    assert_eq!(error.to_string(), "no control key combination for 'ä'");
 }
 
 fn it_is_as_large_as_said(stage: &Stage) {
@@ -378,7 +378,7 @@ fn what_is_not_shown_is_not_sent(stage: &Stage) {
     let played = stage.started("stty -icanon -echo; printf ready; exec cat > got");
     played.shows("ready");
     let error = type_line(&played.session, "abc", Duration::from_millis(200)).unwrap_err();
-    assert_eq!(error.to_string(), "the session `s-0` does not show what was typed");
+    assert_eq!(error.to_string(), "the session `s-0` does not show the typed text");
     stage.holds("got", b"abc");
 }
 

@@ -57,7 +57,7 @@ fn only_the_user_gets_to_a_terminal_of_ours() {
         );
         // What is no request ends nothing but itself.
         assert!(say(stage, 0, "[]").starts_with(r#"b'{"refused":"#));
-        assert!(say(stage, 0, r#"{"v":99,"what":"screen"}"#).contains("another version (1)"));
+        assert!(say(stage, 0, r#"{"v":99,"what":"screen"}"#).contains("a different version (1)"));
         assert!(played.screen().contains("here"));
     });
 }
@@ -69,10 +69,7 @@ fn a_program_that_does_not_read_does_not_hang_us() {
         played.shows("here");
         let long = "x".repeat(1024 * 1024);
         let error = played.session.paste(&long).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "the terminal of `s-0`: the program does not read what is typed"
-        );
+        assert_eq!(error.to_string(), "the terminal of `s-0`: the program does not read its input");
         assert!(played.screen().contains("here"));
     });
 }

@@ -23,7 +23,7 @@ fn an_artifact_that_is_not_there() {
     let signal = signal("requirements", &[&artifact_path("requirements")]);
     let why = refused(&desk, &signal);
     assert!(
-        why.contains("`ARTIFACTS/product-manager/product-requirements-packet.json` is not there")
+        why.contains("`ARTIFACTS/product-manager/product-requirements-packet.json` is missing")
     );
 }
 
@@ -32,7 +32,7 @@ fn an_artifact_that_the_signal_does_not_name() {
     let desk = Desk::new();
     desk.make("requirements");
     let why = refused(&desk, &signal("requirements", &[]));
-    assert!(why.contains("`requirements` is not done without"), "{why}");
+    assert!(why.contains("`requirements` is incomplete without"), "{why}");
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn an_artifact_that_is_huge() {
     packet["summary"] = json!("x".repeat(5 * 1024 * 1024));
     desk.write(&artifact_path("requirements"), &packet);
     let why = refused(&desk, &signal);
-    assert!(why.contains("it has more than 4194304 bytes"), "{why}");
+    assert!(why.contains("it is larger than 4194304 bytes"), "{why}");
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn an_artifact_that_leads_out_of_the_project() {
     fs::rename(&path, &outside).unwrap();
     std::os::unix::fs::symlink(&outside, &path).unwrap();
     let why = refused(&desk, &signal);
-    assert!(why.contains("it is outside of the project"), "{why}");
+    assert!(why.contains("it is outside the project"), "{why}");
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn a_folder_that_leads_out_of_the_project() {
     std::os::unix::fs::symlink(&outside, environment.project().join("ARTIFACTS")).unwrap();
     let ran = environment.run(&["workflow", "init"]);
     assert_eq!(ran.code, 65, "{ran:?}");
-    assert!(ran.stderr.contains("is outside of the project: a link leads there"), "{ran:?}");
+    assert!(ran.stderr.contains("is outside the project: a link leads there"), "{ran:?}");
     let asked = environment.run(&["context7", "react"]);
     assert_ne!(asked.code, 0, "{asked:?}");
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 0, "nothing was written there");
@@ -119,8 +119,8 @@ fn a_signal_of_the_wrong_agent_or_stage_or_out_of_order() {
     let desk = Desk::new();
     let good = desk.make("requirements");
     for (key, value, expected) in [
-        ("agent", json!("qa_engineer"), "`requirements` is the stage of `product_manager`"),
-        ("stage", json!("deployment"), "`deployment` is the stage of `devops_engineer`"),
+        ("agent", json!("qa_engineer"), "`requirements` belongs to `product_manager`"),
+        ("stage", json!("deployment"), "`deployment` belongs to `devops_engineer`"),
         ("stage", json!("lunch"), "there is no stage or review `lunch`"),
         ("status", json!("nearly"), "/status: is `nearly`, not one of"),
         ("next_agent_required", json!("qa_engineer"), "`qa_engineer` cannot come after"),
@@ -134,7 +134,7 @@ fn a_signal_of_the_wrong_agent_or_stage_or_out_of_order() {
     let early = desk.make("architecture");
     let why = refused(&desk, &early);
     assert!(why.contains("the stage `architecture` is pending, not in_progress"), "{why}");
-    assert!(why.contains("hint: it is the turn of requirements"), "{why}");
+    assert!(why.contains("hint: current agents: requirements"), "{why}");
     assert_eq!(desk.hand_in(&good).code, 0);
     // The same stage again, under another name.
     let mut twice = good;
@@ -147,7 +147,7 @@ fn a_signal_of_the_wrong_agent_or_stage_or_out_of_order() {
 fn a_review_that_nobody_asked_for() {
     let desk = Desk::new();
     let why = refused(&desk, &desk.make("safety_review"));
-    assert!(why.contains("nobody asked for `safety_review`"), "{why}");
+    assert!(why.contains("`safety_review` was not requested"), "{why}");
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn a_signal_that_is_none() {
     }
     let huge = format!("\"{}\"", "x".repeat(5 * 1024 * 1024));
     let ran = desk.environment.run_with_input(&["workflow", "complete", "-"], huge);
-    assert!(ran.code == 65 && ran.stderr.contains("more than"), "{ran:?}");
+    assert!(ran.code == 65 && ran.stderr.contains("larger than"), "{ran:?}");
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn a_schema_that_refers_to_an_address_is_refused_and_nothing_is_fetched() {
     desk.ok(&["reset", "--rules", "--by", "ann"]);
     let signal = desk.make("requirements");
     let why = refused(&desk, &signal);
-    assert!(why.contains("`schemas/own.json` cannot be used: it is not there"), "{why}");
+    assert!(why.contains("cannot read `schemas/own.json`: it does not exist"), "{why}");
     desk.write("schemas/own.json", &json!({"$ref": "https://example.com/schema.json"}));
     let why = refused(&desk, &signal);
     assert!(why.contains("nothing is fetched"), "{why}");
@@ -221,7 +221,7 @@ fn every_error_of_every_artifact_at_once() {
     let arguments = ["workflow", "validate", "--event", "--part", "artifacts"];
     let ran = desk.event(&arguments, &event);
     assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.stderr.contains("absent.json` is not there"), "{ran:?}");
+    assert!(ran.stderr.contains("absent.json` is missing"), "{ran:?}");
     assert!(ran.stderr.contains("it is not JSON"), "{ran:?}");
     assert!(ran.stderr.contains("/status: is `nearly`"), "{ran:?}");
 }
@@ -231,17 +231,20 @@ fn names_that_are_not_there() {
     let desk = Desk::new();
     let ran = desk.run(&["check", "nofile.toml"]);
     assert_eq!(ran.code, 65, "{ran:?}");
-    assert!(ran.stderr.contains("hint: there is no such file"), "{ran:?}");
+    assert!(ran.stderr.contains("hint: no such file"), "{ran:?}");
     let ran = desk.run(&["approve", "requirement", "--by", "ann"]);
-    assert!(ran.stderr.contains("hint: there are: requirements, architecture, "), "{ran:?}");
+    assert!(ran.stderr.contains("hint: available: requirements, architecture, "), "{ran:?}");
     let ran = desk.run(&["approve", "requirements", "--by", "ann"]);
-    assert!(ran.stderr.contains("hint: `anyhook workflow status` says what is asked"), "{ran:?}");
+    assert!(
+        ran.stderr.contains("hint: run `anyhook workflow status` to see what is pending"),
+        "{ran:?}"
+    );
     let file = desk.path(".agents/workflow.toml");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replace("schema = \"pm-output\"", "schema = \"x.json\"")).unwrap();
     let ran = desk.run(&["check"]);
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.stdout.contains("write `schema_file = \"…\"` for one of your own"), "{ran:?}");
+    assert!(ran.stdout.contains("write `schema_file = \"…\"` for your own"), "{ran:?}");
 }
 
 #[test]
@@ -280,7 +283,7 @@ fn agents_that_are_not_there_and_artifacts_that_are_gone() {
     let early = desk.run(&["context", "system_architect"]);
     assert_eq!(early.code, 65);
     assert!(
-        early.stderr.contains("which the stage `requirements` makes; it is in_progress"),
+        early.stderr.contains("which the stage `requirements` produces; it is in_progress"),
         "{early:?}"
     );
     desk.complete("requirements");

@@ -77,10 +77,10 @@ fn a_daemon_that_a_person_stopped_is_not_started_for_a_gate() {
 fn whoever_rejects_the_decision_sends_the_stage_back() {
     let crew = Crew::new("");
     reach_the_gate(&crew);
-    crew.resolve(&crew.wait_asked("requirements"), "reject", "no word on speed");
+    crew.resolve(&crew.wait_asked("requirements"), "reject", "says nothing about speed");
     crew.wait("the rejection", || crew.desk.status("requirements") == "in_progress");
     let given = crew.desk.ok(&["context", "product_manager"]).stdout;
-    assert!(given.contains("ann rejected it: no word on speed"), "{given}");
+    assert!(given.contains("ann rejected it: says nothing about speed"), "{given}");
     // The next attempt is another question.
     let mut again = crew.desk.make("requirements");
     again["id"] = json!("requirements-2");

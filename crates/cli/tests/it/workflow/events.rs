@@ -70,7 +70,7 @@ fn what_is_too_long_is_cut_and_says_where_the_rest_is() {
     let given = told(&desk.event(CONTEXT, &started("system_architect")));
     assert!(given.chars().count() < 10_000);
     assert!(given.contains("xylophone"));
-    let rest = format!("… (cut; the rest: {})", artifact_path("requirements"));
+    let rest = format!("… (truncated; for the rest: {})", artifact_path("requirements"));
     assert!(given.contains(&rest), "{given}");
     let whole = desk.ok(&["context", "system_architect", "--json"]).json();
     let summary = &whole["upstream_artifacts"][artifact_path("requirements")]["summary"];
@@ -145,7 +145,7 @@ fn nobody_hands_in_the_work_of_another() {
     desk.write(&signal_path("product_manager"), &other);
     let sent_back = desk.event(COMPLETE, &stopped("product_manager"));
     assert_eq!(sent_back.code, 2);
-    assert!(sent_back.stderr.contains("it speaks for `safety_agent`"), "{sent_back:?}");
+    assert!(sent_back.stderr.contains("it is for `safety_agent`"), "{sent_back:?}");
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn one_whose_turn_has_not_come_is_told_so_once() {
     assert_eq!(desk.event(&part, &started("system_architect")).stdout, "");
     desk.complete("requirements");
     let late = desk.event(CONTEXT, &started("product_manager"));
-    assert!(late.stdout.contains("It is not the turn of `product_manager`"), "{late:?}");
+    assert!(late.stdout.contains("It is not `product_manager`'s turn"), "{late:?}");
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn an_agent_that_has_not_handed_in_is_sent_back() {
     let desk = Desk::new();
     let sent_back = desk.event(SIGNAL, &stopped("product_manager"));
     assert_eq!(sent_back.code, 2, "{sent_back:?}");
-    assert!(sent_back.stderr.contains("you are not done"), "{sent_back:?}");
+    assert!(sent_back.stderr.contains("not done yet"), "{sent_back:?}");
     // What it is told to write is what is taken.
     let template = sent_back.stderr.lines().last().unwrap();
     let signal: Value = serde_json::from_str(template).unwrap();
@@ -286,7 +286,7 @@ fn the_main_agent_is_told_who_comes_next() {
     let called = |agent: &str| json!({"event_type": "after_tool", "tool_name": "Subagent", "tool_input": {"subagent_type": agent}});
     let told = desk.event(NEXT, &prompt).stdout;
     assert!(
-        told.contains("The subagent `product_manager` is to do the stage `requirements`"),
+        told.contains("Start the subagent `product_manager` to do the stage `requirements`"),
         "{told}"
     );
     let mut packet = artifact("requirements", "full_system");
@@ -297,13 +297,13 @@ fn the_main_agent_is_told_who_comes_next() {
     };
     assert!(
         review("safety_review")
-            .contains("The subagent `safety_agent` is to review the stage `requirements`")
+            .contains("Start the subagent `safety_agent` to review the stage `requirements`")
     );
     assert_eq!(review("governance_review"), "");
     assert_eq!(review("code_health_review"), "");
     desk.complete("safety_review");
     let told = desk.event(NEXT, &called("safety_agent")).stdout;
-    assert!(told.contains("waits for a person"), "{told}");
+    assert!(told.contains("is waiting for a person"), "{told}");
     assert!(told.contains("anyhook workflow approve requirements"), "{told}");
     // Other calls are nobody's business.
     assert_eq!(desk.event(NEXT, &called("Explore")).stdout, "");
@@ -318,6 +318,6 @@ fn an_input_that_is_no_event() {
     for command in [CONTEXT, SIGNAL, COMPLETE, NEXT] {
         let ran = desk.environment.run_with_input(command, "{");
         assert_eq!(ran.code, 65, "{command:?}: {ran:?}");
-        assert!(ran.stderr.contains("standard input is no event"), "{ran:?}");
+        assert!(ran.stderr.contains("standard input is not an event"), "{ran:?}");
     }
 }

@@ -51,11 +51,14 @@ fn a_person_lets_it_start() {
 fn a_person_does_not_let_it_start() {
     let crew = at_the_gate();
     let child = guard(&crew, "10m");
-    crew.resolve(&crew.wait_asked("requirements"), "reject", "no word on speed");
+    crew.resolve(&crew.wait_asked("requirements"), "reject", "says nothing about speed");
     let ran = ended(&crew, child);
     assert_eq!(ran.code, 2, "{ran:?}");
-    assert!(ran.stderr.contains("it is not the turn of `system_architect`"), "{ran:?}");
-    assert!(ran.stderr.contains("hint: first `product_manager` does `requirements`"), "{ran:?}");
+    assert!(ran.stderr.contains("it is not `system_architect`'s turn"), "{ran:?}");
+    assert!(
+        ran.stderr.contains("hint: first, `product_manager` has to finish `requirements`"),
+        "{ran:?}"
+    );
     assert_eq!(crew.desk.status("requirements"), "in_progress");
 }
 

@@ -43,7 +43,7 @@ fn every_project_is_listed_with_who_is_waited_for() {
         (
             &json!("paused"),
             &json!("requirements"),
-            &json!("a person: approve requirements"),
+            &json!("approval of requirements"),
             &json!("full_system")
         )
     );
@@ -55,7 +55,7 @@ fn every_project_is_listed_with_who_is_waited_for() {
     );
     assert_eq!(all.len(), 2);
     let text = desk.ok(&["list"]).stdout;
-    for part in ["a person: approve requirements", "product_manager", "other", "paused"] {
+    for part in ["approval of requirements", "product_manager", "other", "paused"] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }
@@ -96,7 +96,7 @@ fn nothing_was_run_yet() {
     let ran = environment.run(&["workflow", "list"]);
     assert_eq!(
         (ran.code, ran.stdout.as_str()),
-        (0, "no workflow has been run yet\nhint: anyhook workflow init\n")
+        (0, "no workflows yet\nhint: anyhook workflow init\n")
     );
     assert_eq!(environment.run(&["workflow", "list", "--json"]).json(), json!({"workflows": []}));
 }

@@ -32,7 +32,7 @@ if stage.endswith("_implementation"):
     crew.desk.approve("architecture");
     let third = crew.run(&[]);
     assert_eq!(third.code, 0, "{third:?}");
-    assert!(third.stdout.contains("May `deployment` begin?"), "{third:?}");
+    assert!(third.stdout.contains("Start `deployment`?"), "{third:?}");
     assert_eq!(crew.desk.status("deployment"), "pending");
     crew.desk.approve("deployment");
     let last = crew.run(&["--json"]);
@@ -90,7 +90,7 @@ fn killed_it_is_taken_up_and_nobody_is_started_twice() {
         assert_eq!(run.finish().code, 128 + 9);
     }
     let last = crew.begin(&[]);
-    last.wait_told("product_manager is at work already");
+    last.wait_told("product_manager is already working");
     crew.go();
     let last = last.finish();
     assert_eq!(last.code, 0, "{last:?}");
@@ -105,12 +105,12 @@ fn interrupted_it_says_that_the_agents_go_on() {
     crew.wait_said("requirements 1 began");
     let second = crew.run(&[]);
     assert_eq!(second.code, 1, "{second:?}");
-    let who = format!("process {} runs this workflow already", first.id());
+    let who = format!("process {} is already running this workflow", first.id());
     assert!(second.stderr.contains(&who), "{second:?}");
     first.signal("-TERM");
     let first = first.finish();
     assert_eq!(first.code, 1, "{first:?}");
-    assert!(first.stdout.contains("interrupted: the agents go on"), "{first:?}");
+    assert!(first.stdout.contains("interrupted: the agents keep working"), "{first:?}");
     assert!(first.stdout.contains("anyhook pipeline cancel"), "{first:?}");
     crew.go();
     crew.wait_said("requirements 1 hands in");
@@ -137,7 +137,7 @@ fn an_agent_that_dies_is_tried_again_and_then_the_stage_has_failed() {
         let id = one["id"].as_str().unwrap();
         assert!(ran.stdout.contains(&format!("hint: anyhook pipeline logs {id}")), "{ran:?}");
         let logs = crew.desk.environment.run(&["pipeline", "logs", id]);
-        assert!(logs.stdout.contains("the agent has ended: exit code 3"), "{logs:?}");
+        assert!(logs.stdout.contains("the agent exited: exit code 3"), "{logs:?}");
     }
     let began = ["requirements 1 began", "requirements 2 began", "requirements 3 began"];
     assert_eq!(crew.said(), began);
@@ -256,7 +256,7 @@ fn others_help_before_an_agent_begins_and_before_a_person_decides() {
     give_servers(&desk.environment, "newer");
     desk.up_to("architecture");
     let crew =
-        Crew::at(desk, "if \"Current documentation of Next.js\" in prompt: say(\"documented\")");
+        Crew::at(desk, "if \"Current documentation for Next.js\" in prompt: say(\"documented\")");
     let first = crew.run(&[]);
     let question = first.stdout.find("paused at architecture").unwrap();
     assert!(first.stdout[question..].contains("gemini"), "{first:?}");
@@ -289,7 +289,7 @@ fn interrupted_it_leaves_no_server() {
     run.signal("-TERM");
     let ran = run.finish();
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.stdout.contains("interrupted: no agent works"), "{ran:?}");
+    assert!(ran.stdout.contains("interrupted: no agent is working"), "{ran:?}");
     must_be_gone(&crew.desk.environment);
     assert!(crew.said().is_empty(), "{:?}", crew.said());
 }
@@ -305,7 +305,7 @@ fn help_that_cannot_be_had_is_told_and_stops_nobody() {
     let line = ran.stdout.lines().find(|line| line.contains("no documentation: ")).unwrap();
     assert!(line.contains("frontend_implementation"), "{line}");
     assert!(line.contains("context-refresh-report.json"), "{line}");
-    assert!(ran.stdout.contains("May `deployment` begin?"), "{ran:?}");
+    assert!(ran.stdout.contains("Start `deployment`?"), "{ran:?}");
     assert_eq!(started(&crew.desk.environment), 0);
 }
 
@@ -324,7 +324,7 @@ fn a_person_is_asked_through_the_daemon() {
             .iter()
             .all(|agent| agent["id"].as_str().unwrap().contains(".requirements."))
     );
-    crew.resolve(&asked, "reject", "no word on speed");
+    crew.resolve(&asked, "reject", "says nothing about speed");
     crew.wait_said("requirements 2 hands in");
     let again = crew.wait_asked("requirements");
     assert_ne!(again, asked);
@@ -426,7 +426,7 @@ fn everybody_must_have_a_command_before_anybody_is_started() {
     command.env("PATH", desk.environment.root());
     let ran = run(command, b"");
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.stderr.contains("nobody says how `system_architect` is started"), "{ran:?}");
+    assert!(ran.stderr.contains("no command is set to start `system_architect`"), "{ran:?}");
     assert!(desk.environment.daemon().is_none());
 }
 
@@ -438,7 +438,7 @@ fn one_that_has_not_written_its_number_yet_is_another_process() {
     lock.lock().unwrap();
     let ran = crew.run(&[]);
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.stderr.contains("another process runs this workflow already"), "{ran:?}");
+    assert!(ran.stderr.contains("another process is already running this workflow"), "{ran:?}");
     assert!(crew.said().is_empty());
 }
 

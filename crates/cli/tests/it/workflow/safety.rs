@@ -66,8 +66,8 @@ fn what_is_not_a_file_in_the_place_of_the_lock_is_refused() {
         assert_eq!(
             ran.stderr,
             format!(
-                "error: `{}` cannot be used: it is not a regular file\n\
-                 hint: remove it: the lock is an empty file of its own\n",
+                "error: cannot access `{}`: it is not a regular file\n\
+                 hint: remove it: the lock must be an empty regular file\n",
                 lock.display()
             )
         );
@@ -119,7 +119,7 @@ fn a_damaged_state_is_refused_with_a_way_back() {
         .collect();
     assert!(kept.iter().any(|name| name.starts_with("workflow-state.2")), "{kept:?}");
     let history = desk.state()["history"].as_array().unwrap().clone();
-    assert_eq!(history.last().unwrap()["what"], "previous state taken");
+    assert_eq!(history.last().unwrap()["what"], "restored previous state");
     desk.approve("requirements");
     assert_eq!(desk.status("architecture"), "in_progress");
 }
@@ -139,7 +139,7 @@ fn what_was_decided_since_is_decided_again() {
         desk.environment
             .journal()
             .iter()
-            .any(|line| { line["about"] == "previous state taken by ann: too early" })
+            .any(|line| { line["about"] == "restored previous state by ann: too early" })
     );
 }
 
@@ -158,7 +158,7 @@ fn the_doctor_looks_at_the_state_and_at_the_definition() {
     let good = ("good".to_owned(), "delivery is running at requirements".to_owned());
     assert_eq!(of_workflow(&desk), [good]);
     write(&desk.path("ARTIFACTS/system/workflow-state.json"), "{", 0o644);
-    assert!(of_workflow(&desk)[0].1.contains("workflow-state.json` cannot be used"));
+    assert!(of_workflow(&desk)[0].1.contains("cannot read `ARTIFACTS/system/workflow-state.json`"));
     write(&desk.path(".agents/workflow.toml"), "name = 7\n", 0o644);
     let (severity, message) = of_workflow(&desk).remove(0);
     assert_eq!(severity, "bad");

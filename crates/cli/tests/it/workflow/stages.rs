@@ -60,10 +60,10 @@ fn a_pause_keeps_the_stage_it_paused_at() {
 fn a_stage_that_is_rejected_is_done_again_with_the_note() {
     let desk = Desk::new();
     desk.complete("requirements");
-    desk.ok(&["reject", "requirements", "--by", "ann", "--note", "no word on speed"]);
+    desk.ok(&["reject", "requirements", "--by", "ann", "--note", "says nothing about speed"]);
     assert_eq!(desk.status("requirements"), "in_progress");
     let context = desk.ok(&["context", "product_manager"]).stdout;
-    assert!(context.contains("ann rejected it: no word on speed"), "{context}");
+    assert!(context.contains("ann rejected it: says nothing about speed"), "{context}");
     // The signal of before does not count for what is to be done now.
     let again = desk.hand_in(&desk.make("requirements"));
     assert!(again.stdout.contains("nothing changed"), "{again:?}");

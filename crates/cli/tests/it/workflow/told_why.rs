@@ -79,7 +79,7 @@ fn bugs_without_room_are_counted_and_the_report_is_named() {
     let text = desk.ok(&["context", "backend_engineer"]).stdout;
     assert!(text.chars().count() < 10_000, "agents take in no more: {}", text.chars().count());
     let rest = "read `ARTIFACTS/qa-engineer/qa-test-report.json`";
-    assert!(text.contains("of 200 are not in full here") && text.contains(rest), "{text}");
+    assert!(text.contains("of 200 are not shown in full") && text.contains(rest), "{text}");
     assert!(text.contains("run `anyhook workflow complete"), "{text}");
     // What the state keeps is whole there.
     let json = desk.ok(&["context", "backend_engineer", "--json"]).json();
@@ -155,7 +155,7 @@ fn a_bad_bug_cannot_be_approved() {
     let ran = desk.hand_in(&signal);
     assert_eq!(ran.code, 65, "{ran:?}");
     assert!(ran.stderr.contains("these bugs are open: B1 (p0)"), "{ran:?}");
-    assert!(ran.stderr.contains("hint: write the verdict `needs_fixes`"), "{ran:?}");
+    assert!(ran.stderr.contains("hint: set the verdict to `needs_fixes`"), "{ran:?}");
     assert_eq!(desk.status("qa_testing"), "in_progress");
     report["bugs"][0]["status"] = json!("fixed");
     desk.make_with("qa_testing", &report);
@@ -168,7 +168,7 @@ fn a_configuration_that_is_gone_is_said_loudly() {
     let desk = Desk::new();
     assert_eq!(desk.ok(&["context", "product_manager"]).stderr, "");
     std::fs::remove_file(desk.path("project-config.json")).unwrap();
-    let absent = "project-config.json is not there";
+    let absent = "project-config.json is missing";
     for command in [&["context", "product_manager"][..], &["status"], &["next"]] {
         let ran = desk.ok(command);
         assert!(ran.stderr.contains(&format!("warning: {absent}")), "{command:?}: {ran:?}");

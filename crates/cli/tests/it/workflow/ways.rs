@@ -56,12 +56,12 @@ fn every_state_names_the_next_command() {
         (
             "paused",
             tested("needs_fixes", "p2"),
-            "have the bugs fixed: anyhook workflow reject qa_testing --note WHY",
+            "fix the bugs: anyhook workflow reject qa_testing --note WHY",
         ),
         (
             "blocked",
             tested("needs_fixes", "p0"),
-            "have the bugs fixed: anyhook workflow reject qa_testing --note WHY",
+            "fix the bugs: anyhook workflow reject qa_testing --note WHY",
         ),
         (
             "blocked",
@@ -74,7 +74,7 @@ fn every_state_names_the_next_command() {
             done(before_deployment(), &[not_deployed]),
             "try again: anyhook workflow reset deployment --note WHY",
         ),
-        ("aborted", done(paused(), &[&abort]), "begin a new one: anyhook workflow reset --all"),
+        ("aborted", done(paused(), &[&abort]), "start a new one: anyhook workflow reset --all"),
         ("completed", deployed, "see what happened: anyhook workflow history"),
     ] {
         assert_eq!(desk.state()["status"], status, "{way}");
@@ -98,14 +98,14 @@ fn a_refusal_has_the_right_hint() {
     let desk = tested("needs_fixes", "p0");
     let ran = desk.run(&["approve", "qa_testing", "--by", "ann"]);
     assert_eq!(ran.code, 65);
-    assert!(
-        ran.stderr.contains("have the bugs fixed: anyhook workflow reject qa_testing"),
-        "{ran:?}"
-    );
+    assert!(ran.stderr.contains("fix the bugs: anyhook workflow reject qa_testing"), "{ran:?}");
     let desk = paused();
     let mut again = desk.make("requirements");
     again["id"] = json!("requirements-2");
     let ran = desk.hand_in(&again);
     assert!(ran.stderr.contains("requirements` is completed, not in_progress"), "{ran:?}");
-    assert!(ran.stderr.contains("`anyhook workflow status` says what it waits for"), "{ran:?}");
+    assert!(
+        ran.stderr.contains("run `anyhook workflow status` to see what it waits for"),
+        "{ran:?}"
+    );
 }

@@ -16,7 +16,10 @@ pub async fn show(
     _notice: &Notice,
     _limit: Duration,
 ) -> Result<Shown, WayOutcome> {
-    Err(WayOutcome::absent(Way::Desktop, "this build has no desktop notices (feature `desktop`)"))
+    Err(WayOutcome::absent(
+        Way::Desktop,
+        "this build has no desktop notifications (feature `desktop`)",
+    ))
 }
 
 impl Shown {

@@ -62,7 +62,7 @@ fn outcome(error: &zbus::Error) -> WayOutcome {
     let is_absent = matches!(error, zbus::Error::FDO(error)
         if matches!(**error, fdo::Error::ServiceUnknown(_) | fdo::Error::NameHasNoOwner(_)));
     if is_absent {
-        return WayOutcome::absent(Way::Desktop, "nobody shows notifications on the desktop");
+        return WayOutcome::absent(Way::Desktop, "no desktop notification service is running");
     }
     failed(error)
 }
@@ -128,7 +128,7 @@ impl Shown {
     /// Shows that an answer did not get through: whoever pressed a button relies on it.
     pub async fn complain(&self, why: &str) {
         let why = text::line(why, text::TITLE);
-        let _ = self.notify("anyhook: your answer did not get through", &why, &[], 1, -1).await;
+        let _ = self.notify("anyhook: your answer was not delivered", &why, &[], 1, -1).await;
     }
 
     async fn pressed(&mut self) -> Option<String> {

@@ -26,7 +26,7 @@ const QUICK_LIVES: u32 = 3;
 const LONGEST_PAUSE: u64 = 30;
 
 /// What an agent that is taken up again is told, if nobody says anything else.
-const GO_ON: &str = "Go on where you stopped.";
+const GO_ON: &str = "Continue where you left off.";
 
 impl JobRunner {
     /// Starts an agent, unless an earlier daemon has, and waits for its end.
@@ -98,7 +98,7 @@ impl JobRunner {
         let own = session.folder.join("settings");
         let Additions { arguments, to_type, variables: given, warning, .. } =
             launch::prepare(&start, &user, &self.binary, &own)
-                .map_err(|error| format!("its settings cannot be written: {error}"))?;
+                .map_err(|error| format!("cannot write its settings: {error}"))?;
         let run = format!("{} \"$@\"", plan.run.text.trim_end());
         let mut task = self.task(context, &run, plan.run.values.clone(), PathBuf::from(&plan.cwd));
         task.variables.extend(plan.env.clone());

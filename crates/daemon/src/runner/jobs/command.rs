@@ -168,12 +168,12 @@ pub(super) fn result(folder: &Path, stand: &Stand) -> JobResult {
             // Whoever decides to do it again must not have it run twice at once.
             match task::end_leftovers(folder) {
                 Ok(true) => {}
-                Ok(false) => tracing::warn!("some of `{}` may still run", folder.display()),
-                Err(error) => tracing::warn!("some of it may still run: {error}"),
+                Ok(false) => tracing::warn!("parts of `{}` may still be running", folder.display()),
+                Err(error) => tracing::warn!("parts of it may still be running: {error}"),
             }
             JobResult::InDoubt
         }
-        Stand::NotBegun | Stand::Running(_) => failed("it was not begun"),
+        Stand::NotBegun | Stand::Running(_) => failed("it was not started"),
     }
 }
 

@@ -62,7 +62,7 @@ impl PipelineFolders {
             if !is_known(&id)
                 && let Err(error) = fs::remove_dir_all(entry.path())
             {
-                tracing::warn!("the folder of pipeline {id} stays: {error}");
+                tracing::warn!("cannot remove the folder of pipeline {id}: {error}");
             }
         }
     }

@@ -55,7 +55,7 @@ impl Watch {
         };
         let thread = thread::Builder::new().name("screen".to_owned()).spawn(look);
         if let Err(error) = &thread {
-            tracing::error!("nobody looks at the screen of {agent}: {error}");
+            tracing::error!("not watching {agent}'s screen: {error}");
         }
         Self { thread: thread.ok().map(|thread| (end, thread)) }
     }

@@ -143,7 +143,7 @@ impl JobRunner {
             last = screen;
             // A person may take long to answer a dialog.
             if Instant::now() > until && !asks {
-                return failed("its screen does not come to rest, so it has no prompt yet");
+                return failed("its screen keeps changing, so it has not received its prompt yet");
             }
             thread::sleep(READY_LOOK_EVERY);
         }
@@ -154,7 +154,7 @@ impl JobRunner {
     /// after it. With a rest, only if the agent still is at it.
     fn tell_of_input(&self, agent: String, into: Option<TypedInto>) -> Result<(), String> {
         let (answer, answered) = oneshot::channel();
-        let ends = || "the daemon ends".to_owned();
+        let ends = || "the daemon is stopping".to_owned();
         self.messages.blocking_send(CoreMessage::Types(agent, into, answer)).map_err(|_| ends())?;
         answered.blocking_recv().map_err(|_| ends())?
     }
@@ -172,7 +172,7 @@ impl JobRunner {
             return failed("the agent has no session");
         };
         let Some(host) = host_of(context).and_then(anyhook_hosts::find) else {
-            return failed("nobody knows the dialogs of this agent");
+            return failed("this agent's dialogs are unknown");
         };
         let _alone = KEYBOARD.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(obsolete) = self.still_at_prompt(context, rest) {
@@ -200,7 +200,9 @@ impl JobRunner {
                 Wanted::Option(label) => dialog.keys_of(label),
             };
             let Some(key) = keys.and_then(|keys| keys.first()) else {
-                return Some(failed("only a person can answer this dialog, in its session"));
+                return Some(failed(
+                    "only a person can answer this dialog, in the agent's session",
+                ));
             };
             // One key at a time: the next is counted from where the mark is then.
             let is_first = !pacer.has_pressed();
@@ -219,7 +221,7 @@ impl JobRunner {
             failed(if pacer.has_pressed() {
                 "the dialog does not react to keys"
             } else {
-                "the screen does not show the dialog that was asked about"
+                "the screen does not show the dialog in question"
             })
         })
     }

@@ -180,7 +180,7 @@ fn whole_lines_missing_in_the_middle_are_noticed() {
     restore(&folder, &files);
     fs::write(path, lines.concat()).unwrap();
     let error = open(&folder).unwrap_err().to_string();
-    assert!(error.ends_with("entry 10 is where 9 should be"), "{error}");
+    assert!(error.ends_with("found entry 10 where 9 was expected"), "{error}");
 }
 
 /// A header was on the disk before any entry: a bad one is no torn end, however few entries follow.

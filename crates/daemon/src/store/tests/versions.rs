@@ -47,7 +47,7 @@ fn two_older_versions_are_brought_to_the_third() {
     let (mut store, recovered) = open(2);
     assert_eq!(recovered.snapshot, Some(json!({ "sum": 3 })));
     assert_eq!(recovered.entries, [(3, json!({ "value": 3 }))]);
-    assert_eq!(recovered.notes, ["read from version 1; now it is 2"]);
+    assert_eq!(recovered.notes, ["migrated from version 1 to 2"]);
     store.append(&[json!({ "value": 4 })]).unwrap();
     drop(store);
     let (mut store, recovered) = open(3);
@@ -71,7 +71,10 @@ fn what_cannot_be_brought_up_is_refused_and_left_alone() {
     let before = contents(scratch.path());
     let failed = |schema| Store::open_as(scratch.path(), OPTIONS, schema).unwrap_err();
     let error = failed(schema(3));
-    assert!(error.to_string().ends_with("from version 2 to the next: it is no object"), "{error}");
+    assert!(
+        error.to_string().ends_with("cannot be migrated from version 2: it is no object"),
+        "{error}"
+    );
     let error = failed(Schema { version: 3, migrations: &STEPS[..1] });
     assert!(matches!(error, StoreError::Migration { from: 2, .. }), "{error}");
     assert_eq!(contents(scratch.path()), before);

@@ -127,7 +127,7 @@ fn a_gate_without_output_says_so() {
     let mut stage = Stage::new(&json!({"on_idle": {"action": "gate", "run": "make"}}));
     let gate = runs_gate(&stage.hear(idle(Source::Hook))).unwrap();
     let asked = stage.monitor.gate_ended(&stage.agents, gate, Some(1), " \n", second(9));
-    assert_eq!(question(&asked), "the gate `make` failed (1) without any output");
+    assert_eq!(question(&asked), "the gate `make` failed (1) without output");
 }
 
 #[test]

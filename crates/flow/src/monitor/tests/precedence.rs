@@ -241,7 +241,7 @@ fn what_the_book_does_not_count_is_dropped_with_its_reason() {
     let mut stage = Stage::new(&json!({}));
     stage.hear(exits());
     assert_eq!(stage.hear(idle(Source::Log)), dropped(Dropped::Uncounted(Why::Over)));
-    assert_eq!(Dropped::Uncounted(Why::Over).words(), "the agent is over");
+    assert_eq!(Dropped::Uncounted(Why::Over).words(), "the agent has ended");
 }
 
 #[test]

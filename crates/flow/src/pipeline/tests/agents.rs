@@ -188,10 +188,10 @@ fn the_end_of_its_process_does_not_take_the_question_away() {
 fn an_agent_that_cannot_be_started_fails_the_step() {
     let mut world = World::begin(plan(vec![agent("a", &json!({}))]));
     let job = world.job(|work| matches!(work, JobWork::Agent { .. }));
-    world.result(job, JobResult::Failed { why: "no terminal can be made".to_owned() });
+    world.result(job, JobResult::Failed { why: "cannot create a terminal".to_owned() });
     assert_eq!(world.phase(), Phase::Failed);
     let why = world.pipeline().view(&|_| String::new()).why.unwrap();
-    assert_eq!(why, "step `a` failed: the agent could not be started: no terminal can be made");
+    assert_eq!(why, "step `a` failed: could not start the agent: cannot create a terminal");
 }
 
 #[test]
@@ -212,11 +212,11 @@ fn agents_of_others_and_of_steps_that_are_over_change_nothing() {
     let stale = world.report();
     world.signals(SignalKind::Complete, None);
     let effects = world.hear(BusEvent::AgentIdle(stale.clone()));
-    assert_eq!(effects.dropped, Some("the step is over"));
+    assert_eq!(effects.dropped, Some("the step has ended"));
     world.ends();
     let late = AgentReport { at: None, ..stale };
     let effects = world.hear(BusEvent::AgentIdle(late));
-    let words = "the agent is not the one that works on the step";
+    let words = "the agent is not working on the current step";
     assert_eq!(effects.dropped, Some(words));
     let other = AgentReport { agent: "7k2m9x4q.z.9".to_owned(), ..AgentReport::default() };
     world.hear(BusEvent::AgentIdle(other));
@@ -229,7 +229,7 @@ fn every_event_that_changes_nothing_has_its_reason_in_the_log() {
     let stale = world.report();
     let notes = |world: &World| -> Vec<String> {
         let lines = world.pipeline().lines(0).into_iter().map(|line| line.text);
-        lines.filter(|text| text.contains("changes nothing")).collect()
+        lines.filter(|text| text.contains(" ignored: ")).collect()
     };
     world.signals(SignalKind::Complete, None);
     world.hear(BusEvent::AgentIdle(stale.clone()));
@@ -241,13 +241,13 @@ fn every_event_that_changes_nothing_has_its_reason_in_the_log() {
     world.hear(BusEvent::AgentPrompt(prompt));
     // That it ends is how it should be.
     world.hear(BusEvent::AgentExited(late));
-    let why = "the agent is not the one that works on the step";
+    let why = "the agent is not working on the current step";
     assert_eq!(
         notes(&world),
         [
-            format!("agent:idle of {agent} changes nothing: the step is over"),
-            format!("agent:idle of {agent} changes nothing: {why}"),
-            format!("agent:prompt of {agent} changes nothing: {why}"),
+            format!("agent:idle of {agent} ignored: the step has ended"),
+            format!("agent:idle of {agent} ignored: {why}"),
+            format!("agent:prompt of {agent} ignored: {why}"),
         ]
     );
 }

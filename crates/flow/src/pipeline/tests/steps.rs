@@ -117,10 +117,10 @@ fn it_is_taken_up_where_it_stopped() {
 fn it_is_taken_up_at_a_step_that_is_named() {
     let mut world = World::begin(plan(vec![to(shell("a"), "b"), shell("b")]));
     let error = world.pipeline().may_resume(None).unwrap_err();
-    assert_eq!(error.to_string(), "pipeline 7k2m9x4q is not over: it is running");
+    assert_eq!(error.to_string(), "pipeline 7k2m9x4q has not ended: it is running");
     world.exits(1);
     let error = world.pipeline().may_resume(Some("zz")).unwrap_err();
-    assert_eq!(error.to_string(), "pipeline 7k2m9x4q has no step `zz`; there are a, b");
+    assert_eq!(error.to_string(), "pipeline 7k2m9x4q has no step `zz`; available: a, b");
     let step = Some("b".to_owned());
     world.apply(EntryKind::PipelineResumed { id: id(), step, by: "ann".to_owned() });
     world.exits(0);
@@ -208,7 +208,7 @@ fn without_its_workspace_nothing_begins() {
 fn a_person_is_told_at_the_moments_that_are_named() {
     let text = |text: &str| Some(text.to_owned());
     let notify = Notify {
-        on_start: text("begins"),
+        on_start: text("started"),
         on_done: text("done"),
         on_fail: text("failed"),
         on_cancel: None,
@@ -234,7 +234,7 @@ fn what_comes_of_a_job_twice_counts_once() {
     world.result(job, exited(Some(0), ""));
     let before = world.state.clone();
     let effects = world.result(job, exited(Some(0), ""));
-    let dropped = Some("nobody waits for the job any more");
+    let dropped = Some("no one is waiting for this job any more");
     assert_eq!(effects, Effects { dropped, ..Effects::default() });
     assert_eq!(world.state, before);
 }
@@ -261,7 +261,7 @@ fn what_ends_by_itself_cannot_be_cancelled() {
     world.result(job, JobResult::Done { note: None });
     world.exits(0);
     let error = world.pipeline().may_cancel().unwrap_err();
-    assert_eq!(error.to_string(), "pipeline 7k2m9x4q is about to end by itself");
+    assert_eq!(error.to_string(), "pipeline 7k2m9x4q is already ending");
     world.apply(EntryKind::PipelineCancelled { id: id(), by: "ann".to_owned() });
     let job = world.job(|work| *work == JobWork::RemoveWorkspace);
     world.result(job, JobResult::Done { note: None });

@@ -24,7 +24,7 @@ impl Reader {
             None => self.report(
                 Finding::error("missing", format!("{what} has no `run`"))
                     .at(entry.key.span.clone())
-                    .hint("write the command that starts it: `run = \"claude\"`"),
+                    .hint("add the command that starts it: `run = \"claude\"`"),
             ),
         }
         agent.prompt = self.prompt(map);
@@ -60,18 +60,21 @@ impl Reader {
     /// Reads `session`, which chose between two kinds of session until there was one.
     fn retired_session(&mut self, map: &Map) {
         let Some(entry) = map.get("session") else { return };
-        let hint = "remove it: `anyhook agent attach` shows the session of any agent";
+        let hint = "remove it: use `anyhook agent attach` to open any agent's session";
         match &entry.node.kind {
             Kind::Text(text) if text.text == "tmux" => self.report(
-                Finding::error("retired", "there are no sessions in tmux any more")
+                Finding::error("retired", "tmux sessions are no longer supported")
                     .at(entry.node.span.clone())
                     .hint(hint),
             ),
             Kind::Text(text) if text.text == "pty" => self.report(
-                Finding::error("retired", "`session` is not needed: there is one kind of session")
-                    .note()
-                    .at(entry.key.span.clone())
-                    .hint(hint),
+                Finding::error(
+                    "retired",
+                    "`session` is not needed: there is only one kind of session",
+                )
+                .note()
+                .at(entry.key.span.clone())
+                .hint(hint),
             ),
             _ => drop(self.word(entry, &[((), "pty")])),
         }
@@ -79,7 +82,7 @@ impl Reader {
 
     fn prompt(&mut self, map: &Map) -> Option<PromptDefinition> {
         if map.get("prompt").is_some() {
-            self.no_use(map, &["prompt_file"], "beside `prompt`");
+            self.no_use(map, &["prompt_file"], "together with `prompt`");
         }
         let text = self.template(map, "prompt", Scope::TEXT).map(PromptDefinition::Text);
         let file = self.template(map, "prompt_file", Scope::TEXT).map(PromptDefinition::File);
@@ -95,12 +98,12 @@ impl Reader {
         for entry in map {
             let name = Name { text: entry.key.name.clone(), span: entry.key.span.clone().into() };
             if !is_variable(&name.text) {
-                let message = format!("`{}` cannot be an environment variable", name.text);
-                let hint = "use letters, digits and `_`, and no digit at the beginning";
+                let message = format!("`{}` is not a valid environment variable name", name.text);
+                let hint = "use letters, digits and `_`, and do not start with a digit";
                 self.report(Finding::error("name", message).at(&name.span).hint(hint));
             } else if name.text.starts_with(OWN) {
                 let message = format!("`{}` is set by anyhook itself", name.text);
-                let hint = format!("use a name that does not begin with `{OWN}`");
+                let hint = format!("use a name that does not start with `{OWN}`");
                 self.report(Finding::error("name", message).at(&name.span).hint(hint));
             }
             if let Some(value) = self.template_of(entry, Scope::TEXT) {
@@ -120,7 +123,7 @@ impl Reader {
         let near = |word: &str, known: &str| {
             nearest(word, known.split(", ")).map(|near| format!("did you mean `{near}`?"))
         };
-        let example = "an action is a word, or an object such as `{ action = \"nudge\", message = \"go on\", attempts = 3 }`";
+        let example = "write an action as a string, or as an object such as `{ action = \"nudge\", message = \"continue\", attempts = 3 }`";
         let hint = match problem {
             ReactionProblem::UnknownKey { known } => {
                 near(found.name, known).or(Some("remove it".to_owned()))
@@ -130,9 +133,9 @@ impl Reader {
                 near(name, known).or(Some("use one of them".to_owned()))
             }
             ReactionProblem::OtherTrigger { .. } => Some("use one of them".to_owned()),
-            ReactionProblem::Missing("run") | ReactionProblem::Expected("a command") => {
-                Some("write `run = \"make test\"`: if it succeeds, the pipeline goes on".to_owned())
-            }
+            ReactionProblem::Missing("run") | ReactionProblem::Expected("a command") => Some(
+                "write `run = \"make test\"`: if it succeeds, the pipeline continues".to_owned(),
+            ),
             ReactionProblem::NoUse(_) => Some("remove it".to_owned()),
             ReactionProblem::Missing(_) | ReactionProblem::Expected(_) => Some(example.to_owned()),
         };

@@ -70,13 +70,13 @@ impl Reader {
             return VariableDefinition { name, default, description: None };
         }
         let Kind::Map(map) = &entry.node.kind else {
-            self.expected(entry, "a text or an object", "write its default in quotes");
+            self.expected(entry, "a string or an object", "write its default in quotes");
             return VariableDefinition { name, ..VariableDefinition::default() };
         };
         self.known(map, &format!("the variable `{}`", name.text), &names(keys::VARIABLE));
         let mut default = self.template(map, "default", Scope::DEFAULT);
         match self.flag(map, "required") {
-            Some(true) => self.no_use(map, &["default"], "to a variable that must be given"),
+            Some(true) => self.no_use(map, &["default"], "on a required variable"),
             // What need not be given is empty.
             Some(false) if default.is_none() => default = Some(Template::default()),
             _ => {}
@@ -93,7 +93,7 @@ impl Reader {
         }
         let Kind::Map(map) = &entry.node.kind else {
             let hint = "write \"folder\", \"worktree\" or `{ kind = \"worktree\", … }`";
-            self.expected(entry, "a word or an object", hint);
+            self.expected(entry, "a string or an object", hint);
             return workspace;
         };
         self.known(map, "a workspace", &names(keys::WORKSPACE));
@@ -108,7 +108,7 @@ impl Reader {
             Some(WorkspaceKind::None) => {
                 self.no_use(map, &["path", "branch", "base", "keep"], "without a workspace");
             }
-            Some(WorkspaceKind::Folder) => self.no_use(map, &["branch", "base"], "to a folder"),
+            Some(WorkspaceKind::Folder) => self.no_use(map, &["branch", "base"], "for a folder"),
             Some(WorkspaceKind::Worktree) | None => {}
         }
         workspace.path = self.template(map, "path", Scope::WORKSPACE);
@@ -161,7 +161,7 @@ impl Reader {
             let name = &step.name;
             if !name.text.is_empty() && found.iter().any(|other| other.name == *name) {
                 self.report(
-                    Finding::error("twice", format!("there are two steps `{}`", name.text))
+                    Finding::error("twice", format!("duplicate step `{}`", name.text))
                         .at(&name.span)
                         .hint("give one of them another name"),
                 );
@@ -204,7 +204,7 @@ impl Reader {
         let hint = "write `run = \"make\"` or `run = { agent = \"name\" }`";
         let run = match map.get("run") {
             Some(Entry { node: Node { kind: Kind::Map(run), span }, .. }) => {
-                self.no_use(map, &["timeout"], "to an agent; it has `on_idle` and the like");
+                self.no_use(map, &["timeout"], "on an agent step; use `on_idle` and similar keys");
                 return self.agent_of(run, span);
             }
             Some(entry) if matches!(entry.node.kind, Kind::Text(_)) => {
@@ -228,7 +228,7 @@ impl Reader {
     fn agent_of(&mut self, run: &Map, span: &Range<usize>) -> WorkDefinition {
         self.known(run, "`run`", &names(keys::RUN));
         if run.get("agent").is_none() {
-            let finding = Finding::error("missing", "`run` names no agent");
+            let finding = Finding::error("missing", "`run` does not name an agent");
             let hint = "write `run = { agent = \"name\" }`";
             self.report(finding.at(span.clone()).hint(hint));
         }
@@ -248,7 +248,8 @@ impl Reader {
             Kind::Map(next) => {
                 self.known(next, &format!("`{key}`"), &names(keys::NEXT));
                 if next.get("step").is_none() {
-                    let finding = Finding::error("missing", format!("`{key}` names no step"));
+                    let finding =
+                        Finding::error("missing", format!("`{key}` does not name a step"));
                     let hint = format!("write `{key} = {{ step = \"name\" }}`");
                     self.report(finding.at(entry.node.span.clone()).hint(hint));
                 }

@@ -160,17 +160,17 @@ fn where_no_value_can_stand() {
     let messages = |command: &str| {
         woven(command).findings.into_iter().map(|finding| finding.message).collect::<Vec<_>>()
     };
-    assert_eq!(messages("echo \\${var.x}"), ["a backslash stands before the value"]);
-    assert_eq!(messages("echo \"\\${var.x}\""), ["a backslash stands before the value"]);
+    assert_eq!(messages("echo \\${var.x}"), ["there is a backslash before the value"]);
+    assert_eq!(messages("echo \"\\${var.x}\""), ["there is a backslash before the value"]);
     assert_eq!(messages("echo '\\${var.x}'"), [""; 0]);
-    assert_eq!(messages("echo `echo ${var.x}`"), ["a value cannot stand between backticks"]);
-    assert_eq!(messages("echo \"`echo ${var.x}`\""), ["a value cannot stand between backticks"]);
-    let arithmetic = "a shell may execute a value that stands in `$((…))`";
+    assert_eq!(messages("echo `echo ${var.x}`"), ["a value cannot be used inside backticks"]);
+    assert_eq!(messages("echo \"`echo ${var.x}`\""), ["a value cannot be used inside backticks"]);
+    let arithmetic = "a shell may execute a value inside `$((…))`";
     assert_eq!(messages("echo $((${var.x} + 1))"), [arithmetic]);
     assert_eq!(messages("echo \"$(( (1) + ${var.x}))\" ${var.x}"), [arithmetic]);
     assert_eq!(messages("echo $( (echo ${var.x}) )"), [""; 0]);
     assert_eq!(messages("echo $(\\\n(${var.x}))"), [arithmetic], "the line goes on");
-    let command = "a shell may execute a value that stands in `((…))`";
+    let command = "a shell may execute a value inside `((…))`";
     for text in [
         "((${var.x}))",
         "true && (( (1) + ${var.x} )); echo ${var.x}",
@@ -185,16 +185,19 @@ fn where_no_value_can_stand() {
         assert!([arithmetic, command].contains(&messages(text)[0].as_str()), "{text}");
     }
     assert_eq!(messages("( (echo ${var.x}); (echo '((' \"((\" \\(\\( ${var.x}) )"), [""; 0]);
-    let brackets = "a shell may execute a value that stands in `$[…]`";
+    let brackets = "a shell may execute a value inside `$[…]`";
     assert_eq!(messages("echo $[${var.x} + 1] ${var.x}"), [brackets]);
     assert_eq!(messages("echo \"$[a[1] + ${var.x}] ${var.x}\""), [brackets]);
     assert_eq!(messages("cat <<E\n$[1 + ${var.x}] ${var.x}\nE\n"), [brackets]);
     assert_eq!(messages("echo '$['${var.x} \"\\$[${var.x}]\" \\$[${var.x}]"), [""; 0]);
     assert_eq!(
         messages("cat <<'E'\n${var.x}\nE\n"),
-        ["a here-document whose word is in quotes takes no values"]
+        ["a here-document with a quoted delimiter does not expand values"]
     );
-    assert_eq!(messages("cat <<${var.x}\n"), ["a value cannot end a here-document"]);
+    assert_eq!(
+        messages("cat <<${var.x}\n"),
+        ["a value cannot be the delimiter of a here-document"]
+    );
 }
 
 proptest! {

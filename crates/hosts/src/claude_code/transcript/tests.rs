@@ -277,9 +277,9 @@ fn a_line_that_cannot_be_read_is_told_and_the_rest_is_read() {
     bytes.extend(user("caf\u{e9}").replace("café", r"\ud83d!").into_bytes());
     let read = read(&bytes);
     let problems = [
-        "line 3: it is no JSON: EOF while parsing a string at line 1 column 22",
-        "line 4: it is no JSON object",
-        "line 5: it is no JSON: expected value at line 1 column 1",
+        "line 3: not valid JSON: EOF while parsing a string at line 1 column 22",
+        "line 4: not a JSON object",
+        "line 5: not valid JSON: expected value at line 1 column 1",
     ];
     assert_eq!(read.problems, problems);
     let prompts: Vec<&str> =
@@ -299,7 +299,7 @@ fn what_is_no_transcript_is_said_in_one_line() {
     for other in others {
         let read = read(other);
         assert_eq!(read.payloads, []);
-        let problem = "it is no transcript of Claude Code: no line has a `type` and a `sessionId`";
+        let problem = "not a Claude Code transcript: no line has a `type` and a `sessionId`";
         assert_eq!(read.problems, [problem]);
     }
 }

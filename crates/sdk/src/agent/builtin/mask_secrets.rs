@@ -13,7 +13,7 @@ use crate::function::HookError;
 
 /// What was found was not let through.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the text holds what must not be passed on: {}", kinds.join(", "))]
+#[error("the text contains data that must not be passed on: {}", kinds.join(", "))]
 #[non_exhaustive]
 pub struct SecretsFound {
     /// The kinds, such as `github-token` or `email`; never the secrets themselves.

@@ -22,7 +22,7 @@ pub struct PromptInjectionFound {
 
 /// A pattern is no regular expression.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the pattern `{name}` is wrong: {why}")]
+#[error("the pattern `{name}` is invalid: {why}")]
 #[non_exhaustive]
 pub struct PatternError {
     /// The pattern.

@@ -13,7 +13,7 @@ use crate::function::HookError;
 
 /// There were as many runs as there may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("too many runs: the next one may begin in {} ms", retry_after.as_millis())]
+#[error("too many runs: try again in {} ms", retry_after.as_millis())]
 #[non_exhaustive]
 pub struct RateLimited {
     /// When the next run may begin.

@@ -186,13 +186,13 @@ fn wrong_shapes_are_garbage() {
     ] {
         garbage(&read_chunks(&[chunk]));
     }
-    assert_eq!(garbage(&read_chunks(&[])), "there is no answer in it");
+    assert_eq!(garbage(&read_chunks(&[])), "it has no answer");
 }
 
 #[test]
 fn what_is_no_stream_is_garbage_and_shows_no_secret() {
     let why = read([b"<html>sk-secret</html>".as_slice()]);
-    assert_eq!(garbage(&why), "it is no event stream: `<html>***</html>`");
+    assert_eq!(garbage(&why), "it is not an event stream: `<html>***</html>`");
     let why = read_chunks(&["{\"choices\":\"sk-secret\"}"]);
     assert!(garbage(&why).contains("***") && !garbage(&why).contains("secret"), "{why:?}");
 }

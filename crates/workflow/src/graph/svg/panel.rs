@@ -57,7 +57,7 @@ fn draw_review(
         lines.extend(wrapped(&format!("{}: {stages}", when.words()), width - 40));
     }
     if lines.is_empty() {
-        lines.push("when an agent asks for it".to_owned());
+        lines.push("when an agent requests it".to_owned());
     }
     let height = 66 + LINE * i32::try_from(lines.len()).unwrap_or(0);
     let place = Place { x, y, width, height };
@@ -105,23 +105,23 @@ fn draw_signs(
         y - 28
     };
     if definition.stages.iter().any(|stage| stage.approval.is_some()) {
-        let y = say(page, "a person is asked");
+        let y = say(page, "needs approval");
         draw_gate(page, "gate", sign(y), &[]);
     }
     if !definition.reviews.is_empty() {
-        let y = say(page, "a review, if the risk asks for it");
+        let y = say(page, "review, depending on risk");
         page.circle("chip", (x + 18, y), CHIP);
         if definition.reviews.iter().any(|review| !review.stages.is_empty()) {
-            let y = say(page, "a review in any case");
+            let y = say(page, "review, always");
             page.circle("always", (x + 18, y), CHIP);
         }
     }
     if state.is_none() && definition.stages.iter().any(|stage| stage.optional) {
-        let y = say(page, "left out if it is not needed");
+        let y = say(page, "skipped if not needed");
         page.box_of("stage optional", sign(y), 5);
     }
     if !plan.frames.is_empty() {
-        let y = say(page, "side by side");
+        let y = say(page, "in parallel");
         page.box_of("frame", sign(y), 5);
     }
     if !plan.arrows.is_empty() {
@@ -129,7 +129,7 @@ fn draw_signs(
         page.path("arrow", &format!("M{x} {y} L{} {y}", x + 36), "head");
     }
     if !plan.back.is_empty() {
-        let y = say(page, "is done again");
+        let y = say(page, "is redone");
         page.path("arrow back", &format!("M{x} {y} L{} {y}", x + 36), "back-head");
     }
     let statuses: BTreeSet<_> =

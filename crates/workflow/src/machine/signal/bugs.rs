@@ -83,7 +83,7 @@ pub fn merge_tests(draft: &mut Draft<'_>, stage: &StageDefinition, made: &[Made<
     match verdict {
         Some(QaVerdict::MajorIssues) => draft.block(name, "the tests found major issues"),
         Some(QaVerdict::NeedsFixes) if !blocking.is_empty() => {
-            draft.block(name, &format!("bugs that are too bad: {}", blocking.join(", ")));
+            draft.block(name, &format!("bugs that block: {}", blocking.join(", ")));
         }
         _ => {}
     }

@@ -61,7 +61,7 @@ fn who_is_not_asked_decides_nothing() {
     let unknown = approve(definition, state, "marketing", kim(""));
     let unknown = unknown.unwrap_err();
     assert!(matches!(&unknown, Refusal::UnknownStage { name, .. } if name == "marketing"));
-    assert!(unknown.hint().starts_with("there are: requirements, architecture, "), "{unknown:?}");
+    assert!(unknown.hint().starts_with("available: requirements, architecture, "), "{unknown:?}");
 }
 
 #[test]

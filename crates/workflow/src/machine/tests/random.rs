@@ -141,7 +141,7 @@ impl Walk {
                 let mut one = who.get(&all).clone();
                 one.attempt -= u32::from(*is_early);
                 let (definition, state) = (&self.run.definition, &self.run.state);
-                let after = lost(definition, state, &one, "it is gone", self.now);
+                let after = lost(definition, state, &one, "it no longer exists", self.now);
                 let is_unchanged = after.as_ref().unwrap().1.is_unchanged;
                 assert_eq!(is_unchanged, *is_early);
                 self.take(after);

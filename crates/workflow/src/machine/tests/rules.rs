@@ -100,6 +100,6 @@ fn all_that_is_wrong_with_all_artifacts_is_told_at_once() {
     run.files.remove("ARTIFACTS/system-architect/architecture-handover-packet.json").unwrap();
     let signal = run.signal("architecture");
     let refused = run.try_send(&signal).unwrap_err().to_string();
-    assert!(refused.contains("architecture-handover-packet.json` is not there\n"), "{refused}");
-    assert!(refused.contains("/summary: is 7, not of the type string"), "{refused}");
+    assert!(refused.contains("architecture-handover-packet.json` is missing\n"), "{refused}");
+    assert!(refused.contains("/summary: is 7, but must be of type string"), "{refused}");
 }

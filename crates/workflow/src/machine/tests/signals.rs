@@ -59,7 +59,7 @@ fn every_fault_of_every_artifact_is_told() {
     assert_eq!(
         refusal.to_string(),
         "`ARTIFACTS/product-manager/product-requirements-packet.json` is not valid:\n  \
-         /requirements: has fewer entries than 1\n  /summary: is empty"
+         /requirements: needs at least one entry\n  /summary: is empty"
     );
 }
 
@@ -128,7 +128,7 @@ fn nobody_is_done_with_the_stage_of_another() {
     let refusal = refused(&mut run, &signal);
     assert_eq!(
         refusal.to_string(),
-        "`frontend_implementation` is the stage of `frontend_engineer`, not of `backend_engineer`"
+        "`frontend_implementation` belongs to `frontend_engineer`, not to `backend_engineer`"
     );
 }
 
@@ -147,7 +147,7 @@ fn a_deployment_that_failed_is_not_done() {
             assert_eq!(
                 refusal.to_string(),
                 format!(
-                    "`ARTIFACTS/devops-engineer/deployment-report.json` says `{told}`, and the \
+                    "`ARTIFACTS/devops-engineer/deployment-report.json` says `{told}`, but the \
                      signal says that `deployment` is done"
                 )
             );

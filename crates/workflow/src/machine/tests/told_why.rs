@@ -61,7 +61,7 @@ fn a_person_who_goes_back_hands_on_the_bugs() {
     let back = rollback(&run.definition, &run.state, "architecture", kim("redesign")).unwrap();
     run.take(back.0, back.1);
     let (notes, findings) = told(&run, "system_architect");
-    assert_eq!(notes, ["kim went back to it: redesign"]);
+    assert_eq!(notes, ["kim rolled back to it: redesign"]);
     assert!(findings.contains("TOTALWRONG") && findings.contains("UGLY"), "{findings}");
 }
 

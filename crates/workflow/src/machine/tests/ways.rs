@@ -114,7 +114,7 @@ fn a_refusal_names_what_can_be_done() {
     let run = tested("needs_fixes", "p0");
     let refused = approve(&run.definition, &run.state, "qa_testing", kim("")).unwrap_err();
     assert!(
-        refused.hint().starts_with("have the bugs fixed: anyhook workflow reject qa_testing"),
+        refused.hint().starts_with("fix the bugs: anyhook workflow reject qa_testing"),
         "{}",
         refused.hint()
     );
@@ -124,6 +124,6 @@ fn a_refusal_names_what_can_be_done() {
     let signal = run.signal("architecture");
     let refused = run.try_send(&signal).unwrap_err();
     assert_eq!(refused.to_string(), "the stage `architecture` is completed, not in_progress");
-    let hint = "no agent's turn: `anyhook workflow status` says what it waits for";
+    let hint = "no agent can start now; run `anyhook workflow status` to see what it waits for";
     assert_eq!(refused.hint(), hint);
 }

@@ -59,9 +59,7 @@ impl HelpProcess {
         }
         match self.child.try_wait() {
             Ok(None) => None,
-            Ok(Some(_)) if is_late => {
-                Some(format!("it took longer than {} s, and was ended", LIMIT.as_secs()))
-            }
+            Ok(Some(_)) if is_late => Some(format!("timed out after {} s", LIMIT.as_secs())),
             Ok(Some(status)) => Some(self.complaint(status)),
             Err(error) => Some(error.to_string()),
         }

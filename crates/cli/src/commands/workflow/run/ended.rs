@@ -29,10 +29,10 @@ pub fn tell(project: &Project, state: &State, out: &mut Out) -> Ended {
         out.hint(answer)?;
     }
     if !waits.is_empty() {
-        out.hint("then go on: anyhook workflow run")?;
+        out.hint("then continue: anyhook workflow run")?;
     }
     for (name, stage) in &state.stages {
-        let reason = stage.reason.as_deref().unwrap_or("no reason was given");
+        let reason = stage.reason.as_deref().unwrap_or("no reason given");
         if is_stuck(stage) {
             out.line(&[
                 (Tone::Bad, stage.status.name()),

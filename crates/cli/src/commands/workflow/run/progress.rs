@@ -103,20 +103,20 @@ impl Observer for Progress<'_> {
         self.hint(&format!("anyhook agent attach {}", pipeline.id))
     }
 
-    /// Tells of pipelines what is new: that one is at work already, that one waits for a person.
+    /// Tells of pipelines what is new: that one is already working, that one waits for a person.
     fn at_work(&mut self, pipelines: &[&PipelineView]) -> io::Result<()> {
         let now = anyhook_engine::now();
         for pipeline in pipelines {
             let Some((_, work)) = work_of(pipeline) else { continue };
             if self.known.insert(pipeline.id.to_string()) {
-                let text = format!("{} is at work already{}", work.agent, attempt(&work));
+                let text = format!("{} is already working{}", work.agent, attempt(&work));
                 self.line(now, &place(&work), Tone::Hint, &text)?;
                 self.hint(&format!("anyhook agent attach {}", pipeline.id))?;
             }
             if let (Phase::Waiting, Some(decision)) = (pipeline.phase, &pipeline.decision)
                 && self.known.insert(decision.to_string())
             {
-                let why = pipeline.why.as_deref().unwrap_or("it asks");
+                let why = pipeline.why.as_deref().unwrap_or("it has a question");
                 let text = format!("{} waits for you: {why}", work.agent);
                 self.line(now, &place(&work), Tone::Warn, &text)?;
                 self.hint(&format!("anyhook decision show {decision}"))?;

@@ -161,7 +161,7 @@ run = "claude ${prompt}"
 "#,
     ),
     (
-        "things that are of no use",
+        "things that have no effect",
         r#"
 pipeline "p" {
   vars      = { x = { default = "a", required = true } }

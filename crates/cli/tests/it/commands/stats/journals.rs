@@ -81,7 +81,7 @@ fn week() -> Vec<Record> {
         if number % 25 == 3 {
             add(&mut one, "ask-before-push", 2_500, ask());
             if host == "codex" {
-                let instead = "deny, with a reason that says how to approve".to_owned();
+                let instead = "deny, with a reason that explains how to approve".to_owned();
                 one.lost = vec![Lost { what: "ask".to_owned(), instead }];
             }
         }

@@ -13,7 +13,7 @@ use super::{Terminal, guarded};
 use crate::commands::decision::{asked, hook, journaled, permission, waiting};
 use crate::pipelines::World;
 
-const NO_DAEMON: &str = "no daemon: states from the journal alone";
+const NO_DAEMON: &str = "no daemon: states from the journal only";
 const NO_DAEMON_SINCE: &str = "no daemon since 20";
 
 fn signal_daemon(environment: &TestEnv, signal: Signal) {
@@ -32,7 +32,8 @@ fn a_permission_is_allowed_from_top() {
 
     let waits = hook(&environment, "claude-code", &permission(&environment, "touch f"));
     let id = asked(&environment);
-    for text in ["1 waits for you (w)", "Waits for you 1", &id, "Shell touch f", "1 allow, 2 deny"]
+    for text in
+        ["1 waiting for you (w)", "Waiting for you 1", &id, "Shell touch f", "1 allow, 2 deny"]
     {
         terminal.wait_for(text);
     }
@@ -46,12 +47,12 @@ fn a_permission_is_allowed_from_top() {
     let reply = finish(waits);
     assert_eq!(reply.json()["hookSpecificOutput"]["decision"]["behavior"], "allow", "{reply:?}");
     terminal.wait_for(&format!("{id}: allow"));
-    terminal.wait_for("nothing waits for you");
+    terminal.wait_for("nothing is waiting for you");
     wait_until("the decision to be journaled", || journaled(&environment).len() == 1);
     assert_eq!(journaled(&environment)[0]["by"], "ann in top");
 
     terminal.keys(&["Escape"]);
-    terminal.wait_until_gone("nothing waits for you");
+    terminal.wait_until_gone("nothing is waiting for you");
     terminal.keys(&["q"]);
     terminal.expect_restored();
 }
@@ -68,7 +69,7 @@ fn somebody_else_is_first() {
     terminal.keys(&["w", "1"]);
     terminal.wait_for(&format!("allow {id}: Shell touch f?"));
     environment.run(&["decision", "resolve", &id, "deny"]);
-    terminal.wait_for(&format!("decision {id} is already made: deny, by "));
+    terminal.wait_for(&format!("decision {id} was already made: deny, by "));
     terminal.keys(&["Enter"]);
     let reply = finish(waits);
     assert_eq!(reply.json()["hookSpecificOutput"]["decision"]["behavior"], "deny", "{reply:?}");
@@ -92,14 +93,14 @@ fn a_daemon_that_is_killed_is_missed_and_found_again() {
     // The hook process that waits would bring it back.
     environment.kill_daemon_for_good();
     terminal.wait_for(NO_DAEMON_SINCE);
-    terminal.wait_for(&format!("decision {id} is not open any more"));
+    terminal.wait_for(&format!("decision {id} is no longer open"));
     terminal.keys(&["Escape"]);
     environment.shell("echo meanwhile");
     terminal.wait_for("Shell echo meanwhile");
     assert!(environment.daemon().is_none(), "it starts none");
 
     environment.run(&["daemon", "start"]);
-    terminal.wait_for("Waits for you 1");
+    terminal.wait_for("Waiting for you 1");
     terminal.wait_until_gone(NO_DAEMON_SINCE);
     terminal.keys(&["w", "2"]);
     terminal.wait_for(&format!("deny {id}: Shell touch f?"));
@@ -120,7 +121,7 @@ fn a_daemon_that_hangs_freezes_nothing() {
     signal_daemon(&environment, Signal::STOP);
     environment.shell("echo meanwhile");
     terminal.wait_for("Shell echo meanwhile");
-    terminal.wait_for("the daemon does not answer: states from the journal alone");
+    terminal.wait_for("the daemon does not answer: states from the journal only");
     terminal.keys(&["?", "End"]);
     terminal.wait_for("Times are UTC");
     terminal.keys(&["q"]);
@@ -183,7 +184,8 @@ agent "reviewer" {
     write(&environment.project().join("go"), "", 0o644);
     let decision = world.wait_decision(&id);
     let decision = decision["id"].as_str().unwrap();
-    for text in ["1 pipeline, 1 waits", "+?.", &format!("decision {decision}: is the name right?")]
+    for text in
+        ["1 pipeline, 1 waiting", "+?.", &format!("decision {decision}: is the name right?")]
     {
         terminal.wait_for(text);
     }
@@ -263,9 +265,9 @@ fn a_daemon_that_knows_no_pipelines_tells_the_rest() {
     terminal.wait_for("old-one");
     terminal.wait_for("idle");
     terminal.keys(&["l"]);
-    terminal.wait_for("no pipeline runs");
+    terminal.wait_for("no pipeline is running");
     terminal.keys(&["Escape"]);
-    terminal.wait_until_gone("no pipeline runs");
+    terminal.wait_until_gone("no pipeline is running");
     terminal.keys(&["q"]);
     terminal.expect_restored();
 }
